@@ -1,0 +1,14 @@
+# `make install`: the tool, the library with its headers, a CMake package and a pkg-config file.
+include(CMakePackageConfigHelpers)
+install(TARGETS supple_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS libsupple EXPORT supple-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/supple DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(EXPORT supple-targets NAMESPACE supple:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)
+configure_package_config_file(cmake/supple-config.cmake.in supple-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)
+write_basic_package_version_file(supple-config-version.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/supple.pc.in supple.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/supple-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/supple-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/supple.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,66 @@
+/* Supple: a loaded character. A scene is constant once loaded and may be shared by any number of simulations. */
+#ifndef SUPPLE_SCENE_H
+#define SUPPLE_SCENE_H
+
+#include <supple/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a file says: meshes, skins, joints, clips, materials, images; validated. */
+typedef struct supple_scene supple_scene;
+
+/* Loads a .glb or .gltf file, or a built-in character as "demo:NAME" (see supple_demo_name). Files that a .gltf refers
+ * to must be regular files below its folder. A malformed file is SUPPLE_ERROR_INPUT. A file without a skin loads. */
+SUPPLE_API supple_result supple_scene_load_file(const char *path, const supple_config *config, supple_scene **out,
+                                                supple_error *error);
+
+/* Loads a .glb or a .gltf with embedded buffers from memory. The bytes are copied. `name` appears in messages. */
+SUPPLE_API supple_result supple_scene_load_memory(const void *data, size_t size, const char *name,
+                                                  const supple_config *config, supple_scene **out, supple_error *error);
+
+/* Frees a scene. Simulations made from it must be destroyed first. Accepts NULL. */
+SUPPLE_API void supple_scene_destroy(supple_scene *scene);
+
+/* Number of vertices in output order: mesh instances in node order, each mesh's primitives in file order. */
+SUPPLE_API int32_t supple_scene_vertex_count(const supple_scene *scene);
+
+/* Number of triangles of all mesh instances. */
+SUPPLE_API int32_t supple_scene_triangle_count(const supple_scene *scene);
+
+/* Number of matrices in a pose: the joints of all skins, skin after skin, in the file's order. */
+SUPPLE_API int32_t supple_scene_joint_count(const supple_scene *scene);
+
+/* Name of the index-th joint of a pose; "" if the file names none; NULL if the index is out of range. */
+SUPPLE_API const char *supple_scene_joint_name(const supple_scene *scene, int32_t index);
+
+/* Number of skins; 0 means there is nothing to skin. */
+SUPPLE_API int32_t supple_scene_skin_count(const supple_scene *scene);
+
+/* Number of animation clips. */
+SUPPLE_API int32_t supple_scene_clip_count(const supple_scene *scene);
+
+/* Name of a clip, unique within the scene and never empty; NULL if the index is out of range. */
+SUPPLE_API const char *supple_scene_clip_name(const supple_scene *scene, int32_t clip);
+
+/* Length of a clip in seconds; 0 if the index is out of range. */
+SUPPLE_API double supple_scene_clip_duration(const supple_scene *scene, int32_t clip);
+
+/* Finds a clip by name, by the part of its name after the last '|', or by index written in decimal; an exact name wins.
+ * -1 if there is none or if the part after '|' is ambiguous. */
+SUPPLE_API int32_t supple_scene_clip_find(const supple_scene *scene, const char *name);
+
+/* Number of frames a clip has at a frame rate: floor(duration * fps + 0.01) + 1. A clip of -1 (the rest pose) has 1.
+ * 0 if fps is not a positive number or the count does not fit. */
+SUPPLE_API int32_t supple_scene_frame_count(const supple_scene *scene, int32_t clip, double fps);
+
+/* Writes the joints' world matrices at a time of a clip (-1: the file's rest pose), 16 floats a joint, column-major, in
+ * the order of supple_scene_joint_name. `capacity` is the number of matrices that `matrices` holds. */
+SUPPLE_API supple_result supple_scene_pose(const supple_scene *scene, int32_t clip, double time, float *matrices,
+                                           int32_t capacity, supple_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

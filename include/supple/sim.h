@@ -1,0 +1,93 @@
+/* Supple: a simulation. Create it from a scene, step it with a clip's time or the host's own poses, read positions and
+ * normals into the caller's buffers. Nothing is allocated after creation. */
+#ifndef SUPPLE_SIM_H
+#define SUPPLE_SIM_H
+
+#include <supple/scene.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One character in motion. Mutable; used by one thread at a time. */
+typedef struct supple_sim supple_sim;
+
+/* A named parameter of a method, as `--set key=value` of the tool. */
+typedef struct supple_setting {
+    const char *key;
+    const char *value;
+} supple_setting;
+
+/* What to simulate. Start from supple_sim_config_default(). */
+typedef struct supple_sim_config {
+    uint32_t cookie;    /* set by supple_sim_config_default() */
+    const char *method; /* name of a method, or "auto" (the default), which is logged with its reason */
+    const supple_setting *settings;
+    int32_t setting_count;
+} supple_sim_config;
+
+/* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
+typedef struct supple_stats {
+    double ms_total, ms_pose, ms_contact, ms_solve, ms_upsample, ms_slide;
+    int32_t iterations;
+    double residual, energy;
+    double volume_ratio, min_det_f, max_strain;
+    int32_t inverted, contacts;
+    double max_penetration; /* metres */
+} supple_stats;
+
+/* What creation did, for reports. Times in milliseconds. */
+typedef struct supple_setup {
+    const char *method; /* the method that "auto" chose, or the one asked for */
+    int32_t thread_count;
+    double ms_load, ms_body, ms_weights, ms_factor, ms_upsample, ms_total; /* NAN: no such stage */
+} supple_setup;
+
+/* Defaults: method "auto", no settings. */
+SUPPLE_API supple_sim_config supple_sim_config_default(void);
+
+/* Number of methods that are built in, their names, and one line about each (NULL if out of range). */
+SUPPLE_API int32_t supple_method_count(void);
+SUPPLE_API const char *supple_method_name(int32_t index);
+SUPPLE_API const char *supple_method_summary(int32_t index);
+
+/* Prepares a simulation of a scene, which must outlive it. `sim_config` and `config` may be NULL for the defaults. */
+SUPPLE_API supple_result supple_sim_create(const supple_scene *scene, const supple_sim_config *sim_config,
+                                           const supple_config *config, supple_sim **out, supple_error *error);
+
+/* Frees a simulation. Accepts NULL. */
+SUPPLE_API void supple_sim_destroy(supple_sim *sim);
+
+/* Poses the character at a time of a clip (-1: the file's rest pose), in seconds, and deforms it. */
+SUPPLE_API supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, supple_error *error);
+
+/* Poses the character by the host's matrices and deforms it: 16 floats per joint, column-major world matrices, in the
+ * order of supple_scene_joint_name. Nodes that are no joints keep their place relative to their nearest joint above. */
+SUPPLE_API supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count,
+                                              supple_error *error);
+
+/* Forgets the past: the next step starts as the first one did. */
+SUPPLE_API void supple_sim_reset(supple_sim *sim);
+
+/* Copies the deformed positions (3 floats a vertex, world space, output order) into a strided buffer.
+ * `stride` is in bytes, at least 12. Valid after the first step; before it they are the positions of the rest pose. */
+SUPPLE_API void supple_sim_read_positions(const supple_sim *sim, float *out, size_t stride);
+
+/* Computes and copies unit normals of the deformed mesh, as above. They follow the file's normals where it has them and
+ * the triangles' where it has none. */
+SUPPLE_API void supple_sim_read_normals(supple_sim *sim, float *out, size_t stride);
+
+/* Computes and copies tangents (4 floats a vertex, the last one the file's handedness), for vertices of primitives that
+ * have tangents in the file; others are left alone. `stride` at least 16. */
+SUPPLE_API void supple_sim_read_tangents(supple_sim *sim, float *out, size_t stride);
+
+/* What the last step did; valid until the next step. */
+SUPPLE_API const supple_stats *supple_sim_stats(const supple_sim *sim);
+
+/* What creation did; valid until destruction. */
+SUPPLE_API const supple_setup *supple_sim_setup(const supple_sim *sim);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

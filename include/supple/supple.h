@@ -1,0 +1,9 @@
+/* Supple: the library's stable interface in one header. */
+#ifndef SUPPLE_SUPPLE_H
+#define SUPPLE_SUPPLE_H
+
+#include <supple/base.h>
+#include <supple/scene.h>
+#include <supple/sim.h>
+
+#endif

@@ -1,0 +1,137 @@
+/* Supple: what the command-line tool needs beyond the library's core: outputs, built-in characters, inspection.
+ * UNSTABLE: may change with any version. */
+#ifndef SUPPLE_TOOLS_H
+#define SUPPLE_TOOLS_H
+
+#include <supple/sim.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- outputs ---------------------------------------------------------------------------------------------------- */
+
+/* An output file that is being written, frame by frame. It appears under its name when it is closed, whole. */
+typedef struct supple_writer supple_writer;
+
+/* A run of frames of one clip that goes into an output. */
+typedef struct supple_range {
+    int32_t clip;        /* -1: the rest pose */
+    int32_t first_frame; /* of the clip; frame k is at k / fps seconds */
+    int32_t frame_count;
+} supple_range;
+
+/* Everything an output must know before its first frame. */
+typedef struct supple_plan {
+    const supple_range *ranges; /* copied */
+    int32_t range_count;        /* more than one only where supple_output_takes_ranges() */
+    double fps;
+} supple_plan;
+
+/* One deformed frame. Arrays are in the scene's output order, world space. */
+typedef struct supple_frame {
+    int32_t range;         /* index into the plan's ranges */
+    int32_t index;         /* 0 .. frame_count-1 within the range */
+    const float *position; /* 3 a vertex */
+    const float *normal;   /* 3 a vertex */
+    const float *tangent;  /* 4 a vertex (rubbish where the input has none) */
+} supple_frame;
+
+/* Whether a path ends in a format that can be written; fills `error` with the list of formats if not. */
+SUPPLE_API supple_result supple_output_check(const char *path, supple_error *error);
+
+/* Whether the format of this path holds several clips in one file. */
+SUPPLE_API bool supple_output_takes_ranges(const char *path);
+
+/* Opens an output by its path's ending. Refuses a path that is one of the scene's own files. */
+SUPPLE_API supple_result supple_writer_open(const supple_scene *scene, const char *path, const supple_plan *plan,
+                                            const supple_config *config, supple_writer **out, supple_error *error);
+
+/* Adds the next frame; frames come in order, range after range. */
+SUPPLE_API supple_result supple_writer_frame(supple_writer *writer, const supple_frame *frame, supple_error *error);
+
+/* Finishes the file, puts it under its name and frees the writer, also on failure. All frames must have been given. */
+SUPPLE_API supple_result supple_writer_close(supple_writer *writer, supple_error *error);
+
+/* Frees the writer and leaves nothing behind. Accepts NULL. */
+SUPPLE_API void supple_writer_abort(supple_writer *writer);
+
+/* ---- built-in characters ---------------------------------------------------------------------------------------- */
+
+/* Number of built-in characters, their names and one line about each (NULL if out of range). */
+SUPPLE_API int32_t supple_demo_count(void);
+SUPPLE_API const char *supple_demo_name(int32_t index);
+SUPPLE_API const char *supple_demo_summary(int32_t index);
+
+/* Makes a built-in character as a .glb in memory, to be freed with supple_bytes_free and the same config. `detail`
+ * scales the number of vertices along each edge, 1 being the normal size. */
+SUPPLE_API supple_result supple_demo_make(const char *name, double detail, const supple_config *config, void **glb,
+                                          size_t *size, supple_error *error);
+
+/* Frees bytes made by supple_demo_make. Accepts NULL. */
+SUPPLE_API void supple_bytes_free(void *bytes, const supple_config *config);
+
+/* Writes bytes to a file that appears whole or not at all. */
+SUPPLE_API supple_result supple_bytes_write(const char *path, const void *bytes, size_t size, supple_error *error);
+
+/* ---- inspection ------------------------------------------------------------------------------------------------- */
+
+/* How a part of the character takes part in the simulation. */
+typedef enum supple_role {
+    SUPPLE_ROLE_FLESH,  /* simulated */
+    SUPPLE_ROLE_FOLLOW, /* rides on the flesh near it */
+    SUPPLE_ROLE_RIGID,  /* rides on one bone */
+    SUPPLE_ROLE_SKIP,   /* left out */
+} supple_role;
+
+/* A part: one primitive of one mesh instance, in output order. Strings are valid while the report lives. */
+typedef struct supple_part {
+    const char *name;     /* mesh (or node) name */
+    const char *material; /* material name or "" */
+    supple_role role;
+    const char *why; /* one clause: the reason for the role */
+    int32_t vertices, welded_vertices, triangles;
+    int32_t components, closed_components;
+    int32_t border_edges, nonmanifold_edges, degenerate_triangles;
+    int32_t influences;                    /* largest number at one vertex; 0 if not skinned */
+    int32_t unweighted;                    /* vertices without a weight in the file */
+    int32_t unnormalised;                  /* vertices whose weights did not sum to 1 in the file */
+    double weight_sum_min, weight_sum_max; /* in the file; NAN if not skinned */
+} supple_part;
+
+/* A bone segment, by the conventions of docs/conventions.md. World space of the bind pose. */
+typedef struct supple_bone {
+    const char *name;
+    int32_t joint;  /* index as in supple_scene_joint_name */
+    int32_t parent; /* index into the bones, -1 for a root */
+    double head[3], tail[3];
+} supple_bone;
+
+/* Something a person should know about a file. */
+typedef struct supple_finding {
+    bool warning; /* else for information */
+    const char *text;
+} supple_finding;
+
+/* What is in a file and what is wrong with it. */
+typedef struct supple_report {
+    int32_t part_count, bone_count, finding_count;
+    const supple_part *parts;
+    const supple_bone *bones;
+    const supple_finding *findings;
+    double size[3]; /* extent of the rest pose, in the file's unit */
+    double size_m;  /* the diagonal the solver will use, metres */
+    const char *auto_method, *auto_why;
+} supple_report;
+
+/* Looks a scene over. The report is freed with supple_report_destroy and must not outlive the scene. */
+SUPPLE_API supple_result supple_scene_inspect(const supple_scene *scene, const supple_config *config,
+                                              supple_report **out, supple_error *error);
+
+/* Frees a report. Accepts NULL. */
+SUPPLE_API void supple_report_destroy(supple_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

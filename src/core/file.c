@@ -1,0 +1,126 @@
+#include "core/file.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static supple_result read_all(FILE *file, const char *path, size_t limit, const supple_allocator *a, uint8_t **data,
+                              size_t *size, supple_error *error)
+{
+    struct stat st;
+    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode))
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: not a regular file", path);
+    if (st.st_size < 0 || (uintmax_t)st.st_size > limit)
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: larger than the limit of %zu MB", path, limit >> 20);
+    size_t n = (size_t)st.st_size;
+    uint8_t *bytes = spl_new(a, n + 1, 1); /* one zero byte behind the end, for text parsers */
+    if (!bytes) return spl_fail_memory(error, path);
+    if (fread(bytes, 1, n, file) != n) {
+        spl_free(a, bytes);
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: cannot be read to its end", path);
+    }
+    *data = bytes;
+    *size = n;
+    return SUPPLE_OK;
+}
+
+supple_result spl_file_read(const char *path, size_t limit, const supple_allocator *a, uint8_t **data, size_t *size,
+                            supple_error *error)
+{
+    *data = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block us */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+    if (!file) {
+        int reason = errno;
+        if (fd >= 0) close(fd);
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: %s", path, strerror(reason));
+    }
+    supple_result result = read_all(file, path, limit, a, data, size, error);
+    fclose(file);
+    return result;
+}
+
+bool spl_file_same(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+static supple_result cannot_write(supple_error *error, const char *path, int reason)
+{
+    return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", path, strerror(reason));
+}
+
+/* The temporary file stands in the same folder, so that the rename is atomic. mkstemp makes it 0600: the mode that the
+ * user's umask allows is put back at commit. */
+supple_result spl_output_open(spl_output *output, const char *path, const supple_allocator *a, supple_error *error)
+{
+    static const char suffix[] = ".partial-XXXXXX";
+    *output = (spl_output){.allocator = *a};
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: exists and is not a regular file", path);
+    size_t length = strlen(path);
+    output->path = spl_strdup(a, path);
+    output->temporary = spl_new(a, length + sizeof suffix, 1);
+    if (!output->path || !output->temporary) {
+        spl_output_discard(output);
+        return spl_fail_memory(error, "an output path");
+    }
+    memcpy(output->temporary, path, length);
+    memcpy(output->temporary + length, suffix, sizeof suffix);
+    int fd = mkstemp(output->temporary);
+    if (fd >= 0) output->stream = fdopen(fd, "w+b");
+    if (output->stream) return SUPPLE_OK;
+    int reason = errno;
+    if (fd >= 0) {
+        close(fd);
+        unlink(output->temporary);
+    }
+    spl_free(a, output->temporary);
+    output->temporary = NULL;
+    spl_output_discard(output);
+    return cannot_write(error, path, reason);
+}
+
+supple_result spl_output_commit(spl_output *output, supple_error *error)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    int reason = 0;
+    if (fflush(output->stream) != 0 || fchmod(fileno(output->stream), 0666 & ~mask) != 0) reason = errno;
+    if (fclose(output->stream) != 0 && !reason) reason = errno;
+    output->stream = NULL;
+    if (!reason && rename(output->temporary, output->path) != 0) reason = errno;
+    if (reason) {
+        supple_result result = cannot_write(error, output->path, reason);
+        spl_output_discard(output);
+        return result;
+    }
+    spl_free(&output->allocator, output->temporary);
+    output->temporary = NULL;
+    spl_output_discard(output);
+    return SUPPLE_OK;
+}
+
+void spl_output_discard(spl_output *output)
+{
+    if (output->stream) fclose(output->stream);
+    if (output->temporary) unlink(output->temporary);
+    if (output->temporary) spl_free(&output->allocator, output->temporary);
+    if (output->path) spl_free(&output->allocator, output->path);
+    *output = (spl_output){0};
+}
+
+supple_result spl_output_bytes(spl_output *output, const void *data, size_t size, supple_error *error)
+{
+    if (size == 0 || fwrite(data, 1, size, output->stream) == size) return SUPPLE_OK;
+    return cannot_write(error, output->path, errno);
+}

@@ -1,0 +1,23 @@
+/* The glTF document behind a scene: its JSON, kept as it was read, and its buffers. */
+#ifndef SPL_SCENE_DOCUMENT_H
+#define SPL_SCENE_DOCUMENT_H
+
+#include <jansson.h>
+#include <supple/base.h>
+
+typedef struct spl_buffer {
+    uint8_t *data;
+    size_t size;
+} spl_buffer;
+
+struct spl_document {
+    supple_allocator allocator;
+    json_t *json; /* the root object */
+    int32_t buffer_count;
+    spl_buffer *buffer; /* decoded: the GLB chunk, data URIs and files alike */
+};
+typedef struct spl_document spl_document;
+
+void spl_document_destroy(spl_document *document);
+
+#endif
