@@ -91,7 +91,7 @@ async function play(page, job, index) {
 
 const server = await serve();
 const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'supple-chromium-'));
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => fs.existsSync(p));
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/snap/bin/chromium', '/usr/bin/google-chrome'].find((p) => fs.existsSync(p));
 const context = await chromium.launchPersistentContext(profile, {
     executablePath,
     headless: true,
