@@ -185,6 +185,13 @@ static int prepare(job *j, const cli_arguments *arguments)
     double start = now_ms();
     if (supple_scene_load_file(j->input, &j->config, &j->scene, &error) != SUPPLE_OK) return cli_fail(&error);
     j->load_ms = now_ms() - start;
+    if (supple_scene_skin_count(j->scene) == 0) {
+        snprintf(error.message, sizeof error.message,
+                 "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
+                 j->input);
+        error.code = SUPPLE_ERROR_INPUT;
+        return cli_fail(&error);
+    }
     code = choose_ranges(j, arguments);
     if (code == 0) code = create_sim(j, arguments);
     if (code) return code;

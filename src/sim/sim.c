@@ -81,13 +81,13 @@ static supple_result make_shading(supple_sim *sim, supple_error *error)
     if (!sim->shading) return spl_fail_memory(error, "normals");
     for (int32_t i = 0; i < sim->part_count; i++) {
         const spl_primitive *p = sim->part[i].primitive;
-        spl_shading_input input = {.vertex_count = p->vertex_count,
-                                   .position = p->position,
-                                   .triangle_count = p->triangle_count,
-                                   .triangle = p->triangle,
-                                   .normal = p->normal,
-                                   .tangent = p->tangent};
-        supple_result result = spl_shading_create(&input, &sim->allocator, &sim->shading[i], error);
+        spl_shading_rest rest = {.vertex_count = p->vertex_count,
+                                 .position = p->position,
+                                 .triangle_count = p->triangle_count,
+                                 .triangle = p->triangle,
+                                 .normal = p->normal,
+                                 .tangent = p->tangent};
+        supple_result result = spl_shading_create(&rest, &sim->allocator, &sim->shading[i], error);
         if (result != SUPPLE_OK) return result;
     }
     return SUPPLE_OK;
@@ -99,11 +99,8 @@ static supple_result make_buffers(supple_sim *sim, supple_error *error)
     size_t n = (size_t)sim->scene->vertex_count;
     sim->rest = spl_new(a, n, 3 * sizeof(float));
     sim->position = spl_new(a, n, 3 * sizeof(float));
-    sim->normal = spl_new(a, n, 3 * sizeof(float));
-    sim->tangent = spl_new(a, n, 4 * sizeof(float));
     sim->part = spl_parts_new(sim->scene, a, &sim->part_count);
-    if (!sim->rest || !sim->position || !sim->normal || !sim->tangent || !sim->part)
-        return spl_fail_memory(error, "the vertices");
+    if (!sim->rest || !sim->position || !sim->part) return spl_fail_memory(error, "the vertices");
     for (int32_t i = 0; i < sim->part_count; i++) {
         const spl_primitive *p = sim->part[i].primitive;
         memcpy(sim->rest + 3 * (size_t)sim->part[i].first_vertex, p->position,
@@ -186,8 +183,6 @@ void supple_sim_destroy(supple_sim *sim)
     spl_free(&a, sim->part);
     spl_free(&a, sim->rest);
     spl_free(&a, sim->position);
-    spl_free(&a, sim->normal);
-    spl_free(&a, sim->tangent);
     spl_free(&a, sim);
 }
 
@@ -240,7 +235,6 @@ static supple_result run_frame(supple_sim *sim, double start, supple_error *erro
     double end = spl_now_ms();
     stats.ms_solve = end - posed;
     stats.ms_total = end - start;
-    sim->normals_fresh = sim->tangents_fresh = false;
     sim->stats = stats;
     return result;
 }
@@ -276,40 +270,29 @@ void supple_sim_reset(supple_sim *sim)
 
 /* ---- reading ---- */
 
-static void copy_strided(const float *from, size_t width, size_t count, float *out, size_t stride)
-{
-    unsigned char *to = (unsigned char *)out;
-    for (size_t i = 0; i < count; i++) memcpy(to + i * stride, from + i * width, width * sizeof(float));
-}
-
 void supple_sim_read_positions(const supple_sim *sim, float *out, size_t stride)
 {
-    copy_strided(sim->position, 3, (size_t)sim->scene->vertex_count, out, stride);
+    unsigned char *to = (unsigned char *)out;
+    for (size_t i = 0; i < (size_t)sim->scene->vertex_count; i++)
+        memcpy(to + i * stride, sim->position + 3 * i, 3 * sizeof(float));
 }
 
 void supple_sim_read_normals(supple_sim *sim, float *out, size_t stride)
 {
-    for (int32_t i = 0; i < sim->part_count && !sim->normals_fresh; i++) {
-        size_t first = 3 * (size_t)sim->part[i].first_vertex;
-        spl_shading_update_normals(sim->shading[i], sim->position + first, sim->pool, sim->normal + first);
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        size_t first = (size_t)sim->part[i].first_vertex;
+        float *to = (float *)((unsigned char *)out + first * stride);
+        spl_shading_update_normals(sim->shading[i], sim->pool, sim->position + 3 * first, to, stride);
     }
-    sim->normals_fresh = true;
-    copy_strided(sim->normal, 3, (size_t)sim->scene->vertex_count, out, stride);
 }
 
 void supple_sim_read_tangents(supple_sim *sim, float *out, size_t stride)
 {
     for (int32_t i = 0; i < sim->part_count; i++) {
-        const spl_primitive *p = sim->part[i].primitive;
         size_t first = (size_t)sim->part[i].first_vertex;
-        if (!p->tangent) continue;
-        if (!sim->tangents_fresh)
-            spl_shading_update_tangents(sim->shading[i], sim->position + 3 * first, sim->pool,
-                                        sim->tangent + 4 * first);
-        copy_strided(sim->tangent + 4 * first, 4, (size_t)p->vertex_count,
-                     (float *)((unsigned char *)out + first * stride), stride);
+        float *to = (float *)((unsigned char *)out + first * stride);
+        spl_shading_update_tangents(sim->shading[i], sim->pool, sim->position + 3 * first, to, stride);
     }
-    sim->tangents_fresh = true;
 }
 
 const supple_stats *supple_sim_stats(const supple_sim *sim)

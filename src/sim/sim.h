@@ -23,9 +23,6 @@ struct supple_sim {
     bool has_morphs;
     float *rest;     /* 3 x vertex_count: mesh space, morphs applied */
     float *position; /* 3 x vertex_count: world space */
-    float *normal;   /* 3 x vertex_count, valid if normals_fresh */
-    float *tangent;  /* 4 x vertex_count, valid if tangents_fresh */
-    bool normals_fresh, tangents_fresh;
     supple_setup setup;
     supple_stats stats;
 };
