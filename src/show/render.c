@@ -297,7 +297,7 @@ static void shade_floor(const picture *p, double x, double y, float color[3])
 /* A quiet gradient, a little brighter behind the character. */
 static void backdrop(const picture *p, double x, double y, float color[3])
 {
-    const float top[3] = {0.615f, 0.645f, 0.685f}, bottom[3] = {0.80f, 0.795f, 0.785f};
+    const float top[3] = {0.465f, 0.490f, 0.525f}, bottom[3] = {0.690f, 0.690f, 0.685f};
     double v = y / p->raster.height, u = x / p->raster.width;
     float glow = (float)(0.10 * exp(-8 * ((u - 0.5) * (u - 0.5) + (v - 0.45) * (v - 0.45))));
     for (int c = 0; c < 3; c++) color[c] = top[c] + (bottom[c] - top[c]) * (float)smooth(0.1, 0.9, v) + glow;
@@ -327,7 +327,7 @@ static void finish_rows(void *context, size_t begin, size_t end)
 /* --- The picture --- */
 
 /* 1, 2 or 5 times a power of ten, near a sixth of the size. */
-static double round_step(double size)
+double spl_show_grid_step(double size)
 {
     double want = size / 6, power = pow(10, floor(log10(want)));
     double ratio = want / power;
@@ -351,7 +351,7 @@ static void measure(picture *p, const spl_box *box)
     p->centre = spl_lerp(p->box.min, p->box.max, 0.5);
     p->size = fmax(spl_distance(p->box.min, p->box.max), 1e-12);
     p->floor_y = isfinite(o->ground_y) ? o->ground_y : p->box.min.y;
-    p->grid = o->grid_step > 0 ? o->grid_step : round_step(p->size);
+    p->grid = o->grid_step > 0 ? o->grid_step : spl_show_grid_step(p->size);
 }
 
 static int32_t map_size(const spl_show_options *o)

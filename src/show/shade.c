@@ -1,14 +1,14 @@
 #include "show/shade.h"
 
 /* Irradiance over pi, so that a white diffuse surface facing the key returns about 1. */
-static const float KEY[3] = {1.02f, 0.97f, 0.90f};
-static const float FILL[3] = {0.17f, 0.20f, 0.24f};
+static const float KEY[3] = {0.95f, 0.90f, 0.835f};
+static const float FILL[3] = {0.085f, 0.10f, 0.125f};
 static const float RIM[3] = {0.50f, 0.54f, 0.60f};
-static const float SKY[3] = {0.42f, 0.44f, 0.47f};
-static const float FLOOR[3] = {0.25f, 0.235f, 0.215f};
+static const float SKY[3] = {0.225f, 0.24f, 0.265f};
+static const float FLOOR[3] = {0.13f, 0.12f, 0.105f};
 
 /* Flesh scatters light past the terminator: diffuse is (n.l + wrap) / (1 + wrap). */
-static const double WRAP = 0.18;
+static const double WRAP = 0.14;
 static const double GLOSS = 26, REFLECTANCE = 0.035;
 
 spl_lights spl_lights_for(const spl_camera *c)
@@ -19,7 +19,7 @@ spl_lights spl_lights_for(const spl_camera *c)
     spl_vec3 front = spl_norm(level) > 0.2 ? spl_unit(level, c->back) : spl_scale(c->up, -1);
     spl_vec3 right = c->right;
     spl_lights l;
-    l.key = spl_unit(spl_madd(spl_madd(spl_scale(right, -0.62), y, 0.80), front, 0.62), y);
+    l.key = spl_unit(spl_madd(spl_madd(spl_scale(right, -0.80), y, 0.78), front, 0.50), y);
     l.fill = spl_unit(spl_madd(spl_madd(spl_scale(right, 0.85), y, 0.15), front, 0.55), y);
     l.rim = spl_unit(spl_madd(spl_madd(spl_scale(right, 0.55), y, 0.55), front, -0.85), y);
     return l;
