@@ -306,9 +306,12 @@ def section_truncations(s):
             except AssertionError as error:
                 raise AssertionError(f"cut at byte {place}: {error}")
 
-    for name in ("arm.glb", "turtle.glb"):
-        s.tool.good("demo", name[:-4], "-o", s.path(name))
-        s.cases.run(f"truncations_of_{name}", cut, s.path(name))
+    def cut_demo(name):
+        s.tool.good("demo", name, "-o", s.path(name + ".glb"))
+        cut(s.path(name + ".glb"))
+
+    for name in ("arm", "turtle"):
+        s.cases.run(f"truncations_of_demo_{name}", cut_demo, name)
     for path in assets():
         s.cases.run(f"truncations_of_{os.path.basename(path)}", cut, path)
     if not assets():
