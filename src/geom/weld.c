@@ -5,8 +5,11 @@
 #include "core/memory.h"
 #include "math/vec3.h"
 
+#include <string.h>
+
 /* A chained hash table of welded vertices by lattice cell. Cells are twice the tolerance wide, so that all candidates
- * lie in the at most eight cells that touch the box of +- tolerance around a point. */
+ * lie in the at most eight cells that touch the box of +- tolerance around a point, and few share a cell. Without a
+ * tolerance a cell is one number: the coordinates' bits, so that no cloud of points can fill one bucket. */
 typedef struct table {
     const float *position;
     double tolerance, inverse_cell;
@@ -18,8 +21,14 @@ typedef struct table {
 
 static int64_t cell_of(const table *t, double x)
 {
-    double c = floor(x * t->inverse_cell);
-    return c < -9e15 ? (int64_t)-9e15 : c > 9e15 ? (int64_t)9e15 : (int64_t)c;
+    if (t->tolerance > 0) {
+        double c = floor(x * t->inverse_cell);
+        return c < -9e15 ? (int64_t)-9e15 : c > 9e15 ? (int64_t)9e15 : (int64_t)c;
+    }
+    int64_t bits;
+    x += 0.0; /* -0 is 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 static uint32_t bucket(const table *t, const int64_t cell[3])
@@ -29,9 +38,10 @@ static uint32_t bucket(const table *t, const int64_t cell[3])
 
 static int32_t find_in(const table *t, uint32_t b, spl_vec3 p)
 {
+    int32_t best = -1; /* chains run from high to low */
     for (int32_t w = t->head[b]; w >= 0; w = t->next[w])
-        if (spl_distance(spl_v3_from_float(t->position + 3 * (size_t)t->first[w]), p) <= t->tolerance) return w;
-    return -1;
+        if (spl_distance(spl_v3_from_float(t->position + 3 * (size_t)t->first[w]), p) <= t->tolerance) best = w;
+    return best;
 }
 
 /* The lowest-numbered welded vertex within the tolerance, -1 if there is none. */
@@ -71,11 +81,7 @@ supple_result spl_weld(const float *position, int32_t vertex_count, double toler
                        int32_t *map, int32_t *count, supple_error *error)
 {
     table t = {.position = position, .tolerance = tolerance};
-    double largest = 0;
-    for (size_t i = 0; i < 3 * (size_t)vertex_count; i++) largest = fmax(largest, fabs((double)position[i]));
-    /* Without a tolerance any cell will do; a ten-thousandth of the size keeps buckets short. */
-    double cell = tolerance > 0 ? 2 * tolerance : largest > 0 ? largest * 1e-4 : 1;
-    t.inverse_cell = 1 / cell;
+    t.inverse_cell = tolerance > 0 ? 0.5 / tolerance : 0;
     t.mask = 15;
     while (t.mask < 0x40000000u && t.mask < (uint32_t)vertex_count) t.mask = 2 * t.mask + 1;
     t.head = spl_new(a, (size_t)t.mask + 1, sizeof *t.head);

@@ -70,14 +70,12 @@ static void unit_quaternion(double *q)
     for (int i = 0; i < 4; i++) q[i] /= n;
 }
 
-/* Spherical interpolation along the shorter arc, as glTF asks of LINEAR rotations. */
-static void slerp(const float *from, const float *to, double s, double *out)
+/* Spherical interpolation along the shorter arc, as appendix C of the glTF specification writes it: on the keys as they
+ * stand. Keys are often rounded to a few digits; normalising them first moves the result by up to that rounding. */
+static void slerp(const float *a, const float *b, double s, double *out)
 {
-    double a[4], b[4], d = 0;
-    for (int i = 0; i < 4; i++) a[i] = (double)from[i], b[i] = (double)to[i];
-    unit_quaternion(a);
-    unit_quaternion(b);
-    for (int i = 0; i < 4; i++) d += a[i] * b[i];
+    double d = 0;
+    for (int i = 0; i < 4; i++) d += (double)a[i] * (double)b[i];
     double sign = d < 0 ? -1 : 1;
     d = fabs(d);
     double wa = 1 - s, wb = s;
@@ -86,8 +84,7 @@ static void slerp(const float *from, const float *to, double s, double *out)
         wa = sin((1 - s) * angle) * k;
         wb = sin(s * angle) * k;
     }
-    for (int i = 0; i < 4; i++) out[i] = wa * a[i] + sign * wb * b[i];
-    unit_quaternion(out);
+    for (int i = 0; i < 4; i++) out[i] = wa * (double)a[i] + sign * wb * (double)b[i];
 }
 
 static void hermite(const spl_channel *c, int32_t key, double dt, double s, double *out)

@@ -153,8 +153,6 @@ static void cover_blend(void *context, int32_t x, int32_t y, int32_t s, double d
     if (t->shaded_x != x || t->shaded_y != y) {
         spl_vec3 normal;
         t->blend.cover = shade(t->picture, t->triangle, sample_x(x, s), sample_y(y, s), &t->blend, &normal);
-        t->blend.cover =
-            spl_surface_alpha(&t->picture->draw[t->triangle->mesh], t->triangle, sample_x(x, s), sample_y(y, s));
         t->shaded_x = x;
         t->shaded_y = y;
     }
