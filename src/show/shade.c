@@ -103,7 +103,8 @@ void spl_surface_at(const spl_draw *d, const spl_raster_triangle *t, const spl_c
     if (!spl_v3_finite(n) || !(spl_norm(n) > 1e-12)) n = plane;
     /* A mirrored part has its winding the other way round than its normals: believe the normals. */
     if (spl_dot(plane, n) < 0) plane = spl_scale(plane, -1);
-    if (spl_dot(plane, viewer) < 0) n = spl_scale(n, -1);
+    s->inside = spl_dot(plane, viewer) < 0;
+    if (s->inside) n = spl_scale(n, -1);
     s->normal = spl_unit(n, camera->back);
     color_at(d, t, x, y, w, s->color);
 }
@@ -132,6 +133,7 @@ void spl_surface_light(const spl_surface *s, const spl_lights *lights, spl_vec3 
     /* The rim light counts towards the silhouette only, or it would wash out surfaces that face up. */
     double facing = fmax(0, spl_dot(s->normal, v)), edge = 1 - facing;
     float rim = (float)(fmax(0, spl_dot(s->normal, lights->rim)) * edge * edge);
+    if (s->inside) key *= 0.7f, rim = 0, shine = 0; /* skin turned inside out must not shine */
     float up = (float)(0.5 + 0.5 * s->normal.y);
     for (int c = 0; c < 3; c++) {
         direct[c] = s->color[c] * (KEY[c] * key + RIM[c] * rim) + KEY[c] * shine + RIM[c] * rim * 0.25f;
