@@ -133,7 +133,7 @@ def section_files(s):
     s.cases.run("no_such_output_folder", s.refused, 4, ["gone"], *skin, arm, "-o", s.path("gone/o.npy"))
     s.cases.run("file_as_output_folder", s.refused, 4, ["not-a-folder"], *skin, arm, "-o", os.path.join(fake, "o.npy"))
     s.cases.run("unwritable_output", s.refused, 4, ["/proc"], *skin, arm, "-o", "/proc/supple.npy")
-    s.cases.run("unwritable_metrics", s.refused, 4, ["/proc"], *skin, arm, "-o", s.path("o.npy"), "--metrics", "/proc/m.json")
+    s.cases.run("unwritable_metrics", s.tool.bad, 4, ["/proc"], *skin, arm, "-o", s.path("o.npy"), "--metrics", "/proc/m.json")
     s.cases.run("one_of_two_outputs_unwritable", s.refused, 4, ["gone"], *skin, arm, "-o", s.path("o.npy"), "-o", s.path("gone/o.pc2"))
     s.cases.run("demo_to_unwritable", s.refused, 4, ["gone"], "demo", "arm", "-o", s.path("gone/arm.glb"))
 

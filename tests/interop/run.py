@@ -16,7 +16,7 @@ from tool import Tool, assets, shared
 
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
 BLENDER, THREE = 1e-6, 2e-6  # largest errors, of the diagonal
-FRAMES = 24  # of each clip: enough to see a wrong time or order, little enough for the time there is
+FRAMES = 90  # of each clip: enough to see a wrong time or order, little enough for the time there is
 WHOLE = ("CesiumMan", "demo-hero")  # these are played whole
 
 
