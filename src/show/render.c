@@ -8,7 +8,7 @@
 #include "show/shadow.h"
 #include "show/show.h"
 
-enum { SIDE_MAX = 8192, AO_TAPS = 24, TILE_SAMPLES = SPL_TILE * SPL_TILE * SPL_SAMPLES };
+enum { SIDE_MAX = 8192, AO_TAPS = 24, AO_TURNS = 16, TILE_SAMPLES = SPL_TILE * SPL_TILE * SPL_SAMPLES };
 
 /* Blended surfaces this solid hide what is behind them. */
 static const float SOLID = 0.98f;
@@ -25,10 +25,11 @@ typedef struct picture {
     const spl_show_options *options;
     spl_raster raster;
     spl_lights lights;
-    spl_shadow shadow, contact;
+    spl_shadow shadow, cast, contact;
     spl_box box;
     double size, floor_y, grid; /* diagonal of what is drawn, height of the floor, distance of its lines */
     spl_vec3 centre;
+    float tap[AO_TURNS][AO_TAPS][2]; /* directions of occlusion taps, within the unit disc */
     fragment *fragment;
     uint8_t *rgba;
 } picture;
@@ -244,10 +245,10 @@ static float openness(const picture *p, int32_t px, int32_t py, const fragment *
     reach = fmin(reach, 200);
     if (!(f->depth > 0) || reach < 1.5) return 1;
     spl_vec3 at = point_at(p, px + 0.5, py + 0.5, (double)f->depth), n = spl_v3_from_float(f->normal);
-    double sum = 0, bias = 0.012 * radius, turn = ((px & 3) * 4 + (py & 3)) * (6.283185307179586 / 16);
+    double sum = 0, bias = 0.012 * radius;
     for (int i = 0; i < AO_TAPS; i++) {
-        double part = (i + 0.5) / AO_TAPS, angle = part * 6.283185307179586 * 7 + turn;
-        int32_t x = px + (int32_t)lrint(cos(angle) * part * reach), y = py + (int32_t)lrint(sin(angle) * part * reach);
+        const float *tap = p->tap[(px & 3) * 4 + (py & 3)][i];
+        int32_t x = px + (int32_t)lrint((double)tap[0] * reach), y = py + (int32_t)lrint((double)tap[1] * reach);
         if (x < 0 || y < 0 || x >= p->raster.width || y >= p->raster.height) continue;
         const fragment *g = &p->fragment[(size_t)y * (size_t)p->raster.width + (size_t)x];
         if (!(g->depth > 0)) continue;
@@ -258,6 +259,17 @@ static float openness(const picture *p, int32_t px, int32_t py, const fragment *
         sum += fall * fall * fmax(0, spl_dot(v, n) - bias) / (sqrt(vv) + 1e-3 * radius);
     }
     return (float)fmax(0, 1 - 2.1 * sum / AO_TAPS);
+}
+
+static void make_taps(picture *p)
+{
+    const double circle = 2 * acos(-1.0), rounds = 7; /* 24 taps on 7 rounds: no two in one direction */
+    for (int turn = 0; turn < AO_TURNS; turn++)
+        for (int i = 0; i < AO_TAPS; i++) {
+            double part = (i + 0.5) / AO_TAPS, angle = circle * (part * rounds + (double)turn / AO_TURNS);
+            p->tap[turn][i][0] = (float)(cos(angle) * part);
+            p->tap[turn][i][1] = (float)(sin(angle) * part);
+        }
 }
 
 static double smooth(double low, double high, double v)
@@ -281,8 +293,8 @@ static void shade_floor(const picture *p, double x, double y, float color[3])
     if (!(distance > 0)) return;
     spl_vec3 at = spl_madd(eye, ray, distance);
     double away = hypot(at.x - p->centre.x, at.z - p->centre.z) / p->size;
-    float lit = spl_shadow_lit(&p->shadow, at, spl_v3(0, 1, 0), 0.02 * p->size), near = spl_contact_at(&p->contact, at);
-    float dim = (1 - 0.30f * (1 - lit)) * (1 - 0.62f * fminf(1, near));
+    float dark = spl_shadow_value(&p->cast, at), near = spl_shadow_value(&p->contact, at);
+    float dim = (1 - 0.30f * dark) * (1 - 0.62f * fminf(1, near));
     if (p->options->grid) {
         double pixel = distance / p->camera->focal, across = pixel / fmax(0.15, -ray.y);
         /* Lines that run away from the viewer are seen at their own width, those across it foreshortened. */
@@ -297,7 +309,7 @@ static void shade_floor(const picture *p, double x, double y, float color[3])
 /* A quiet gradient, a little brighter behind the character. */
 static void backdrop(const picture *p, double x, double y, float color[3])
 {
-    const float top[3] = {0.615f, 0.645f, 0.685f}, bottom[3] = {0.80f, 0.795f, 0.785f};
+    const float top[3] = {0.465f, 0.490f, 0.525f}, bottom[3] = {0.690f, 0.690f, 0.685f};
     double v = y / p->raster.height, u = x / p->raster.width;
     float glow = (float)(0.10 * exp(-8 * ((u - 0.5) * (u - 0.5) + (v - 0.45) * (v - 0.45))));
     for (int c = 0; c < 3; c++) color[c] = top[c] + (bottom[c] - top[c]) * (float)smooth(0.1, 0.9, v) + glow;
@@ -327,7 +339,7 @@ static void finish_rows(void *context, size_t begin, size_t end)
 /* --- The picture --- */
 
 /* 1, 2 or 5 times a power of ten, near a sixth of the size. */
-static double round_step(double size)
+double spl_show_grid_step(double size)
 {
     double want = size / 6, power = pow(10, floor(log10(want)));
     double ratio = want / power;
@@ -351,7 +363,7 @@ static void measure(picture *p, const spl_box *box)
     p->centre = spl_lerp(p->box.min, p->box.max, 0.5);
     p->size = fmax(spl_distance(p->box.min, p->box.max), 1e-12);
     p->floor_y = isfinite(o->ground_y) ? o->ground_y : p->box.min.y;
-    p->grid = o->grid_step > 0 ? o->grid_step : round_step(p->size);
+    p->grid = o->grid_step > 0 ? o->grid_step : spl_show_grid_step(p->size);
 }
 
 static int32_t map_size(const spl_show_options *o)
@@ -366,6 +378,7 @@ static supple_result prepare(picture *p, const spl_stage *stage, supple_error *e
     supple_result r = spl_raster_init(&p->raster, p->camera, o->width, o->height, stage->geometry, stage->draw_count,
                                       stage->allocator, error);
     if (r == SUPPLE_OK) r = spl_shadow_init(&p->shadow, stage, p->lights.key, map_size(o), 0.02, error);
+    if (r == SUPPLE_OK && o->ground) r = spl_cast_init(&p->cast, stage, p->lights.key, 256, error);
     if (r == SUPPLE_OK && o->ground) r = spl_contact_init(&p->contact, stage, p->floor_y, 192, error);
     if (r != SUPPLE_OK) return r;
     p->fragment = spl_new(stage->allocator, (size_t)o->width * (size_t)o->height, sizeof *p->fragment);
@@ -395,6 +408,7 @@ supple_result spl_show_draw(const spl_draw *draws, int32_t draw_count, const spl
     picture p = {.draw = draws, .camera = camera, .options = options, .lights = spl_lights_for(camera)};
     spl_box box = bounds(draws, draw_count);
     measure(&p, &box);
+    make_taps(&p);
     spl_stage stage = {draws, geometry, draw_count, p.box, pool, a};
     supple_result r = prepare(&p, &stage, error);
     if (r == SUPPLE_OK) {
@@ -406,6 +420,7 @@ supple_result spl_show_draw(const spl_draw *draws, int32_t draw_count, const spl
     spl_free(a, p.rgba);
     spl_free(a, p.fragment);
     spl_shadow_release(&p.contact, a);
+    spl_shadow_release(&p.cast, a);
     spl_shadow_release(&p.shadow, a);
     spl_raster_release(&p.raster);
     spl_free(a, geometry);

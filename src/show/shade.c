@@ -1,14 +1,14 @@
 #include "show/shade.h"
 
 /* Irradiance over pi, so that a white diffuse surface facing the key returns about 1. */
-static const float KEY[3] = {1.02f, 0.97f, 0.90f};
-static const float FILL[3] = {0.17f, 0.20f, 0.24f};
+static const float KEY[3] = {0.95f, 0.90f, 0.835f};
+static const float FILL[3] = {0.085f, 0.10f, 0.125f};
 static const float RIM[3] = {0.50f, 0.54f, 0.60f};
-static const float SKY[3] = {0.42f, 0.44f, 0.47f};
-static const float FLOOR[3] = {0.25f, 0.235f, 0.215f};
+static const float SKY[3] = {0.225f, 0.24f, 0.265f};
+static const float FLOOR[3] = {0.13f, 0.12f, 0.105f};
 
 /* Flesh scatters light past the terminator: diffuse is (n.l + wrap) / (1 + wrap). */
-static const double WRAP = 0.18;
+static const double WRAP = 0.14;
 static const double GLOSS = 26, REFLECTANCE = 0.035;
 
 spl_lights spl_lights_for(const spl_camera *c)
@@ -19,7 +19,7 @@ spl_lights spl_lights_for(const spl_camera *c)
     spl_vec3 front = spl_norm(level) > 0.2 ? spl_unit(level, c->back) : spl_scale(c->up, -1);
     spl_vec3 right = c->right;
     spl_lights l;
-    l.key = spl_unit(spl_madd(spl_madd(spl_scale(right, -0.62), y, 0.80), front, 0.62), y);
+    l.key = spl_unit(spl_madd(spl_madd(spl_scale(right, -0.80), y, 0.78), front, 0.50), y);
     l.fill = spl_unit(spl_madd(spl_madd(spl_scale(right, 0.85), y, 0.15), front, 0.55), y);
     l.rim = spl_unit(spl_madd(spl_madd(spl_scale(right, 0.55), y, 0.55), front, -0.85), y);
     return l;
@@ -103,7 +103,8 @@ void spl_surface_at(const spl_draw *d, const spl_raster_triangle *t, const spl_c
     if (!spl_v3_finite(n) || !(spl_norm(n) > 1e-12)) n = plane;
     /* A mirrored part has its winding the other way round than its normals: believe the normals. */
     if (spl_dot(plane, n) < 0) plane = spl_scale(plane, -1);
-    if (spl_dot(plane, viewer) < 0) n = spl_scale(n, -1);
+    s->inside = spl_dot(plane, viewer) < 0;
+    if (s->inside) n = spl_scale(n, -1);
     s->normal = spl_unit(n, camera->back);
     color_at(d, t, x, y, w, s->color);
 }
@@ -132,6 +133,7 @@ void spl_surface_light(const spl_surface *s, const spl_lights *lights, spl_vec3 
     /* The rim light counts towards the silhouette only, or it would wash out surfaces that face up. */
     double facing = fmax(0, spl_dot(s->normal, v)), edge = 1 - facing;
     float rim = (float)(fmax(0, spl_dot(s->normal, lights->rim)) * edge * edge);
+    if (s->inside) key *= 0.7f, rim = 0, shine = 0; /* skin turned inside out must not shine */
     float up = (float)(0.5 + 0.5 * s->normal.y);
     for (int c = 0; c < 3; c++) {
         direct[c] = s->color[c] * (KEY[c] * key + RIM[c] * rim) + KEY[c] * shine + RIM[c] * rim * 0.25f;

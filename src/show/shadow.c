@@ -122,7 +122,7 @@ float spl_shadow_lit(const spl_shadow *s, spl_vec3 p, spl_vec3 normal, double ra
     return sum > 0 ? open / sum : 1;
 }
 
-/* --- Contact with the floor --- */
+/* --- On the floor --- */
 
 /* One box blur along rows, written transposed: two of them blur both ways and restore the order. */
 static void blur_transposed(const float *from, float *to, int32_t n, int32_t radius)
@@ -138,30 +138,46 @@ static void blur_transposed(const float *from, float *to, int32_t n, int32_t rad
     }
 }
 
+/* Three box blurs, which is nearly a Gaussian. */
+static bool blur(float *map, int32_t n, int32_t radius, const supple_allocator *a)
+{
+    float *other = spl_new(a, (size_t)n * (size_t)n, sizeof *other);
+    if (!other) return false;
+    for (int pass = 0; pass < 3; pass++) {
+        blur_transposed(map, other, n, radius);
+        blur_transposed(other, map, n, radius);
+    }
+    spl_free(a, other);
+    return true;
+}
+
+supple_result spl_cast_init(spl_shadow *cast, const spl_stage *stage, spl_vec3 towards, int32_t size,
+                            supple_error *error)
+{
+    supple_result r = spl_shadow_init(cast, stage, towards, size, 0.12, error);
+    if (r != SUPPLE_OK) return r;
+    for (size_t i = 0; i < (size_t)size * (size_t)size; i++) cast->depth[i] = isfinite(cast->depth[i]) ? 1 : 0;
+    if (blur(cast->depth, size, 1 + size / 160, stage->allocator)) return SUPPLE_OK;
+    spl_shadow_release(cast, stage->allocator);
+    return spl_fail_memory(error, "a shadow");
+}
+
 supple_result spl_contact_init(spl_shadow *s, const spl_stage *stage, double floor_y, int32_t size, supple_error *error)
 {
     supple_result r = spl_shadow_init(s, stage, spl_v3(0, -1, 0), size, 0.35, error);
     if (r != SUPPLE_OK) return r;
-    float *other = spl_new(stage->allocator, (size_t)size * (size_t)size, sizeof *other);
-    if (!other) {
-        spl_shadow_release(s, stage->allocator);
-        return spl_fail_memory(error, "a shadow");
-    }
     double fade = 0.05 * spl_norm(spl_sub(stage->box.max, stage->box.min));
     for (size_t i = 0; i < (size_t)size * (size_t)size; i++) {
         /* Seen from below, nearness is -(y - eye.y). */
         double height = s->camera.eye.y - (double)s->depth[i] - floor_y;
         s->depth[i] = isfinite(s->depth[i]) && fade > 0 ? (float)exp(-fmax(0, height) / fade) : 0;
     }
-    for (int pass = 0; pass < 3; pass++) {
-        blur_transposed(s->depth, other, size, 1 + size / 64);
-        blur_transposed(other, s->depth, size, 1 + size / 64);
-    }
-    spl_free(stage->allocator, other);
-    return SUPPLE_OK;
+    if (blur(s->depth, size, 1 + size / 64, stage->allocator)) return SUPPLE_OK;
+    spl_shadow_release(s, stage->allocator);
+    return spl_fail_memory(error, "a shadow");
 }
 
-float spl_contact_at(const spl_shadow *s, spl_vec3 p)
+float spl_shadow_value(const spl_shadow *s, spl_vec3 p)
 {
     if (!s->size) return 0;
     spl_vec3 c = spl_camera_point(&s->camera, p);

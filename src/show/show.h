@@ -35,6 +35,9 @@ typedef struct spl_show_options {
     double grid_step;          /* their distance, world units; 0: chosen from the size of what is drawn */
 } spl_show_options;
 
+/* A round distance for the floor's lines, for something of this size. */
+double spl_show_grid_step(double size);
+
 /* 720 x 960, materials, floor and grid. */
 spl_show_options spl_show_options_default(void);
 
