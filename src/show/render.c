@@ -377,8 +377,8 @@ static supple_result prepare(picture *p, const spl_stage *stage, supple_error *e
     const spl_show_options *o = p->options;
     supple_result r = spl_raster_init(&p->raster, p->camera, o->width, o->height, stage->geometry, stage->draw_count,
                                       stage->allocator, error);
-    if (r == SUPPLE_OK) r = spl_shadow_init(&p->shadow, stage, p->lights.key, map_size(o), 0.02, error);
-    if (r == SUPPLE_OK && o->ground) r = spl_cast_init(&p->cast, stage, p->lights.key, 256, error);
+    if (r == SUPPLE_OK) r = spl_shadow_init(&p->shadow, stage, p->lights.key, map_size(o), 0.10, error);
+    if (r == SUPPLE_OK && o->ground) r = spl_cast_init(&p->cast, &p->shadow, stage->allocator, error);
     if (r == SUPPLE_OK && o->ground) r = spl_contact_init(&p->contact, stage, p->floor_y, 192, error);
     if (r != SUPPLE_OK) return r;
     p->fragment = spl_new(stage->allocator, (size_t)o->width * (size_t)o->height, sizeof *p->fragment);

@@ -94,7 +94,7 @@ static float depth_at(const spl_shadow *s, int32_t x, int32_t y)
     return s->depth[(size_t)y * (size_t)s->size + (size_t)x];
 }
 
-enum { TAPS = 3 };
+enum { TAPS = 3, CAST_SIZE = 256 };
 
 /* Percentage-closer filtering: a tent of 7 x 7 taps that moves with the point, so that the edge is smooth. */
 float spl_shadow_lit(const spl_shadow *s, spl_vec3 p, spl_vec3 normal, double radius)
@@ -151,14 +151,28 @@ static bool blur(float *map, int32_t n, int32_t radius, const supple_allocator *
     return true;
 }
 
-supple_result spl_cast_init(spl_shadow *cast, const spl_stage *stage, spl_vec3 towards, int32_t size,
-                            supple_error *error)
+/* Part of a square block of texels behind which the light is hidden. */
+static float hidden_part(const spl_shadow *s, int32_t x0, int32_t y0, int32_t side)
 {
-    supple_result r = spl_shadow_init(cast, stage, towards, size, 0.12, error);
-    if (r != SUPPLE_OK) return r;
-    for (size_t i = 0; i < (size_t)size * (size_t)size; i++) cast->depth[i] = isfinite(cast->depth[i]) ? 1 : 0;
-    if (blur(cast->depth, size, 1 + size / 160, stage->allocator)) return SUPPLE_OK;
-    spl_shadow_release(cast, stage->allocator);
+    int32_t count = 0;
+    for (int32_t y = y0; y < y0 + side; y++)
+        for (int32_t x = x0; x < x0 + side; x++) count += isfinite(depth_at(s, x, y)) ? 1 : 0;
+    return (float)count / (float)(side * side);
+}
+
+supple_result spl_cast_init(spl_shadow *cast, const spl_shadow *shadow, const supple_allocator *a, supple_error *error)
+{
+    int32_t n = shadow->size > CAST_SIZE ? CAST_SIZE : shadow->size, side = shadow->size / n;
+    *cast = (spl_shadow){.size = n, .camera = shadow->camera, .texel = shadow->texel * side};
+    cast->camera.cx /= side;
+    cast->camera.cy /= side;
+    cast->camera.focal /= side;
+    cast->depth = spl_new(a, (size_t)n * (size_t)n, sizeof *cast->depth);
+    for (int32_t y = 0; cast->depth && y < n; y++)
+        for (int32_t x = 0; x < n; x++)
+            cast->depth[(size_t)y * (size_t)n + (size_t)x] = hidden_part(shadow, x * side, y * side, side);
+    if (cast->depth && blur(cast->depth, n, 1 + n / 160, a)) return SUPPLE_OK;
+    spl_shadow_release(cast, a);
     return spl_fail_memory(error, "a shadow");
 }
 
