@@ -16,6 +16,7 @@ typedef struct entry {
 static const double detail_min = 0.25;
 
 static const entry entries[] = {
+    {"hero", "a person; clips walk (a loop), reach, twist", spl_demo_hero, 3},
     {"arm", "an upper arm and a forearm; clips bend (0 to 150 degrees in 50 frames), twist", spl_demo_arm, 16},
     {"beam", "a square bar of five bones; clips bend, twist", spl_demo_beam, 16},
     {"cylinder", "a round bar of four bones; clips twist (170 degrees), bend", spl_demo_cylinder, 16},
