@@ -160,6 +160,36 @@ supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl
     return result;
 }
 
+/* Distance of x to the nearest whole number. */
+static double to_whole(double x)
+{
+    return fabs(x - floor(x + 0.5));
+}
+
+supple_result spl_atlas_grid(const supple_allocator *a, const double rgb[3], int32_t columns, int32_t rows,
+                             spl_rigged_material *material, supple_error *error)
+{
+    enum { SIZE = 512 };
+    spl_pixels pixels = {SIZE, SIZE, spl_new(a, (size_t)SIZE * SIZE, 4)};
+    if (!pixels.rgba) return spl_fail_memory(error, "a texture");
+    for (int32_t y = 0; y < SIZE; y++)
+        for (int32_t x = 0; x < SIZE; x++) {
+            double u = (x + 0.5) / SIZE * columns, v = (y + 0.5) / SIZE * rows;
+            double pu = (double)SIZE / columns, pv = (double)SIZE / rows; /* pixels between lines */
+            double thin = fmin(to_whole(u) * pu, to_whole(v) * pv);
+            double du = 5 * to_whole(u / 5) * pu, dv = 5 * to_whole(v / 5) * pv;
+            double shade = thin < 1 ? 0.80 : 1;
+            if (fmin(du, dv) < 1.5) shade = 0.62;
+            if (du * du + dv * dv < 25) shade = 0.35;
+            uint8_t *to = pixels.rgba + 4 * (y * SIZE + x);
+            for (int i = 0; i < 3; i++) to[i] = (uint8_t)(255 * rgb[i] * shade + 0.5);
+            to[3] = 255;
+        }
+    supple_result result = spl_image_encode_png(&pixels, a, &material->png, &material->png_size, error);
+    spl_free(a, pixels.rgba);
+    return result;
+}
+
 /* ---- noise ------------------------------------------------------------------------------------------------------ */
 
 static double lattice(int64_t x, int64_t y, int64_t z)

@@ -35,6 +35,11 @@ typedef void spl_paint_fn(spl_vec3 p, double across, double along, double rgb[3]
 supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl_chart_fn *choose, spl_paint_fn *paint,
                              int32_t size, spl_rigged_material *material, supple_error *error);
 
+/* A texture for a surface mapped on the whole square: a base colour (sRGB) with rows x columns of lines, every fifth of
+ * them stronger, and dots where the strong ones cross. */
+supple_result spl_atlas_grid(const supple_allocator *a, const double rgb[3], int32_t columns, int32_t rows,
+                             spl_rigged_material *material, supple_error *error);
+
 /* A smooth noise of space, about -1 to 1, that varies over `scale` metres. */
 double spl_noise(spl_vec3 p, double scale);
 
