@@ -16,9 +16,13 @@ typedef struct entry {
 static const double detail_min = 0.25;
 
 static const entry entries[] = {
+    {"hero", "a person; clips walk (a loop), reach, twist", spl_demo_hero, 3},
     {"arm", "an upper arm and a forearm; clips bend (0 to 150 degrees in 50 frames), twist", spl_demo_arm, 16},
     {"beam", "a square bar of five bones; clips bend, twist", spl_demo_beam, 16},
     {"cylinder", "a round bar of four bones; clips twist (170 degrees), bend", spl_demo_cylinder, 16},
+    {"torus", "a ring of eight bones; clips shake, squash", spl_demo_torus, 16},
+    {"sack", "a flour sack on a spine; clips hop, lean", spl_demo_sack, 4},
+    {"turtle", "a soft body in a hard shell, two materials; clip walk (a loop)", spl_demo_turtle, 4},
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
