@@ -175,7 +175,7 @@ static bool view_from(const stuff *s, int32_t n, int i, cell_tet *t)
     for (int k = 0; k < 4; k++) {
         if (k == i) continue;
         t->copy[k] = s->copy[SPL_DIRECTIONS * (size_t)n + (size_t)t->direction[i][k]];
-        if (t->copy[k] < s->node_count && k < i) return false;
+        if (k < i && t->copy[k] < s->node_count && stuff_is_real(s, t->copy[k])) return false;
     }
     return true;
 }

@@ -19,15 +19,15 @@ static bool other_side(const stuff *s, const spl_place *at, spl_place *out)
     return spl_dot(spl_surface_normal(in->surface, out), n) < 0;
 }
 
-static bool near_along(const stuff *s, spl_geodesic_scratch *scratch, const spl_place *a, const spl_place *b)
+static bool near_along(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
 {
     const spl_surface *f = s->in->surface;
     double straight = spl_distance(spl_surface_point(f, a), spl_surface_point(f, b));
     double limit = fmax(NEAR_CELLS * 2 * s->lattice.half, NEAR_RATIO * straight);
-    return spl_geodesic_near(f, a, b, limit, scratch);
+    return spl_geodesic_near(scratch, f, a, b, limit);
 }
 
-bool spl_stuff_same_limb(const stuff *s, spl_geodesic_scratch *scratch, const spl_place *a, const spl_place *b)
+bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
 {
     spl_place through;
     if (near_along(s, scratch, a, b)) return true;
@@ -60,7 +60,7 @@ static spl_vec3 point_of(const stuff *s, int32_t node)
     return spl_lattice_point(&s->lattice, c);
 }
 
-static bool linked(const stuff *s, spl_geodesic_scratch *scratch, int32_t n, int32_t m, int d)
+static bool linked(const stuff *s, spl_geodesic *scratch, int32_t n, int32_t m, int d)
 {
     const stuff_node *a = &s->node[n], *b = &s->node[m];
     double length = (spl_is_long(d) ? 2 : 1.7320508075688772) * s->lattice.half;
@@ -86,7 +86,7 @@ static bool is_forward(int d)
     return d < SPL_LONG ? (d & 1) == 0 : d < SPL_LONG + 4;
 }
 
-static void link_node(stuff *s, spl_geodesic_scratch *scratch, int32_t n)
+static void link_node(stuff *s, spl_geodesic *scratch, int32_t n)
 {
     int32_t c[3];
     spl_lattice_coordinates(&s->lattice, s->node[n].point, c);
@@ -127,11 +127,11 @@ supple_result spl_stuff_links(stuff *s, supple_error *error)
     s->link = spl_new(s->a, n, sizeof *s->link);
     if (!s->link) return spl_fail_memory(error, "the lattice's links");
     for (size_t i = 0; i < n; i++) s->link[i] = -1;
-    spl_geodesic_scratch scratch;
-    supple_result result = spl_geodesic_scratch_init(&scratch, s->in->surface, s->a, error);
+    spl_geodesic scratch;
+    supple_result result = spl_geodesic_make(s->in->surface->vertex_count, s->a, &scratch, error);
     if (result != SUPPLE_OK) return result;
     for (int32_t i = 0; i < s->node_count; i++) link_node(s, &scratch, i);
-    spl_geodesic_scratch_release(&scratch);
+    spl_geodesic_release(&scratch);
     for (int32_t i = 0; i < s->node_count; i++) s->node[i].front = s->node[i].torn;
     for (int32_t i = 0; i < s->node_count; i++)
         if (!s->node[i].front && parts_limbs(s, i)) s->node[i].front = true;

@@ -72,7 +72,7 @@ static void join_patches(cover *v)
 }
 
 /* The nearest member of each patch, as a place; patches on one limb are joined. Returns how many are left. */
-static int32_t limbs_of(cover *v, spl_geodesic_scratch *scratch, spl_place *place, double *distance, int32_t room)
+static int32_t limbs_of(cover *v, spl_geodesic *scratch, spl_place *place, double *distance, int32_t room)
 {
     int32_t count = 0, best[16];
     join_patches(v);
@@ -116,7 +116,7 @@ static bool add_node(stuff *s, stuff_node node)
 enum { LIMBS = 8 };
 
 /* The nodes of one point of the band, at most LIMBS. */
-static int32_t nodes_of(const stuff *s, const stuff_sample *q, cover *v, spl_geodesic_scratch *scratch, stuff_node *out)
+static int32_t nodes_of(const stuff *s, const stuff_sample *q, cover *v, spl_geodesic *scratch, stuff_node *out)
 {
     int32_t count = 0;
     if (q->value < 0)
@@ -143,8 +143,8 @@ static int32_t nodes_of(const stuff *s, const stuff_sample *q, cover *v, spl_geo
 supple_result spl_stuff_nodes(stuff *s, supple_error *error)
 {
     cover *v = spl_new(s->a, 1, sizeof *v);
-    spl_geodesic_scratch scratch;
-    supple_result result = spl_geodesic_scratch_init(&scratch, s->in->surface, s->a, error);
+    spl_geodesic scratch;
+    supple_result result = spl_geodesic_make(s->in->surface->vertex_count, s->a, &scratch, error);
     if (result != SUPPLE_OK || !v) {
         spl_free(s->a, v);
         return result != SUPPLE_OK ? result : spl_fail_memory(error, "the lattice's nodes");
@@ -165,7 +165,7 @@ supple_result spl_stuff_nodes(stuff *s, supple_error *error)
         }
     }
     s->report.nodes = s->node_count;
-    spl_geodesic_scratch_release(&scratch);
+    spl_geodesic_release(&scratch);
     spl_free(s->a, v);
     return made ? SUPPLE_OK : spl_fail_memory(error, "the lattice's nodes");
 }

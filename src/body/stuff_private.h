@@ -68,6 +68,6 @@ double spl_stuff_distance(const spl_stuff_input *in, spl_vec3 p, double radius, 
 double spl_stuff_growth(const spl_stuff_input *in, const spl_place *place);
 
 /* Whether two places are on the same limb: near along the surface, or through a thin part of the body. */
-bool spl_stuff_same_limb(const stuff *s, spl_geodesic_scratch *scratch, const spl_place *a, const spl_place *b);
+bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b);
 
 #endif
