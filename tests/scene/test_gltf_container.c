@@ -106,6 +106,10 @@ TEST(broken_containers_are_refused)
     glb order = begin_glb();
     add_chunk(&order, BIN, "0123", 4);
     CHECK(glb_refused(&order, "first chunk"));
+    glb twice = begin_glb();
+    add_chunk(&twice, JSON, triangle_json, sizeof triangle_json);
+    add_chunk(&twice, JSON, triangle_json, sizeof triangle_json);
+    CHECK(glb_refused(&twice, "two JSON chunks"));
     glb empty = begin_glb();
     put_u32(&empty, 8, 12);
     CHECK(glb_refused(&empty, "no JSON chunk"));

@@ -245,6 +245,32 @@ TEST(indices_are_checked_against_the_vertices)
                   "not scalars"));
 }
 
+TEST(sparse_indices_and_wrong_components)
+{
+    /* Six zeros, of which the third to fifth become 1 2 3: triangles 0 0 1 and 2 3 0. */
+    struct {
+        float position[4][3];
+        uint8_t at[4];
+        uint16_t value[4];
+    } data = {{{0}}, {2, 3, 4}, {1, 2, 3}};
+#define SPARSE_INDEX(component, at)                                                                                    \
+    ONE_NODE "'bufferViews':[{'buffer':0,'byteLength':60}],'accessors':["                                              \
+             "{'bufferView':0,'componentType':5126,'type':'VEC3','count':4},{'componentType':" component               \
+             ",'type':'SCALAR','count':6,'sparse':{'count':3,'indices':{'bufferView':0,'byteOffset':48,"               \
+             "'componentType':" at "},'values':{'bufferView':0,'byteOffset':52}}}],"                                   \
+             "'meshes':[{'primitives':[{'attributes':{'POSITION':0},'indices':1}]}]"
+    supple_scene *scene = LOAD(data, SPARSE_INDEX("5123", "5121"));
+    REQUIRE(scene);
+    const int32_t want[6] = {0, 0, 1, 2, 3, 0};
+    CHECK(first(scene)->triangle_count == 2 && memcmp(first(scene)->triangle, want, sizeof want) == 0);
+    supple_scene_destroy(scene);
+    CHECK(refused(&data, sizeof data, SPARSE_INDEX("5122", "5121"), "unsigned"));
+    CHECK(refused(&data, sizeof data, SPARSE_INDEX("5123", "5120"), "malformed"));
+    CHECK(refused(&data, sizeof data,
+                  "'accessors':[{'componentType':5126,'type':'VEC3','count':4,'sparse':{'count':1}}]" MESH,
+                  "incomplete"));
+}
+
 TEST(bytes_and_words_index_alike)
 {
     struct {
@@ -405,6 +431,17 @@ TEST(a_mesh_under_two_skins_is_checked_against_both)
     CHECK(refused(&plain, sizeof plain, TWO_SKINS("[4]"), "skin 'small' has 1 joints"));
 }
 
+TEST(a_skin_without_weights_moves_with_its_node)
+{
+    supple_scene *scene =
+        LOAD(plain, SKINNED VIEWS "'accessors':[" POSITION "," INDEX "],'meshes':[{'name':'prop','primitives':["
+                                  "{'attributes':{'POSITION':0},'indices':1}]}]");
+    REQUIRE(scene);
+    CHECK(first(scene)->influence_count == 0 && isnan(first(scene)->weight_sum_max) && warned(scene, "no weights"));
+    CHECK(strcmp(spl_instance_name(scene, 0), "prop") == 0); /* the node has no name */
+    supple_scene_destroy(scene);
+}
+
 TEST(all_sets_and_integer_weights_are_read)
 {
     struct {
@@ -423,7 +460,7 @@ TEST(all_sets_and_integer_weights_are_read)
                    "{'bufferView':0,'byteOffset':36,'componentType':5121,'type':'VEC4','count':3},"
                    "{'bufferView':0,'byteOffset':48,'componentType':5121,'type':'VEC4','count':3},"
                    "{'bufferView':0,'byteOffset':60,'componentType':5121,'normalized':true,'type':'VEC4','count':3},"
-                   "{'bufferView':0,'byteOffset':72,'componentType':5121,'normalized':true,'type':'VEC4','count':3}],"
+                   "{'bufferView':0,'byteOffset':72,'componentType':5121,'type':'VEC4','count':3}],"
                    "'meshes':[{'primitives':[{'attributes':{'POSITION':0,'JOINTS_0':1,'WEIGHTS_0':3,'JOINTS_1':2,"
                    "'WEIGHTS_1':4}}]}]");
     REQUIRE(scene);
@@ -466,6 +503,8 @@ TEST(morph_targets_and_their_weights_are_read)
     REQUIRE(scene);
     CHECK(scene->node[0].weight_count == 2 && scene->node[0].weight[0] == 1 && warned(scene, "1 morph weights for 2"));
     supple_scene_destroy(scene);
+    CHECK(refused(&s, sizeof s, MORPHED(",'weights':[1e40,0]", ""), "morph weight 0"));
+    CHECK(refused(&s, sizeof s, MORPHED(",'weights':1", ""), "not an array"));
     s.extra[0][1] = (float)NAN;
     CHECK(refused(&s, sizeof s, MORPHED("", ""), "morph target"));
 }
@@ -474,10 +513,11 @@ TEST_MAIN(RUN(sparse_accessors_replace_elements), RUN(strides_and_odd_offsets_ar
           RUN(quantised_attributes_are_decoded), RUN(an_accessor_without_a_view_is_zero),
           RUN(claims_beyond_the_file_are_refused), RUN(a_small_file_cannot_ask_for_much_by_repetition),
           RUN(every_mode_becomes_triangles), RUN(a_strip_keeps_its_winding),
-          RUN(indices_are_checked_against_the_vertices), RUN(bytes_and_words_index_alike),
-          RUN(a_primitive_without_positions_is_empty), RUN(positions_must_be_finite_other_attributes_are_dropped),
-          RUN(attributes_must_agree_in_number), RUN(draco_without_a_plain_twin_is_refused),
-          RUN(influences_are_sorted_and_merged), RUN(sums_other_than_one_are_counted_and_normalised),
-          RUN(unweighted_vertices_follow_the_first_joint), RUN(impossible_weights_and_joints_are_refused),
-          RUN(a_mesh_under_two_skins_is_checked_against_both), RUN(all_sets_and_integer_weights_are_read),
+          RUN(indices_are_checked_against_the_vertices), RUN(sparse_indices_and_wrong_components),
+          RUN(bytes_and_words_index_alike), RUN(a_primitive_without_positions_is_empty),
+          RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(attributes_must_agree_in_number),
+          RUN(draco_without_a_plain_twin_is_refused), RUN(influences_are_sorted_and_merged),
+          RUN(sums_other_than_one_are_counted_and_normalised), RUN(unweighted_vertices_follow_the_first_joint),
+          RUN(impossible_weights_and_joints_are_refused), RUN(a_mesh_under_two_skins_is_checked_against_both),
+          RUN(a_skin_without_weights_moves_with_its_node), RUN(all_sets_and_integer_weights_are_read),
           RUN(morph_targets_and_their_weights_are_read))

@@ -1,4 +1,5 @@
 /* Nodes, skins, animations, materials and images of handmade files. */
+#include "core/memory.h"
 #include "scene/document.h"
 #include "scene/gltf_text.h"
 
@@ -12,8 +13,10 @@ TEST(nodes_keep_their_transforms)
 {
     supple_scene *scene =
         LOAD(nothing, "'nodes':[{'name':'m\\u0007','matrix':[2,0,0,0, 0,3,0,0, 0,0,4,0, 5,6,7,1]},"
-                      "{'translation':[1,2,3],'rotation':[0,0,1,0],'scale':[2,2,2]},{'rotation':[0,0,0,0]},{}]");
+                      "{'translation':[1,2,3],'rotation':[0,0,1,0],'scale':[2,2,2]},{'rotation':[0,0,0,0]},{},"
+                      "{'matrix':[1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,2]}]");
     REQUIRE(scene);
+    CHECK(scene->node[4].matrix.m[15] == 1 && warned(scene, "last row"));
     const spl_node *n = scene->node;
     CHECK(n[0].has_matrix && n[0].matrix.m[0] == 2 && n[0].matrix.m[13] == 6 && n[0].matrix.m[15] == 1);
     CHECK(strcmp(n[0].name, "m?") == 0); /* names reach terminals */
@@ -299,6 +302,32 @@ TEST(frames_are_counted_as_designed)
     supple_scene_destroy(scene);
 }
 
+TEST(totals_that_do_not_fit_are_refused)
+{
+    spl_primitive p = {.vertex_count = INT32_MAX};
+    spl_mesh mesh = {.name = "", .primitive_count = 1, .primitive = &p};
+    spl_node nodes[2] = {{.name = "a", .skin = -1}, {.name = "b", .mesh = -1, .skin = -1}};
+    spl_skin skins[2] = {{.joint_count = 65536}, {.joint_count = INT32_MAX}};
+    supple_config config = supple_config_default();
+    supple_scene scene = {.allocator = spl_allocator_of(&config),
+                          .path = "made",
+                          .node_count = 2,
+                          .node = nodes,
+                          .mesh_count = 1,
+                          .mesh = &mesh,
+                          .skin_count = 1,
+                          .skin = skins};
+    supple_error error;
+    CHECK(spl_scene_finish(&scene, &error) == SUPPLE_OK && scene.vertex_count == INT32_MAX);
+    CHECK(strcmp(spl_instance_name(&scene, 0), "a") == 0 && scene.instance_count == 1 && scene.joint_count == 65536);
+    nodes[1].mesh = 0;
+    CHECK(spl_scene_finish(&scene, &error) == SUPPLE_ERROR_INPUT && strstr(error.message, "vertices"));
+    nodes[1].mesh = -1;
+    scene.skin_count = 2;
+    CHECK(spl_scene_finish(&scene, &error) == SUPPLE_ERROR_INPUT && strstr(error.message, "joints"));
+    spl_free(&scene.allocator, scene.instance);
+}
+
 /* ---- materials and images --------------------------------------------------------------------------------------- */
 
 TEST(materials_find_their_images)
@@ -332,4 +361,4 @@ TEST_MAIN(RUN(nodes_keep_their_transforms), RUN(parents_come_before_children),
           RUN(of_equal_times_the_last_key_stays), RUN(rotations_of_length_zero_become_identity),
           RUN(channels_that_move_nothing_are_left_out), RUN(morph_weights_are_animated),
           RUN(clips_have_unique_names_and_are_found), RUN(frames_are_counted_as_designed),
-          RUN(materials_find_their_images))
+          RUN(totals_that_do_not_fit_are_refused), RUN(materials_find_their_images))
