@@ -3,8 +3,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#include <stdlib.h>
-
 /* Relative gain below which a vertex is not corrected again: ends the search, far below the method's error. */
 static const double least_gain = 1e-7;
 
@@ -229,6 +227,16 @@ static double at_place(const spl_geodesic *g, const spl_surface *s, const spl_pl
     return best;
 }
 
+static double farthest_corner(const spl_geodesic *g, const spl_surface *s, int32_t triangle)
+{
+    double far = 0;
+    for (size_t k = 0; k < 3; k++) {
+        double d = g->distance[s->triangle[3 * (size_t)triangle + k]];
+        far = d > far ? d : far;
+    }
+    return far;
+}
+
 double spl_geodesic_distance(spl_geodesic *g, const spl_surface *s, const spl_place *a, const spl_place *b,
                              double limit)
 {
@@ -237,7 +245,12 @@ double spl_geodesic_distance(spl_geodesic *g, const spl_surface *s, const spl_pl
     if (a->triangle == b->triangle) return straight <= limit ? straight : INFINITY;
     if (straight > limit || s->component[a->triangle] != s->component[b->triangle]) return INFINITY;
     start(g, s, a);
-    march(g, s, limit);
+    while (g->heap_count > 0) {
+        double enough = farthest_corner(g, s, b->triangle);
+        if (enough > limit) enough = limit;
+        if (g->distance[g->heap[0]] > enough + g->longest) break;
+        spread(g, s, pop(g));
+    }
     double distance = at_place(g, s, b);
     clear(g);
     if (distance < straight) distance = straight; /* nothing is shorter than through space */

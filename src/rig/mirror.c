@@ -1,4 +1,4 @@
-#include "rig/mirror.h"
+#include "rig/pose.h"
 
 static double determinant(const spl_mat4 *a)
 {

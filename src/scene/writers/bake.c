@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "rig/mirror.h"
+#include "rig/pose.h"
 #include "scene/document.h"
 
 #include <string.h>

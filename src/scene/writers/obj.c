@@ -5,7 +5,7 @@
  * exactly. */
 #include "core/error.h"
 #include "core/memory.h"
-#include "rig/mirror.h"
+#include "rig/pose.h"
 #include "scene/writers/writer.h"
 
 #include <errno.h>
