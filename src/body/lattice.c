@@ -46,6 +46,22 @@ static void find_common(spl_lattice *l)
     }
 }
 
+static bool adjacent(int d, int e)
+{
+    int32_t rest[3];
+    for (int k = 0; k < 3; k++) rest[k] = spl_direction[e][k] - spl_direction[d][k];
+    return find_direction(rest) >= 0;
+}
+
+static void find_fan(spl_lattice *l)
+{
+    for (int8_t d = 0; d < SPL_DIRECTIONS; d++)
+        for (int8_t e = (int8_t)(d + 1); e < SPL_DIRECTIONS; e++)
+            for (int8_t f = (int8_t)(e + 1); f < SPL_DIRECTIONS; f++)
+                if (adjacent(d, e) && adjacent(e, f) && adjacent(d, f))
+                    memcpy(l->fan[l->fan_count++], (int8_t[]){d, e, f}, 3);
+}
+
 bool spl_lattice_make(spl_lattice *l, spl_vec3 low, spl_vec3 high, double cell, int32_t margin, size_t limit)
 {
     memset(l, 0, sizeof *l);
@@ -61,6 +77,7 @@ bool spl_lattice_make(spl_lattice *l, spl_vec3 low, spl_vec3 high, double cell, 
     }
     l->point_count = 2 * (size_t)l->size[0] * (size_t)l->size[1] * (size_t)l->size[2];
     find_common(l);
+    find_fan(l);
     return true;
 }
 

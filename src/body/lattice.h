@@ -11,7 +11,7 @@
 
 #include <supple/base.h>
 
-enum { SPL_DIRECTIONS = 14, SPL_LONG = 6, SPL_COMMON = 6 };
+enum { SPL_DIRECTIONS = 14, SPL_LONG = 6, SPL_COMMON = 6, SPL_FAN = 24 };
 
 /* Directions 0..5: +x -x +y -y +z -z (long); 6..13: signs of x y z by bits 0 1 2, set means minus (short). */
 extern const int8_t spl_direction[SPL_DIRECTIONS][3];
@@ -37,6 +37,8 @@ typedef struct spl_lattice {
     int32_t size[3];    /* cells along each axis; grid points per colour are as many (the last layer is padding) */
     size_t point_count; /* 2 x size[0] x size[1] x size[2] */
     spl_common common[SPL_DIRECTIONS];
+    int fan_count;          /* the 24 tetrahedra around a point ... */
+    int8_t fan[SPL_FAN][3]; /* ... as directions to their other corners */
 } spl_lattice;
 
 /* A lattice of constant `cell` through the origin that covers a box with `margin` cells to spare on every side. False
