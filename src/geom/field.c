@@ -148,11 +148,14 @@ spl_sample spl_grid_sample(const spl_field *field, const spl_grid *g, spl_vec3 p
     return finish_sample(field, p, &hit, same ? g->value[i] < 0 : spl_field_inside(field, p));
 }
 
-double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward)
+/* The ball's diameter; if a point of p's own side ended the search, *beside is that point and *turn the direction from
+ * it to the ball's centre, otherwise *turn is zero. */
+static double shrink_ball(const spl_field *field, spl_vec3 p, spl_vec3 inward, spl_vec3 *beside, spl_vec3 *turn)
 {
-    const double cos_own_side = 0.2588190451025208; /* 75 degrees */
+    const double cos_own_side = -0.25881904510252074; /* 105 degrees */
     double diagonal = field->surface->diagonal, skip = 1e-6 * diagonal;
     spl_hit hit;
+    *turn = spl_v3(0, 0, 0);
     /* The way straight through; the ball's diameter is no longer. */
     bool met = spl_tree_ray(field->tree, spl_madd(p, inward, skip), inward, diagonal, &hit);
     double radius = (met ? hit.distance + skip : diagonal) / 2;
@@ -161,13 +164,25 @@ double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward)
         spl_vec3 centre = spl_madd(p, inward, radius);
         if (!spl_tree_nearest(field->tree, centre, radius, hint, &hit) || hit.distance >= radius * (1 - 1e-6)) break;
         spl_vec3 to_p = spl_sub(p, centre), to_q = spl_sub(hit.point, centre), pq = spl_sub(hit.point, p);
-        if (spl_dot(to_p, to_q) > cos_own_side * radius * hit.distance) break;
         double along = spl_dot(pq, inward); /* positive: q is inside the ball */
-        if (!(along > 0)) break;
+        if (spl_dot(to_p, to_q) > cos_own_side * radius * hit.distance || !(along > 0)) {
+            *beside = hit.point;
+            *turn = spl_unit(spl_scale(to_q, -1), *turn);
+            break;
+        }
         radius = spl_dot(pq, pq) / (2 * along);
         hint = hit.triangle;
     }
     return 2 * radius;
+}
+
+double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward)
+{
+    spl_vec3 beside = p, turn, other, unused;
+    double own = shrink_ball(field, p, inward, &beside, &turn);
+    if (!(spl_dot(turn, turn) > 0)) return own;
+    double across = shrink_ball(field, beside, turn, &other, &unused);
+    return across < own ? across : own;
 }
 
 typedef struct thickness {

@@ -91,9 +91,10 @@ spl_sample spl_grid_sample(const spl_field *field, const spl_grid *grid, spl_vec
 
 /* Diameter of the largest ball inside the surface that touches it at p, `inward` being the unit normal turned in, by
  * shrinking (Ma, Bae, Choi 2012): a ball that contains a nearer point of the surface is replaced by the one through p
- * and that point. Points seen from its centre less than 75 degrees away from p belong to p's own side (a sharp edge, a
- * wrinkle) and end the search, so that limbs are measured across also where they have edges. Never more than the way
- * straight through; the surface's diagonal where nothing is opposite. */
+ * and that point. Points seen from its centre less than 105 degrees away from p belong to p's own side (a sharp edge, a
+ * rim, a wrinkle) and end the search; the answer is then the smaller of this ball's diameter and of the one that
+ * touches there. So a box is measured across also at its edges, where no ball fits, and a sheet at its rim. Never more
+ * than the way straight through; the surface's diagonal where nothing is opposite. */
 double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward);
 
 /* The same for all vertices of the surface, threaded; 0 at vertices without a normal. */
