@@ -204,12 +204,12 @@ TEST(failing_allocations_are_errors)
     world w;
     shape s = shape_box(2, 1, 1, 1);
     open_world(&w, &s);
-    for (long n = 0; n < 3; n++) {
+    for (long n = 0; n < 4; n++) {
         failing f = {.fail_at = n};
         supple_allocator a = failing_allocator(&f);
         spl_winding x;
         supple_result r = spl_winding_make(&w.tree, &a, &x, NULL);
-        CHECK(r == (n < 2 ? SUPPLE_ERROR_MEMORY : SUPPLE_OK));
+        CHECK(r == (n < 3 ? SUPPLE_ERROR_MEMORY : SUPPLE_OK));
         spl_winding_release(&x);
         CHECK(f.live == 0);
     }
