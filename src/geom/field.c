@@ -5,15 +5,47 @@
 
 #include <string.h>
 
+/* Whether a triangle's edge is part of the surface's boundary as a chain: its neighbour is missing, one of several, or
+ * runs the same way. */
+static bool is_border(const spl_surface *s, int32_t corner)
+{
+    int32_t other = s->across[corner];
+    if (other < 0) return true;
+    int32_t a = s->triangle[corner], b = s->triangle[corner % 3 == 2 ? corner - 2 : corner + 1];
+    const int32_t *t = s->triangle + 3 * (size_t)other;
+    return (t[0] == a && t[1] == b) || (t[1] == a && t[2] == b) || (t[2] == a && t[0] == b);
+}
+
+static supple_result make_border(spl_field *field, const supple_allocator *a, supple_error *error)
+{
+    const spl_surface *s = field->surface;
+    int32_t count = 0, *edge = NULL;
+    for (int32_t c = 0; c < 3 * s->triangle_count; c++) count += is_border(s, c);
+    field->watertight = count == 0;
+    edge = spl_new(a, 3 * (size_t)count, sizeof *edge);
+    if (!edge) return spl_fail_memory(error, "the distance field");
+    int32_t n = 0;
+    for (int32_t c = 0; c < 3 * s->triangle_count; c++)
+        if (is_border(s, c)) {
+            edge[3 * n] = s->triangle[c];
+            edge[3 * n + 1] = edge[3 * n + 2] = s->triangle[c % 3 == 2 ? c - 2 : c + 1];
+            n++;
+        }
+    supple_result result = spl_tree_make(s->position, edge, count, a, field->border, error);
+    spl_free(a, edge);
+    return result;
+}
+
 supple_result spl_field_make(const spl_surface *surface, const supple_allocator *a, spl_field *out, supple_error *error)
 {
     *out = (spl_field){.surface = surface, .allocator = *a};
-    out->watertight = surface->border_edges == 0 && surface->nonmanifold_edges == 0 && surface->twisted_edges == 0;
     out->tree = spl_new(a, 1, sizeof *out->tree);
-    supple_result result = out->tree ? SUPPLE_OK : spl_fail_memory(error, "the distance field");
+    out->border = spl_new(a, 1, sizeof *out->border);
+    supple_result result = out->tree && out->border ? SUPPLE_OK : spl_fail_memory(error, "the distance field");
     if (result == SUPPLE_OK)
         result = spl_tree_make(surface->position, surface->triangle, surface->triangle_count, a, out->tree, error);
     if (result == SUPPLE_OK) result = spl_winding_make(out->tree, a, &out->winding, error);
+    if (result == SUPPLE_OK) result = make_border(out, a, error);
     if (result != SUPPLE_OK) spl_field_release(out);
     return result;
 }
@@ -24,6 +56,10 @@ void spl_field_release(spl_field *field)
     if (field->tree) {
         spl_tree_release(field->tree);
         spl_free(&field->allocator, field->tree);
+    }
+    if (field->border) {
+        spl_tree_release(field->border);
+        spl_free(&field->allocator, field->border);
     }
     *field = (spl_field){0};
 }
