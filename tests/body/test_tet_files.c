@@ -6,6 +6,7 @@
 #include "failing.h"
 #include "test.h"
 
+#include <dirent.h>
 #include <locale.h>
 #include <unistd.h>
 
@@ -320,6 +321,28 @@ TEST(every_truncation_is_refused)
     spl_tets_release(&tets);
 }
 
+/* What libFuzzer starts from, and what it found: see tests/fuzz/fuzz_tets.c. */
+TEST(found_files_do_no_harm)
+{
+    const char *folder = SPL_SOURCE_DIR "/tests/fuzz/found_tets";
+    DIR *dir = opendir(folder);
+    REQUIRE(dir);
+    int good = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.') continue;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        spl_tets tets;
+        supple_error error = {0};
+        supple_result result = spl_tets_load(path, NULL, &tets, NULL, &error);
+        CHECK(result == SUPPLE_OK || result == SUPPLE_ERROR_INPUT);
+        good += !result && tets.tet_count == 2 && tets.vertex_count == 5;
+        spl_tets_release(&tets);
+    }
+    closedir(dir);
+    CHECK(good >= 8); /* the same two tets in every form */
+}
+
 TEST(bad_outputs_are_refused)
 {
     spl_tets tets = pair();
@@ -387,5 +410,5 @@ TEST(what_was_mended_is_told)
 TEST_MAIN(RUN(every_form_round_trips_bit_by_bit), RUN(the_locale_does_not_matter), RUN(cesium_man_loads),
           RUN(make_human_loads), RUN(a_bad_index_is_named), RUN(dialects_of_medit), RUN(dialects_of_msh),
           RUN(dialects_of_vtk), RUN(the_other_byte_order), RUN(malformed_files_are_refused_with_the_line),
-          RUN(every_truncation_is_refused), RUN(bad_outputs_are_refused), RUN(failing_allocations_leave_nothing),
-          RUN(what_was_mended_is_told))
+          RUN(every_truncation_is_refused), RUN(found_files_do_no_harm), RUN(bad_outputs_are_refused),
+          RUN(failing_allocations_leave_nothing), RUN(what_was_mended_is_told))

@@ -316,7 +316,7 @@ static supple_result read_format(msh *m)
     if (result) return result;
     m->v4 = version == 4.1;
     if (!m->v4 && !(version >= 2 && version < 3))
-        return spl_scan_fail(s, "Gmsh format %g; 2.2 and 4.1 can be read: gmsh in.msh -0 -format msh41 -o out.msh",
+        return spl_scan_fail(s, "Gmsh format %g; 2.2 and 4.1 can be read: gmsh in.msh -save -format msh41 -o out.msh",
                              version);
     if (binary < 0 || binary > 1 || (size != 8 && !(m->v4 && size == 4)))
         return spl_scan_fail(s, "file type %lld with numbers of %lld bytes", (long long)binary, (long long)size);
@@ -406,7 +406,7 @@ supple_result spl_msh_read(spl_scan *s, spl_tets *out)
     spl_free(&s->memory, m.tag);
     if (result) return result;
     if (out->tet_count == 0 && m.other_tets)
-        return spl_scan_fail(s, "its tets have 10 nodes; tets of order 1 are needed: gmsh in.msh -order 1 -o out.msh");
+        return spl_scan_fail(s, "its tets have 10 nodes; tets of order 1 are needed: gmsh in.msh -order 1 -save -o out.msh");
     /* Most elements may have been triangles. If the smaller block is refused, the large one serves as well. */
     int32_t *tight = spl_resize(&s->memory, out->tet, (size_t)out->tet_count, 4 * sizeof *tight);
     if (tight) out->tet = tight;

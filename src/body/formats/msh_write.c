@@ -105,6 +105,41 @@ static void put_counts(FILE *f, uint64_t blocks, uint64_t items, bool binary)
         fprintf(f, "%lld %lld 1 %lld\n", (long long)blocks, (long long)items, (long long)items);
 }
 
+static void put_entity(FILE *f, const double box[6], bool binary)
+{
+    const int32_t tag = 1;
+    const uint64_t none[2] = {0, 0}; /* physical tags, bounding entities */
+    if (binary) {
+        put_i32s(f, &tag, 1);
+        fwrite(box, sizeof *box, 6, f);
+        put_sizes(f, none, 2);
+    } else {
+        fprintf(f, "1 %.17g %.17g %.17g %.17g %.17g %.17g 0 0\n", box[0], box[1], box[2], box[3], box[4], box[5]);
+    }
+}
+
+/* Gmsh refuses elements of an entity that neither this section nor a node names: the surface needs it. */
+static void put_entities(FILE *f, const spl_tets *tets, bool surface, bool binary)
+{
+    const uint64_t counts[4] = {0, 0, surface, 1}; /* points, curves, surfaces, volumes */
+    double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    for (int32_t i = 0; i < tets->vertex_count; i++) {
+        const double x[3] = {tets->position[i].x, tets->position[i].y, tets->position[i].z};
+        for (int k = 0; k < 3; k++) {
+            box[k] = fmin(box[k], x[k]);
+            box[3 + k] = fmax(box[3 + k], x[k]);
+        }
+    }
+    fprintf(f, "$Entities\n");
+    if (binary)
+        put_sizes(f, counts, 4);
+    else
+        fprintf(f, "0 0 %d 1\n", surface);
+    if (surface) put_entity(f, box, binary);
+    put_entity(f, box, binary);
+    fprintf(f, "%s$EndEntities\n", binary ? "\n" : "");
+}
+
 static void put_nodes4(FILE *f, const spl_tets *tets, bool binary)
 {
     fprintf(f, "$Nodes\n");
@@ -145,6 +180,7 @@ static void write4(FILE *f, const spl_tets *tets, const block blocks[2], bool bi
 {
     uint64_t element = 0, items = (uint64_t)blocks[0].count + (uint64_t)blocks[1].count;
     put_format(f, "4.1", binary);
+    put_entities(f, tets, blocks[0].count > 0, binary);
     put_nodes4(f, tets, binary);
     fprintf(f, "$Elements\n");
     put_counts(f, (blocks[0].count > 0) + (uint64_t)(blocks[1].count > 0), items, binary);
