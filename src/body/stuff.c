@@ -14,6 +14,7 @@ static void release(stuff *s)
     spl_free(s->a, s->copy);
     spl_free(s->a, s->position);
     spl_free(s->a, s->side);
+    spl_free(s->a, s->owner);
     spl_free(s->a, s->cut);
     spl_free(s->a, s->cut_vertex);
 }
@@ -33,8 +34,10 @@ static supple_result prepare(stuff *s, supple_error *error)
     return s->state && s->slot ? SUPPLE_OK : spl_fail_memory(error, "the lattice");
 }
 
-supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_stuff_report *report, supple_error *error)
+supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_place **place, spl_stuff_report *report,
+                        supple_error *error)
 {
+    *place = NULL;
     stuff s = {.in = input, .a = input->allocator};
     *out = (spl_tets){.allocator = *input->allocator};
     supple_result result = prepare(&s, error);
@@ -46,9 +49,11 @@ supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_stuff_r
     if (result == SUPPLE_OK) result = spl_stuff_copies(&s, error);
     if (result == SUPPLE_OK) result = spl_stuff_cuts(&s, error);
     if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.9, error);
-    if (result == SUPPLE_OK) result = spl_stuff_emit(&s, out, error);
+    if (result == SUPPLE_OK) result = spl_stuff_emit(&s, out, place, error);
     if (result == SUPPLE_OK && out->tet_count == 0) {
         spl_tets_release(out);
+        spl_free(s.a, *place);
+        *place = NULL;
         result = spl_fail(error, SUPPLE_ERROR_INPUT,
                           "nothing is inside the surface: is it closed, and thicker than a cell?");
     }

@@ -36,8 +36,11 @@ typedef struct spl_stuff_report {
     int32_t warped;
 } spl_stuff_report;
 
-/* Stuffs the body inside a surface. The result is oriented and conforming; it may have several components. An empty
- * result is SUPPLE_ERROR_INPUT, a lattice over the limit SUPPLE_ERROR_ARGUMENT. */
-supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_stuff_report *report, supple_error *error);
+/* Stuffs the body inside a surface. *place tells for every vertex which limb it belongs to: the nearest place of that
+ * limb's surface, or triangle -1 deep inside; freed with the input's allocator. The result is oriented and conforming;
+ * it may have several components. An empty result is SUPPLE_ERROR_INPUT, a lattice over the limit
+ * SUPPLE_ERROR_ARGUMENT. */
+supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_place **place, spl_stuff_report *report,
+                        supple_error *error);
 
 #endif

@@ -176,22 +176,25 @@ supple_result spl_stuff_copies(stuff *s, supple_error *error)
         s->copy_count = number_copies(s, root, front);
         s->position = spl_new(s->a, (size_t)s->copy_count, sizeof *s->position);
         s->side = spl_new(s->a, (size_t)s->copy_count, sizeof *s->side);
+        s->owner = spl_new(s->a, (size_t)s->copy_count, sizeof *s->owner);
     }
     spl_free(s->a, root);
     spl_free(s->a, front);
     if (result != SUPPLE_OK) return result;
-    if (!s->position || !s->side) return spl_fail_memory(error, "the virtual lattice");
+    if (!s->position || !s->side || !s->owner) return spl_fail_memory(error, "the virtual lattice");
     for (int32_t i = s->node_count; i < s->copy_count; i++) s->side[i] = SIDE_OUT;
     for (int32_t n = 0; n < s->node_count; n++) {
         int32_t c[3];
         spl_lattice_coordinates(&s->lattice, s->node[n].point, c);
         s->position[n] = spl_lattice_point(&s->lattice, c);
         s->side[n] = s->node[n].front ? SIDE_ON : SIDE_IN;
+        s->owner[n] = n;
         for (int d = 0; d < SPL_DIRECTIONS && stuff_is_real(s, n); d++) {
             size_t h = SPL_DIRECTIONS * (size_t)n + (size_t)d;
             int32_t copy = s->copy[h];
             if (copy < s->node_count) continue;
             s->position[copy] = place_copy(s, n, d);
+            s->owner[copy] = n;
             if (s->link[h] >= 0) s->side[copy] = SIDE_ON; /* a front's own copy for this limb */
         }
     }

@@ -13,7 +13,8 @@
 typedef struct emitter {
     stuff *s;
     spl_tets *out;
-    int32_t *vertex; /* by copy: output vertex, -1 until used */
+    spl_place *place; /* by output vertex */
+    int32_t *vertex;  /* by copy: output vertex, -1 until used */
     int32_t vertex_room, tet_room;
     bool failed;
 } emitter;
@@ -24,27 +25,30 @@ typedef struct cell_tet {
     int8_t direction[4][4]; /* from corner i to corner k */
 } cell_tet;
 
-static int32_t add_vertex(emitter *e, spl_vec3 p)
+static int32_t add_vertex(emitter *e, spl_vec3 p, int32_t owner)
 {
     spl_tets *o = e->out;
     if (o->vertex_count == e->vertex_room) {
         int32_t room = e->vertex_room ? 2 * e->vertex_room : 4096;
         spl_vec3 *grown = spl_resize(e->s->a, o->position, (size_t)room, sizeof *grown);
-        if (!grown) {
+        if (grown) o->position = grown;
+        spl_place *places = grown ? spl_resize(e->s->a, e->place, (size_t)room, sizeof *places) : NULL;
+        if (!places) {
             e->failed = true;
             return 0;
         }
-        o->position = grown;
+        e->place = places;
         e->vertex_room = room;
     }
     o->position[o->vertex_count] = p;
+    e->place[o->vertex_count] = e->s->node[owner].place;
     return o->vertex_count++;
 }
 
 static int32_t corner_vertex(emitter *e, const cell_tet *t, int i)
 {
     int32_t *v = &e->vertex[t->copy[i]];
-    if (*v < 0) *v = add_vertex(e, e->s->position[t->copy[i]]);
+    if (*v < 0) *v = add_vertex(e, e->s->position[t->copy[i]], e->s->owner[t->copy[i]]);
     return *v;
 }
 
@@ -54,8 +58,8 @@ static int32_t cut_vertex(emitter *e, const cell_tet *t, int in, int out)
     stuff *s = e->s;
     size_t h = SPL_DIRECTIONS * (size_t)t->copy[in] + (size_t)t->direction[in][out];
     if (s->cut_vertex[h] < 0)
-        s->cut_vertex[h] =
-            add_vertex(e, spl_lerp(s->position[t->copy[in]], s->position[t->copy[out]], (double)s->cut[h]));
+        s->cut_vertex[h] = add_vertex(
+            e, spl_lerp(s->position[t->copy[in]], s->position[t->copy[out]], (double)s->cut[h]), t->copy[in]);
     return s->cut_vertex[h];
 }
 
@@ -206,7 +210,7 @@ static void find_directions(int8_t out[SPL_CELL_TETS][4][4])
                 }
 }
 
-supple_result spl_stuff_emit(stuff *s, spl_tets *out, supple_error *error)
+supple_result spl_stuff_emit(stuff *s, spl_tets *out, spl_place **place, supple_error *error)
 {
     int8_t direction[SPL_CELL_TETS][4][4] = {0};
     find_directions(direction);
@@ -224,7 +228,9 @@ supple_result spl_stuff_emit(stuff *s, spl_tets *out, supple_error *error)
     spl_free(s->a, e.vertex);
     if (e.failed) {
         spl_tets_release(out);
+        spl_free(s->a, e.place);
         return spl_fail_memory(error, "the tetrahedra");
     }
+    *place = e.place;
     return SUPPLE_OK;
 }

@@ -41,6 +41,7 @@ typedef struct stuff {
     int32_t *copy; /* 14 x node_count: the copy of the neighbouring point that the node sees; < node_count: a node */
     int32_t copy_count; /* nodes and virtual points */
     spl_vec3 *position; /* by copy */
+    int32_t *owner;     /* by copy: a node of the limb it belongs to */
     uint8_t *side;      /* by copy: SIDE_* */
     float *cut; /* 14 x node_count: where the edge to an outside copy leaves the body, 0..1 from the node; -1: no cut */
     int32_t *cut_vertex; /* 14 x node_count: output vertex, -1 until used */
@@ -59,7 +60,7 @@ supple_result spl_stuff_nodes(stuff *s, supple_error *error);
 supple_result spl_stuff_links(stuff *s, supple_error *error);
 supple_result spl_stuff_copies(stuff *s, supple_error *error);
 supple_result spl_stuff_cuts(stuff *s, supple_error *error);
-supple_result spl_stuff_emit(stuff *s, spl_tets *out, supple_error *error);
+supple_result spl_stuff_emit(stuff *s, spl_tets *out, spl_place **place, supple_error *error);
 
 /* Signed distance of p (negative inside) and its nearest place; the winding number gives the sign. */
 double spl_stuff_distance(const spl_stuff_input *in, spl_vec3 p, double radius, int32_t hint, spl_place *place);
