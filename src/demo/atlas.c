@@ -137,6 +137,23 @@ static void spread(const canvas *k, uint8_t *copy)
         }
 }
 
+/* What is still empty takes the mean colour, so that small copies of the texture do not darken at the charts' borders.
+ */
+static void fill(const canvas *k)
+{
+    size_t n = (size_t)k->size * (size_t)k->size, painted = 0;
+    uint64_t sum[3] = {0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        painted += k->rgba[4 * i + 3] != 0;
+        for (size_t c = 0; c < 3; c++) sum[c] += k->rgba[4 * i + c]; /* empty pixels are zero */
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < 3 && k->rgba[4 * i + 3] == 0; c++)
+            k->rgba[4 * i + c] = (uint8_t)(sum[c] / (painted + !painted));
+        k->rgba[4 * i + 3] = 255;
+    }
+}
+
 supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl_chart_fn *choose, spl_paint_fn *paint,
                              int32_t size, spl_rigged_material *material, supple_error *error)
 {
@@ -149,7 +166,7 @@ supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl
         for (int32_t t = 0; t < shape->triangle_count; t++)
             paint_triangle(&k, t, &chart[triangle_chart(shape, t, choose)]);
         for (int ring = 0; ring < 6; ring++) spread(&k, copy);
-        for (size_t i = 0; i < n * n; i++) k.rgba[4 * i + 3] = 255;
+        fill(&k);
         spl_pixels pixels = {size, size, k.rgba};
         result = spl_image_encode_png(&pixels, a, &material->png, &material->png_size, error);
     } else {

@@ -164,8 +164,8 @@ static spl_vec3 walking_ankle(double phase)
     p = spl_madd(p, v0, t3 - 2 * t2 + t);
     p = spl_madd(p, p1, 3 * t2 - 2 * t3);
     p = spl_madd(p, v1, t3 - t2);
-    double lift = sin(pi * t);
-    return spl_v3(p.x, p.y + 0.020 * lift * lift, p.z);
+    double lift = sin(pi * sqrt(t)); /* most of it early, while the toes point down */
+    return spl_v3(p.x, p.y + 0.030 * lift * lift, p.z);
 }
 
 static void walk_leg(body_pose *body, int side, double phase)
@@ -176,7 +176,7 @@ static void walk_leg(body_pose *body, int side, double phase)
     body->ankle[side] = spl_v3(sign * (ankle.x - 0.030), ankle.y, ankle.z);
     body->knee_pole[side] = spl_v3(0.06 * sign, 0, 1);
     body->foot[side] = spl_turn_mul(spl_turn_y(4 * sign), spl_turn_x(-pitch));
-    body->toes[side] = pitch < 0 ? -pitch * (1 - spl_smooth(0.58, 0.74, phase)) : 0;
+    body->toes[side] = pitch < 0 ? -pitch * (1 - spl_smooth(0.64, 0.88, phase)) : 0;
 }
 
 static void walk_arm(body_pose *body, int side, double phase)
@@ -256,9 +256,9 @@ static bool add_reach(spl_rigged *rigged)
     arm_pose hang = rest.arm[0];
     arm_pose forward = {arm_towards(spl_v3(0.02, -0.10, 1), spl_v3(-0.5, 1, 0)), 8, 6, 0, 0};
     arm_pose folded = {arm_towards(spl_v3(0.30, -0.12, 1), spl_v3(0, 1, 0.1)), 150, 20, 5, 0};
-    arm_pose low = {arm_towards(spl_v3(0.05, -0.55, 1), spl_v3(-0.4, 1, 0)), 18, 10, 0, 0};
-    arm_pose belly = arm_reaching(spl_v3(0.135, 1.105, 0.165), spl_v3(1, -0.7, -0.3), 8);
-    arm_pose across = arm_reaching(spl_v3(-0.035, 1.345, 0.200), spl_v3(0.4, -1, 0.5), 22);
+    arm_pose low = {arm_towards(spl_v3(0.05, 0.35, 1), spl_v3(-0.4, 1, 0)), 18, 10, 0, 0};
+    arm_pose belly = arm_reaching(spl_v3(0.135, 1.105, 0.130), spl_v3(1, -0.7, -0.3), 8);
+    arm_pose across = arm_reaching(spl_v3(-0.035, 1.345, 0.165), spl_v3(0.4, -1, 0.5), 22);
     const stop stops[] = {
         {0, 0, 0, 0, 0, {hang, hang}},    {20, 0, 3, 0, 0, {forward, forward}}, {40, 0, -3, 0, -4, {folded, folded}},
         {62, 0.43, 46, 0, 8, {low, low}}, {84, 0, 4, 12, 14, {belly, across}},  {104, 0, 4, -12, 10, {across, belly}},

@@ -181,7 +181,7 @@ static void add_head(spl_body *b)
     const spl_vec3 up = {0, 1, 0}, x = {1, 0, 0}, z = {0, 0, 1};
     spl_body_ball(b, spl_v3(0, 1.664, -0.010), spl_v3(0.076, 0.084, 0.096), 0.030); /* skull */
     spl_body_loft(b, spl_v3(0, 0, 0.006), up, x, z, face, COUNT(face), 2.2, 0.020);
-    spl_body_ball(b, spl_v3(0.042, 1.617, 0.062), spl_v3(0.024, 0.016, 0.022), 0.020);                  /* cheek */
+    spl_body_ball(b, spl_v3(0.040, 1.617, 0.060), spl_v3(0.024, 0.016, 0.019), 0.026);                  /* cheek */
     spl_body_ball(b, spl_v3(0, 1.543, 0.079), spl_v3(0.020, 0.016, 0.016), 0.016);                      /* chin */
     spl_body_hollow(b, spl_v3(0.032, 1.641, 0.106), spl_v3(0.021, 0.014, 0.022), 0.014);                /* socket */
     spl_body_ball(b, spl_v3(0.031, 1.641, 0.075), spl_v3(0.0140, 0.0125, 0.0140), 0.004);               /* eye */

@@ -64,7 +64,7 @@ static double softness(spl_vec3 p, int32_t joint)
     case SPL_HERO_UPPER_ARM:
         return t < 0.1 ? 12 : 5;
     case SPL_HERO_THIGH:
-        return p.y > 0.76 ? 13 : 5;
+        return p.y > 0.76 ? 10 : 5;
     case SPL_HERO_HAND:
         return 8;
     case SPL_HERO_TOES:
@@ -80,7 +80,12 @@ bool spl_hero_weights(spl_shape *shape, double detail)
     if (!steps) return false;
     for (int32_t v = 0; v < shape->vertex_count; v++) {
         int32_t joint = spl_hero_owner(shape->position[v]);
-        shape->weight[v * shape->joint_count + joint] = 1;
+        float *weight = shape->weight + v * shape->joint_count;
+        weight[joint] = 1;
+        if (joint >= SPL_HERO_SHOULDER && fabs(shape->position[v].x) < 1e-3) { /* the middle belongs to both sides */
+            int32_t other = joint >= SPL_HERO_SHOULDER + SPL_HERO_SIDE ? joint - SPL_HERO_SIDE : joint + SPL_HERO_SIDE;
+            weight[joint] = weight[other] = 0.5f;
+        }
         /* Edges shrink with the detail, so the same width takes the square of it in steps. */
         steps[v] = (int32_t)ceil(softness(shape->position[v], joint) * detail * detail);
     }
