@@ -167,7 +167,7 @@ static void add_leg(spl_body *b)
     spl_vec3 hip = spl_hero_joint(SPL_HERO_THIGH), ankle = spl_hero_joint(SPL_HERO_FOOT), z = spl_v3(0, 0, 1);
     spl_vec3 axis = spl_unit(spl_sub(ankle, hip), z), outer = spl_unit(spl_cross(z, axis), z);
     outer = spl_scale(outer, outer.x > 0 ? 1 : -1);
-    spl_body_loft(b, hip, axis, outer, spl_unit(spl_madd(z, axis, -axis.z), z), leg, COUNT(leg), 2.1, 0.035);
+    spl_body_loft(b, hip, axis, outer, spl_unit(spl_madd(z, axis, -axis.z), z), leg, COUNT(leg), 2, 0.035);
     /* the shoe: heel, instep, ball, toe */
     spl_body_ball(b, spl_v3(0.107, 0.040, -0.050), spl_v3(0.035, 0.052, 0.046), 0.025);
     spl_body_capsule(b, spl_v3(0.110, 0.066, -0.015), spl_v3(0.120, 0.036, 0.075), 0.036, 0.034, 0.025);

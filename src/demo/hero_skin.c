@@ -64,7 +64,7 @@ static double softness(spl_vec3 p, int32_t joint)
     case SPL_HERO_UPPER_ARM:
         return t < 0.1 ? 12 : 5;
     case SPL_HERO_THIGH:
-        return p.y > 0.76 ? 10 : 5;
+        return p.y > 0.76 && fabs(p.x) > 0.06 ? 10 : 5; /* the inner thighs must not follow each other */
     case SPL_HERO_HAND:
         return 8;
     case SPL_HERO_TOES:

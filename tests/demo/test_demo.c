@@ -8,6 +8,14 @@
 static const char *const names[] = {"hero", "arm", "beam", "cylinder", "torus", "sack", "turtle"};
 enum { NAMES = sizeof names / sizeof *names };
 
+/* The hero at detail 1 serves many cases: it is made once. */
+static const spl_rigged *hero(void)
+{
+    static spl_rigged rigged;
+    if (!rigged.joint_count && spl_demo_build("hero", 1, NULL, &rigged, NULL) != SUPPLE_OK) abort();
+    return &rigged;
+}
+
 /* ---- surfaces --------------------------------------------------------------------------------------------------- */
 
 typedef struct welded {
@@ -133,8 +141,7 @@ static int64_t euler(const welded *w)
 static void check_closed(const char *name, double detail)
 {
     spl_rigged rigged;
-    supple_error error = {0};
-    REQUIRE(spl_demo_build(name, detail, NULL, &rigged, &error) == SUPPLE_OK);
+    REQUIRE(spl_demo_build(name, detail, NULL, &rigged, NULL) == SUPPLE_OK);
     welded w = weld_and_measure(&rigged);
     int before = test_failures;
     CHECK(w.bad_edges == 0);
@@ -153,7 +160,6 @@ TEST(every_surface_is_closed_and_oriented)
 {
     for (int i = 0; i < NAMES; i++) check_closed(names[i], 1);
     for (int i = 0; i < NAMES; i++) check_closed(names[i], 0.7);
-    check_closed("hero", 0.85);
     check_closed("hero", 1.4);
     check_closed("hero", 2);
     check_closed("turtle", 1.9);
@@ -237,14 +243,16 @@ TEST(clips_have_their_names_and_lengths)
         {"cylinder", "bend", 50}, {"torus", "shake", 61}, {"torus", "squash", 41}, {"sack", "hop", 46},
         {"sack", "lean", 61},     {"turtle", "walk", 41},
     };
+    spl_rigged rigged = {0};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        spl_rigged rigged;
-        REQUIRE(spl_demo_build(expected[i].demo, 0.5, NULL, &rigged, NULL) == SUPPLE_OK);
+        if (!rigged.name || strcmp(rigged.name, expected[i].demo)) {
+            spl_rigged_release(&rigged);
+            REQUIRE(spl_demo_build(expected[i].demo, 0.5, NULL, &rigged, NULL) == SUPPLE_OK);
+        }
         const spl_rigged_clip *clip = clip_named(&rigged, expected[i].clip);
-        REQUIRE(clip);
-        CHECK(clip->key_count == expected[i].keys && clip->fps == 30);
-        spl_rigged_release(&rigged);
+        CHECK(clip && clip->key_count == expected[i].keys && clip->fps == 30);
     }
+    spl_rigged_release(&rigged);
 }
 
 TEST(the_arm_bends_by_three_degrees_a_frame)
@@ -266,15 +274,13 @@ TEST(the_arm_bends_by_three_degrees_a_frame)
 
 TEST(the_hero_folds_and_twists)
 {
-    spl_rigged rigged;
-    REQUIRE(spl_demo_build("hero", 0.5, NULL, &rigged, NULL) == SUPPLE_OK);
-    CHECK_NEAR(most_turned(&rigged, "reach", "upper_arm.L", "forearm.L"), 150, 0.01);
-    CHECK_NEAR(most_turned(&rigged, "reach", "upper_arm.R", "forearm.R"), 150, 0.01);
-    CHECK(most_turned(&rigged, "reach", "thigh.L", "shin.L") > 100);
-    CHECK_NEAR(most_turned(&rigged, "twist", "forearm.L", "hand.L"), 170, 0.01);
-    CHECK_NEAR(most_turned(&rigged, "twist", "forearm.R", "hand.R"), 170, 0.01);
-    CHECK_NEAR(most_turned(&rigged, "twist", "hips", "chest"), 170, 0.01);
-    spl_rigged_release(&rigged);
+    const spl_rigged *rigged = hero();
+    CHECK_NEAR(most_turned(rigged, "reach", "upper_arm.L", "forearm.L"), 150, 0.01);
+    CHECK_NEAR(most_turned(rigged, "reach", "upper_arm.R", "forearm.R"), 150, 0.01);
+    CHECK(most_turned(rigged, "reach", "thigh.L", "shin.L") > 100);
+    CHECK_NEAR(most_turned(rigged, "twist", "forearm.L", "hand.L"), 170, 0.01);
+    CHECK_NEAR(most_turned(rigged, "twist", "forearm.R", "hand.R"), 170, 0.01);
+    CHECK_NEAR(most_turned(rigged, "twist", "hips", "chest"), 170, 0.01);
 }
 
 /* A key of a clip against another, as world matrices. */
@@ -330,15 +336,14 @@ static spl_vec3 *skinned(const spl_rigged *rigged, const spl_rigged_clip *clip, 
 
 TEST(the_hero_walks_on_the_ground)
 {
-    spl_rigged rigged;
-    REQUIRE(spl_demo_build("hero", 1, NULL, &rigged, NULL) == SUPPLE_OK);
-    const spl_rigged_mesh *mesh = &rigged.mesh[0];
-    const spl_rigged_clip *walk = clip_named(&rigged, "walk");
-    int32_t foot = joint_named(&rigged, "foot.L");
+    const spl_rigged *rigged = hero();
+    const spl_rigged_mesh *mesh = &rigged->mesh[0];
+    const spl_rigged_clip *walk = clip_named(rigged, "walk");
+    int32_t foot = joint_named(rigged, "foot.L");
     spl_vec3 *before = NULL;
     double lowest = 1, highest = -1, slide = 0;
     for (int32_t k = 0; k < walk->key_count; k++) {
-        spl_vec3 *now = skinned(&rigged, walk, k);
+        spl_vec3 *now = skinned(rigged, walk, k);
         double low = 1;
         for (int32_t v = 0; v < mesh->vertex_count; v++) low = fmin(low, now[v].y);
         lowest = fmin(lowest, low);
@@ -356,18 +361,16 @@ TEST(the_hero_walks_on_the_ground)
     CHECK(slide < 0.003);
     if (lowest <= -0.01 || highest >= 0.01 || slide >= 0.003)
         printf("    lowest %g, highest of the lowest %g, slide %g\n", lowest, highest, slide);
-    spl_rigged_release(&rigged);
 }
 
 TEST(the_hero_touches_itself)
 {
-    spl_rigged rigged;
-    REQUIRE(spl_demo_build("hero", 1, NULL, &rigged, NULL) == SUPPLE_OK);
-    const spl_rigged_mesh *mesh = &rigged.mesh[0];
-    int32_t hand[2] = {joint_named(&rigged, "hand.L"), joint_named(&rigged, "hand.R")};
-    int32_t spine = joint_named(&rigged, "spine"), chest = joint_named(&rigged, "chest");
+    const spl_rigged *rigged = hero();
+    const spl_rigged_mesh *mesh = &rigged->mesh[0];
+    int32_t hand[2] = {joint_named(rigged, "hand.L"), joint_named(rigged, "hand.R")};
+    int32_t spine = joint_named(rigged, "spine"), chest = joint_named(rigged, "chest");
     for (int32_t key = 84; key <= 104; key += 20) {
-        spl_vec3 *p = skinned(&rigged, clip_named(&rigged, "reach"), key);
+        spl_vec3 *p = skinned(rigged, clip_named(rigged, "reach"), key);
         for (int side = 0; side < 2; side++) {
             double nearest = 1;
             for (int32_t v = 0; v < mesh->vertex_count; v++) {
@@ -381,16 +384,14 @@ TEST(the_hero_touches_itself)
         }
         free(p);
     }
-    spl_rigged_release(&rigged);
 }
 
 TEST(the_hero_has_the_measures_of_a_person)
 {
-    spl_rigged rigged;
-    REQUIRE(spl_demo_build("hero", 1, NULL, &rigged, NULL) == SUPPLE_OK);
-    CHECK(rigged.joint_count >= 21 && rigged.joint_count <= 27);
-    CHECK(rigged.mesh_count == 1);
-    const spl_rigged_mesh *mesh = &rigged.mesh[0];
+    const spl_rigged *rigged = hero();
+    CHECK(rigged->joint_count >= 21 && rigged->joint_count <= 27);
+    CHECK(rigged->mesh_count == 1);
+    const spl_rigged_mesh *mesh = &rigged->mesh[0];
     CHECK(mesh->triangle_count >= 13000 && mesh->triangle_count <= 18000);
     double low = 9, high = -9, mirrored = 0;
     for (int32_t v = 0; v < mesh->vertex_count; v++) {
@@ -406,20 +407,18 @@ TEST(the_hero_has_the_measures_of_a_person)
                                         "thumb.L",    "thigh.L",     "shin.L",    "foot.L", "toes.L",
                                         "shoulder.R", "upper_arm.R", "forearm.R", "hand.R", "fingers.R",
                                         "thumb.R",    "thigh.R",     "shin.R",    "foot.R", "toes.R"};
-    for (size_t i = 0; i < sizeof joint / sizeof *joint; i++) CHECK(joint_named(&rigged, joint[i]) >= 0);
-    spl_rigged_release(&rigged);
+    for (size_t i = 0; i < sizeof joint / sizeof *joint; i++) CHECK(joint_named(rigged, joint[i]) >= 0);
 }
 
 /* No finger follows the other hand, no vertex of the chest the forearm. */
 TEST(the_heros_weights_stay_on_their_side)
 {
-    spl_rigged rigged;
-    REQUIRE(spl_demo_build("hero", 1, NULL, &rigged, NULL) == SUPPLE_OK);
-    const spl_rigged_mesh *mesh = &rigged.mesh[0];
+    const spl_rigged *rigged = hero();
+    const spl_rigged_mesh *mesh = &rigged->mesh[0];
     int astray = 0, far = 0;
     for (int32_t v = 0; v < mesh->vertex_count; v++)
         for (int i = 0; i < 4; i++) {
-            const char *name = rigged.joint[mesh->joint[4 * v + i]].name;
+            const char *name = rigged->joint[mesh->joint[4 * v + i]].name;
             double x = (double)mesh->position[3 * v], w = (double)mesh->weight[4 * v + i];
             size_t n = strlen(name);
             if (w > 0.12 && n > 2 && name[n - 2] == '.') astray += (name[n - 1] == 'L' ? x : -x) < -0.03;
@@ -428,7 +427,6 @@ TEST(the_heros_weights_stay_on_their_side)
         }
     CHECK(astray == 0);
     CHECK(far == 0);
-    spl_rigged_release(&rigged);
 }
 
 TEST(the_turtle_has_two_materials)
@@ -543,9 +541,7 @@ static void fail_everywhere(const char *name)
 TEST(memory_that_runs_out_is_reported)
 {
     fail_everywhere("beam");
-    fail_everywhere("torus");
     fail_everywhere("sack");
-    fail_everywhere("turtle");
 }
 
 TEST(bytes_are_written_whole)

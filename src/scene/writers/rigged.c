@@ -120,7 +120,7 @@ static uint8_t *blob_grow(blob *b, size_t more)
 {
     if (b->failed) return NULL;
     if (more > b->capacity - b->size) {
-        size_t capacity = b->capacity + b->capacity / 2 + more + 256;
+        size_t capacity = b->capacity + b->capacity / 2 + more + 4096;
         uint8_t *data = capacity > more ? spl_resize(b->allocator, b->data, capacity, 1) : NULL;
         if (!data) {
             b->failed = true;
