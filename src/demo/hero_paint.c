@@ -150,8 +150,8 @@ static double hairline(spl_vec3 p)
 static color eye(color base, double x, double y)
 {
     const double cx = 0.0315, cy = 1.6415;
-    double lid = disc(x, y, cx, cy + 0.0005, 0.0170, 0.0090, 0.10);
-    double ball = disc(x, y, cx, cy, 0.0150, 0.0070, 0.08);
+    double lid = disc(x, y, cx, cy + 0.0007, 0.0170, 0.0086, 0.12);
+    double ball = disc(x, y, cx, cy, 0.0148, 0.0060, 0.08);
     base = mix(base, (color){0.42, 0.24, 0.18}, 0.75 * lid);
     base = mix(base, white, ball);
     base = mix(base, (color){0.28, 0.36, 0.30}, ball * disc(x, y, cx - 0.0005, cy, 0.0062, 0.0062, 0.10));

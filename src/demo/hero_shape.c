@@ -153,10 +153,10 @@ static void add_hand(spl_body *b)
     spl_body_loft(b, spl_hero_arm_point(0, 0, 0), axis, outer, z, palm, COUNT(palm), 2.5, 0.012);
     spl_body_capsule(b, spl_hero_arm_point(0.560, -0.006, 0.016), spl_hero_arm_point(0.595, -0.012, 0.038), 0.016,
                      0.014, 0.012); /* ball of the thumb */
-    add_finger(b, 0.622, 0.0315, 9, 0.078, 0.0092);
-    add_finger(b, 0.628, 0.0105, 3, 0.087, 0.0095);
-    add_finger(b, 0.624, -0.0105, -3.5, 0.081, 0.0092);
-    add_finger(b, 0.614, -0.0305, -10.5, 0.064, 0.0082);
+    add_finger(b, 0.622, 0.0315, 7, 0.078, 0.0092);
+    add_finger(b, 0.628, 0.0105, 2.3, 0.087, 0.0095);
+    add_finger(b, 0.624, -0.0105, -2.8, 0.081, 0.0092);
+    add_finger(b, 0.614, -0.0305, -8.5, 0.064, 0.0082);
     spl_vec3 base = spl_hero_arm_point(0.592, -0.012, 0.038), knuckle = spl_hero_arm_point(0.619, -0.019, 0.060);
     spl_body_capsule(b, base, knuckle, 0.0130, 0.0108, 0.008);
     spl_body_capsule(b, knuckle, spl_hero_arm_point(0.645, -0.023, 0.070), 0.0108, 0.0092, 0.004);
