@@ -4,12 +4,21 @@
 
 #include "scene/scene.h"
 
+/* A node's own transform while a pose is made. */
+typedef struct spl_transform {
+    double t[3], r[4], s[3];
+    bool is_matrix; /* the node's matrix stands instead */
+    bool is_posed;  /* the world matrix was given */
+} spl_transform;
+
 typedef struct spl_pose {
     supple_allocator allocator;
-    spl_mat4 *local;       /* node_count */
-    spl_mat4 *world;       /* node_count */
-    float *weight;         /* morph weights of all nodes, node after node */
-    int32_t *first_weight; /* node_count + 1 */
+    spl_transform *transform; /* node_count */
+    double *scratch;          /* as wide as the widest channel */
+    spl_mat4 *local;          /* node_count */
+    spl_mat4 *world;          /* node_count */
+    float *weight;            /* morph weights of all nodes, node after node */
+    int32_t *first_weight;    /* node_count + 1 */
 } spl_pose;
 
 supple_result spl_pose_init(spl_pose *pose, const supple_scene *scene, supple_error *error);
@@ -27,5 +36,10 @@ void spl_channel_sample(const spl_channel *channel, double time, double *out);
 
 /* World matrices of the joints of all skins in the bind pose: inverses of the inverse bind matrices. */
 void spl_skin_bind_matrices(const spl_skin *skin, spl_mat4 *out);
+
+/* Whether a pose turns a mesh instance inside out: the map from mesh space to world space has a negative determinant,
+ * the node's for a rigid instance, that of most joints (world times inverse bind) for a skinned one. The triangles of
+ * such an instance, taken in world space, wind the wrong way round, and normals computed from them point inwards. */
+bool spl_pose_mirrors(const spl_pose *pose, const supple_scene *scene, int32_t instance);
 
 #endif

@@ -1,0 +1,256 @@
+/* The glTF files of the shared folder: the good ones load with the counts of their catalogue, the bad ones are refused
+ * with one line that says why. */
+#include "core/file.h"
+#include "core/memory.h"
+#include "scene/gltf_text.h"
+#include "scene/readers/gltf.h"
+#include "scene/scene.h"
+#include "test.h"
+
+#define ASSETS SPL_SHARED_DIR "/assets/"
+#define BAD    SPL_SHARED_DIR "/bad-inputs/"
+
+static bool shared_is_there(void)
+{
+    FILE *file = fopen(ASSETS "CATALOG.md", "rb");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+typedef struct clip_fact {
+    const char *name;
+    double seconds;
+} clip_fact;
+
+/* CATALOG.md */
+static const struct asset_fact {
+    const char *file;
+    int32_t meshes, vertices, triangles, joints, clips;
+    clip_fact clip[7];
+    int32_t influences;
+    bool uv, normal;
+} assets[] = {
+    {"CesiumMan.glb", 1, 3273, 4672, 19, 1, {{"clip 0", 2.00}}, 4, true, true},
+    {"Fox.glb", 1, 1728, 576, 24, 3, {{"Survey", 3.42}, {"Walk", 0.71}, {"Run", 1.16}}, 4, true, false},
+    {"RiggedFigure.glb", 1, 370, 256, 19, 1, {{"clip 0", 1.25}}, 4, false, true},
+    {"SimpleSkin.gltf", 1, 10, 8, 2, 1, {{"clip 0", 5.50}}, 2, false, false},
+    {"MakeHuman_Male_CMU.glb",
+     1,
+     14517,
+     26756,
+     31,
+     3,
+     {{"walk_02_01", 2.83}, {"run_09_01", 1.20}, {"dance_05_02", 9.33}},
+     4,
+     true,
+     true},
+    {"KayKit_Barbarian.glb",
+     13,
+     5922,
+     6543,
+     41,
+     76,
+     {{"Cheer", 1.67},
+      {"Dodge_Forward", 0.40},
+      {"Idle", 1.07},
+      {"Jump_Full_Long", 2.33},
+      {"Running_A", 0.80},
+      {"Sit_Floor_Idle", 4.00},
+      {"Walking_A", 1.07}},
+     4,
+     true,
+     true},
+    {"Hand_left.glb", 1, 1070, 1808, 26, 0, {{0}}, 4, true, true},
+};
+
+static void check_asset(const struct asset_fact *fact)
+{
+    char path[512];
+    snprintf(path, sizeof path, ASSETS "%s", fact->file);
+    supple_scene *scene;
+    supple_error error = {0};
+    supple_result result = spl_gltf_load_file(path, NULL, &scene, &error);
+    if (result) printf("    %s\n", error.message);
+    REQUIRE(result == SUPPLE_OK);
+    CHECK(scene->mesh_count == fact->meshes);
+    CHECK(supple_scene_vertex_count(scene) == fact->vertices);
+    CHECK(supple_scene_triangle_count(scene) == fact->triangles);
+    CHECK(supple_scene_joint_count(scene) == fact->joints);
+    CHECK(supple_scene_clip_count(scene) == fact->clips);
+    for (int k = 0; k < 7 && fact->clip[k].name; k++) {
+        int32_t clip = supple_scene_clip_find(scene, fact->clip[k].name);
+        CHECK(clip >= 0);
+        CHECK_NEAR(supple_scene_clip_duration(scene, clip), fact->clip[k].seconds, 0.0051);
+    }
+    int32_t influences = 0;
+    for (int32_t m = 0; m < scene->mesh_count; m++) {
+        const spl_primitive *p = &scene->mesh[m].primitive[0];
+        if (p->influence_count > influences) influences = p->influence_count;
+        CHECK((p->uv != NULL) == fact->uv && (p->normal != NULL) == fact->normal);
+        CHECK(p->unweighted == 0 && p->unnormalised == 0);
+    }
+    CHECK(influences == fact->influences);
+    for (int32_t i = 0; i < scene->warning_count; i++) printf("    %s: %s\n", fact->file, scene->warning[i]);
+    CHECK(scene->warning_count == 0);
+    supple_scene_destroy(scene);
+}
+
+TEST(every_asset_loads_with_the_counts_of_its_catalogue)
+{
+    if (!shared_is_there()) SKIP("../shared is absent");
+    for (size_t i = 0; i < sizeof assets / sizeof *assets; i++) check_asset(&assets[i]);
+}
+
+/* What each bad file's message must say. */
+static const struct bad_fact {
+    const char *file, *word;
+} bad[] = {
+    {"truncated.glb", "cut short"},
+    {"bad_json.gltf", "JSON"},
+    {"accessor_out_of_range.glb", "accessor"},
+    {"nan_vertices.glb", "vertex 3"},
+    {"joint_index_out_of_range.glb", "joint index 5000"},
+    {"cyclic_nodes.gltf", "cycle"},
+    {"weights_all_zero.glb", "weights"},
+};
+
+TEST(every_bad_file_is_refused_in_words)
+{
+    if (!shared_is_there()) SKIP("../shared is absent");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char path[512];
+        snprintf(path, sizeof path, BAD "%s", bad[i].file);
+        supple_scene *scene;
+        supple_error error = {0};
+        meter m = {0};
+        supple_config config = metered(&m);
+        CHECK(spl_gltf_load_file(path, &config, &scene, &error) == SUPPLE_ERROR_INPUT);
+        CHECK(scene == NULL && error.code == SUPPLE_ERROR_INPUT);
+        CHECK(m.live == 0 && m.peak_bytes < (size_t)500 << 20);
+        bool says = strstr(error.message, bad[i].word) && strstr(error.message, bad[i].file);
+        if (!says) printf("    %s\n", error.message);
+        CHECK(says);
+    }
+}
+
+TEST(a_file_without_a_skin_loads)
+{
+    if (!shared_is_there()) SKIP("../shared is absent");
+    supple_scene *scene;
+    REQUIRE(spl_gltf_load_file(BAD "no_skin.glb", NULL, &scene, NULL) == SUPPLE_OK);
+    CHECK(supple_scene_skin_count(scene) == 0 && supple_scene_joint_count(scene) == 0);
+    CHECK(supple_scene_vertex_count(scene) == 370);
+    CHECK(scene->mesh[0].primitive[0].influence_count == 0 && isnan(scene->mesh[0].primitive[0].weight_sum_min));
+    supple_scene_destroy(scene);
+}
+
+TEST(a_missing_file_and_a_folder_are_bad_input)
+{
+    supple_scene *scene;
+    supple_error error;
+    CHECK(spl_gltf_load_file(SPL_SOURCE_DIR "/no-such-file.glb", NULL, &scene, &error) == SUPPLE_ERROR_INPUT);
+    CHECK(strstr(error.message, "No such file") != NULL);
+    CHECK(spl_gltf_load_file(SPL_SOURCE_DIR, NULL, &scene, &error) == SUPPLE_ERROR_INPUT && scene == NULL);
+    CHECK(spl_gltf_load_file("", NULL, &scene, &error) == SUPPLE_ERROR_ARGUMENT);
+    char path[700];
+    memset(path, 'x', sizeof path);
+    strcpy(path + sizeof path - 8, "end.glb");
+    CHECK(spl_gltf_load_file(path, NULL, &scene, &error) == SUPPLE_ERROR_INPUT);
+    CHECK(strlen(error.message) < 200 && strstr(error.message, "end.glb: "));
+}
+
+/* ---- damage ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t random_state = 1;
+static uint32_t next_random(void)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+/* Loads bytes that may be damaged: an error with a message, or a scene that holds together; and no leak. */
+static void load_damaged(const uint8_t *data, size_t size)
+{
+    meter m = {0};
+    supple_config config = metered(&m);
+    supple_scene *scene;
+    supple_error error = {0};
+    supple_result result = supple_scene_load_memory(data, size, "damaged", &config, &scene, &error);
+    if (result) {
+        CHECK(scene == NULL && result == SUPPLE_ERROR_INPUT && error.code == result && error.message[0]);
+    } else {
+        check_scene(scene);
+        supple_scene_destroy(scene);
+    }
+    CHECK(m.live == 0);
+    CHECK(m.peak_bytes < (size_t)500 << 20);
+}
+
+TEST(truncated_assets_are_refused)
+{
+    if (!shared_is_there()) SKIP("../shared is absent");
+    supple_allocator a = spl_allocator_of(NULL);
+    random_state = 7;
+    for (size_t i = 0; i < sizeof assets / sizeof *assets; i++) {
+        char path[512];
+        snprintf(path, sizeof path, ASSETS "%s", assets[i].file);
+        uint8_t *data;
+        size_t size;
+        REQUIRE(spl_file_read(path, SIZE_MAX, &a, &data, &size, NULL) == SUPPLE_OK);
+        for (int k = 0; k < 20; k++) load_damaged(data, next_random() % size);
+        spl_free(&a, data);
+    }
+}
+
+TEST(assets_with_flipped_bytes_load_or_are_refused)
+{
+    if (!shared_is_there()) SKIP("../shared is absent");
+    supple_allocator a = spl_allocator_of(NULL);
+    random_state = 3;
+    for (size_t i = 0; i < sizeof assets / sizeof *assets; i++) {
+        char path[512];
+        snprintf(path, sizeof path, ASSETS "%s", assets[i].file);
+        uint8_t *data;
+        size_t size;
+        REQUIRE(spl_file_read(path, SIZE_MAX, &a, &data, &size, NULL) == SUPPLE_OK);
+        size_t json = size; /* the JSON part: all of a .gltf, the first chunk of a .glb */
+        if (data[0] == 'g') json = 20 + (size_t)(data[12] | data[13] << 8 | data[14] << 16);
+        int flips = size > 1000000 ? 40 : 200;
+        for (int k = 0; k < flips; k++) {
+            size_t at = next_random() % json;
+            uint8_t old = data[at];
+            /* Mostly a digit for a digit: what still parses goes deeper. */
+            data[at] = k % 4 ? (uint8_t)('0' + next_random() % 10) : (uint8_t)next_random();
+            load_damaged(data, size);
+            data[at] = old;
+        }
+        spl_free(&a, data);
+    }
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+TEST(running_out_of_memory_anywhere_is_an_error_without_a_leak)
+{
+    if (!shared_is_there()) SKIP("../shared is absent");
+    for (size_t n = 0;; n++) {
+        meter m = {.fail = true, .fail_at = n};
+        supple_config config = metered(&m);
+        supple_scene *scene;
+        supple_error error = {0};
+        supple_result result = spl_gltf_load_file(ASSETS "SimpleSkin.gltf", &config, &scene, &error);
+        if (result == SUPPLE_OK && m.calls <= n) { /* nothing failed: all allocations were tried */
+            supple_scene_destroy(scene);
+            CHECK(m.live == 0 && n > 30);
+            return;
+        }
+        CHECK(result == SUPPLE_ERROR_MEMORY && scene == NULL && error.message[0]);
+        CHECK(m.live == 0);
+        REQUIRE(n < 10000);
+    }
+}
+
+TEST_MAIN(RUN(every_asset_loads_with_the_counts_of_its_catalogue), RUN(every_bad_file_is_refused_in_words),
+          RUN(a_file_without_a_skin_loads), RUN(a_missing_file_and_a_folder_are_bad_input),
+          RUN(truncated_assets_are_refused), RUN(assets_with_flipped_bytes_load_or_are_refused),
+          RUN(running_out_of_memory_anywhere_is_an_error_without_a_leak))
