@@ -49,6 +49,7 @@ spl_rigged_clip *spl_rigged_add_clip(spl_rigged *rigged, const char *name, int32
 
 static size_t key_at(const spl_rigged *rigged, const spl_rigged_clip *clip, int32_t joint, int32_t key)
 {
+    (void)rigged; /* without assertions */
     assert(joint >= 0 && joint < rigged->joint_count && key >= 0 && key < clip->key_count);
     return (size_t)joint * (size_t)clip->key_count + (size_t)key;
 }
