@@ -127,7 +127,7 @@ static void add_arm(spl_body *b)
 {
     spl_vec3 axis = spl_hero_arm_axis(), outer = spl_hero_arm_outer(), z = spl_v3(0, 0, 1);
     spl_body_loft(b, spl_hero_arm_point(0, 0, 0), axis, outer, z, arm, COUNT(arm), 2, 0.065);
-    spl_body_ball(b, spl_hero_arm_point(0.012, 0.010, 0), spl_v3(0.056, 0.060, 0.060), 0.050); /* deltoid */
+    spl_body_ball(b, spl_hero_arm_point(0.012, 0.010, 0), spl_v3(0.052, 0.057, 0.058), 0.050); /* deltoid */
 }
 
 /* A finger of three bones that curls a little towards the palm; `spread` degrees towards +z. */

@@ -8,7 +8,8 @@ static int32_t arm_owner(spl_vec3 p)
 {
     spl_vec3 d = spl_sub(p, spl_hero_joint(SPL_HERO_UPPER_ARM));
     double t = spl_dot(d, spl_hero_arm_axis()), outer = spl_dot(d, spl_hero_arm_outer()), front = d.z;
-    if (t < 0 || outer * outer + front * front > (t < 0.5 ? 0.078 * 0.078 : 0.2 * 0.2)) return -1;
+    /* The shoulder's plane is nearly upright: its top stays with the collarbone when the arm hangs. */
+    if (t < 0.012 + 0.65 * outer || outer * outer + front * front > (t < 0.5 ? 0.078 * 0.078 : 0.2 * 0.2)) return -1;
     double wrist = spl_distance(spl_hero_joint(SPL_HERO_HAND), spl_hero_joint(SPL_HERO_UPPER_ARM));
     double elbow = spl_distance(spl_hero_joint(SPL_HERO_FOREARM), spl_hero_joint(SPL_HERO_UPPER_ARM));
     double knuckle = spl_distance(spl_hero_joint(SPL_HERO_FINGERS), spl_hero_joint(SPL_HERO_UPPER_ARM));
