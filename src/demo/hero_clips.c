@@ -115,7 +115,7 @@ static arm_pose arm_reaching(spl_vec3 wrist, spl_vec3 pole, double fingers)
 static body_pose standing(void)
 {
     spl_turn none = spl_turn_identity();
-    arm_pose hang = {arm_towards(spl_v3(0.17, -1, 0.03), spl_v3(-0.15, 0, 1)), 14, 26, 8, 0, -8};
+    arm_pose hang = {arm_towards(spl_v3(0.17, -1, 0.03), spl_v3(-0.15, 0, 1)), 14, 26, 8, 0, -14};
     body_pose body = {spl_v3(0, 0, 0), none,        none,        none,         none,  none,
                       {hang, hang},    {{0, 0, 0}}, {{0, 0, 0}}, {none, none}, {0, 0}};
     for (int side = 0; side < 2; side++) {
