@@ -217,7 +217,7 @@ static spl_vec3 hero_warp(spl_vec3 g)
     x -= (1 - along) * ease(x, 0.44, 0.16);
     double shrink = 1 + (across - 1) * spl_smooth(0.42, 0.60, x);
     /* In the grid the arm bends down behind the shoulder, out of the way of what is done to the head. */
-    double arm_y = shoulder_y, drop = arm_sin / arm_cos * ease(x, 0.08, 0.204), bend = 0.30 * spl_smooth(0.20, 0.50, x);
+    double arm_y = shoulder_y, drop = arm_sin / arm_cos * ease(x, 0.08, 0.204), bend = 0.22 * spl_smooth(0.14, 0.56, x);
     return spl_v3(side * x, arm_y + (y - arm_y + bend) / shrink - drop,
                   shoulder_z + (g.z / narrow - shoulder_z) / shrink);
 }

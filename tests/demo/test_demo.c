@@ -159,7 +159,9 @@ static void check_closed(const char *name, double detail)
 TEST(every_surface_is_closed_and_oriented)
 {
     for (int i = 0; i < NAMES; i++) check_closed(names[i], 1);
-    for (int i = 0; i < NAMES; i++) check_closed(names[i], 0.7);
+    for (int i = 0; i < NAMES; i++) check_closed(names[i], 0.5);
+    check_closed("hero", 0.4);
+    for (int i = 1; i < NAMES; i++) check_closed(names[i], 0.25);
     check_closed("hero", 1.4);
     check_closed("hero", 2);
     check_closed("turtle", 1.9);
