@@ -101,6 +101,7 @@ static void paint_pixel(const canvas *k, int32_t t, const spl_chart *c, double m
     to[3] = 255;
 }
 
+/* Paints the pixels whose centres lie in a triangle of the texture. */
 static void paint_triangle(const canvas *k, int32_t t, const spl_chart *c)
 {
     const float *uv = k->shape->uv + 6 * t;
@@ -222,12 +223,14 @@ supple_result spl_atlas_grid(const supple_allocator *a, const double rgb[3], int
 
 /* ---- noise ------------------------------------------------------------------------------------------------------ */
 
+/* A value between -1 and 1 at a point of the integer lattice. */
 static double lattice(int64_t x, int64_t y, int64_t z)
 {
     uint64_t h = spl_mix((uint64_t)x * 73856093u ^ (uint64_t)y * 19349663u ^ (uint64_t)z * 83492791u);
     return (double)(h >> 11) * (2.0 / 9007199254740992.0) - 1;
 }
 
+/* Value noise: the lattice's values, blended by cubic steps. */
 double spl_noise(spl_vec3 p, double scale)
 {
     double f[3] = {p.x / scale, p.y / scale, p.z / scale}, sum = 0;

@@ -182,6 +182,7 @@ static void walk_leg(body_pose *body, int side, double phase)
     body->toes[side] = pitch < 0 ? -pitch * (1 - spl_smooth(0.64, 0.88, phase)) : 0;
 }
 
+/* Arms swing against the legs and fold a little more in front than behind. */
 static void walk_arm(body_pose *body, int side, double phase)
 {
     double back = cos(2 * pi * phase); /* 1 where the leg of the same side is in front */
@@ -192,6 +193,8 @@ static void walk_arm(body_pose *body, int side, double phase)
     body->arm[side].thumb = 14;
 }
 
+/* The pelvis turns with the leg in front and drops on the side of the leg in the air; the chest turns against it and
+ * the head stays level. It is lowest while both feet are down. */
 static body_pose walk_pose(double phase)
 {
     body_pose body = standing();
@@ -231,6 +234,7 @@ typedef struct stop {
     arm_pose arm[2];
 } stop;
 
+/* Between two stops: turns the short way round, angles and lengths evenly in t. The feet stay where they are. */
 static body_pose stop_pose(const stop *a, const stop *b, double t)
 {
     double squat = a->squat + (b->squat - a->squat) * t, lean = a->lean + (b->lean - a->lean) * t;

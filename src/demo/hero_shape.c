@@ -110,6 +110,7 @@ static const spl_station face[] = {
     {1.690, {0.068, 0.085, 0.068, 0.085}},
 };
 
+/* Blends are wide where flesh is soft (shoulder, hip), narrow where the form must stay (fingers, face). */
 static void add_trunk(spl_body *b)
 {
     const spl_vec3 up = {0, 1, 0}, x = {1, 0, 0}, z = {0, 0, 1};
@@ -176,6 +177,7 @@ static void add_leg(spl_body *b)
     spl_body_ball(b, spl_v3(0.112, 0.014, 0.030), spl_v3(0.036, 0.024, 0.110), 0.015);
 }
 
+/* Features are drawn a little larger than life: the grid is about a centimetre wide here. */
 static void add_head(spl_body *b)
 {
     const spl_vec3 up = {0, 1, 0}, x = {1, 0, 0}, z = {0, 0, 1};
@@ -209,7 +211,7 @@ static double ease(double x, double a, double width)
  * coordinate as a monotone function of itself, given the others, so the map is one to one. */
 static spl_vec3 hero_warp(spl_vec3 g)
 {
-    const double along = 0.40, across = 4.8, up = 0.46, head = 2.15, sole = 0.75;
+    const double along = 0.37, across = 5.2, up = 0.46, head = 2.15, sole = 0.75;
     double side = g.x < 0 ? -1 : 1, gx = fabs(g.x);
     double narrow = 1 + (head - 1) * spl_smooth(1.47, 1.62, g.y);
     double y = g.y - (1 - up) * ease(g.y, 1.46, 0.14) + (1 - sole) * ease(-g.y, -0.10, 0.10);
@@ -230,9 +232,9 @@ supple_result spl_hero_surface(const supple_allocator *a, double detail, spl_sha
     add_arm(&body);
     add_hand(&body);
     add_head(&body);
-    double cell = 0.0245 / detail;
+    double cell = 0.0252 / detail;
     /* A grid that is symmetric in x, its nodes half a cell off the middle plane. */
-    double half = cell * (ceil(1.13 / cell) + 0.5);
-    spl_field field = {spl_body_value, &body, hero_warp, {-half, -0.09, -0.32}, {half, 2.16, 0.43}, cell, 8};
+    double half = cell * (ceil(1.17 / cell) + 0.5);
+    spl_field field = {spl_body_value, &body, hero_warp, {-half, -0.09, -0.32}, {half, 2.16, 0.48}, cell, 8};
     return spl_nets_make(&field, a, SPL_HERO_JOINTS, shape, error);
 }

@@ -20,6 +20,7 @@ static int32_t arm_owner(spl_vec3 p)
     return t < knuckle ? SPL_HERO_HAND : SPL_HERO_FINGERS;
 }
 
+/* The groin's plane rises outwards from the crotch to the hip bone. */
 static int32_t leg_owner(spl_vec3 p)
 {
     if (p.y > 0.835 + 0.45 * p.x) return -1;
@@ -29,6 +30,7 @@ static int32_t leg_owner(spl_vec3 p)
     return p.z < 0.100 ? SPL_HERO_FOOT : SPL_HERO_TOES;
 }
 
+/* The line between neck and head runs from under the chin up to the nape. */
 static int32_t trunk_owner(spl_vec3 p)
 {
     if (p.y > 1.565 - 0.6 * p.z) return SPL_HERO_HEAD;

@@ -29,6 +29,7 @@ typedef struct net {
     cell_case cases[256];
 } net;
 
+/* The edge that joins two neighbouring corners. */
 static int edge_between(int c0, int c1)
 {
     int axis = (c0 ^ c1) == 1 ? 0 : (c0 ^ c1) == 2 ? 1 : 2, low = c0 < c1 ? c0 : c1;
@@ -37,6 +38,7 @@ static int edge_between(int c0, int c1)
     return -1;
 }
 
+/* Twelve edges are too few for anything cleverer than renaming. */
 static void join(uint8_t *piece, int e, int f)
 {
     uint8_t from = piece[f], to = piece[e];
@@ -104,6 +106,7 @@ static unsigned cell_inside(const net *s, size_t cell)
     return inside;
 }
 
+/* The field at all nodes. Exact zeros would put vertices on grid nodes and make triangles without area. */
 static bool sample(net *s)
 {
     const spl_field *f = s->field;
@@ -237,6 +240,7 @@ static bool keep_largest(net *s)
     return done;
 }
 
+/* Central differences: fields are made of square roots and splines, good to many more digits than needed here. */
 static spl_vec3 gradient(const spl_field *f, spl_vec3 p)
 {
     const double e = 1e-4;

@@ -53,6 +53,7 @@ static bool on_shell(spl_vec3 p)
     return p.y > rim_y && fabs(shell_level(p) - 1) < 0.02;
 }
 
+/* The joint a point belongs to before diffusion; all that the shell covers stays with the root. */
 static int32_t owner(spl_vec3 p)
 {
     double x = fabs(p.x);
@@ -63,6 +64,7 @@ static int32_t owner(spl_vec3 p)
     return ROOT;
 }
 
+/* Diffusion stops at the shell: its vertices take no steps, so the skin under the rim blends towards the root. */
 static bool turtle_weights(spl_shape *shape, double detail)
 {
     int32_t *steps = spl_new(&shape->allocator, (size_t)shape->vertex_count, sizeof *steps);
@@ -159,6 +161,7 @@ static bool add_walk(spl_rigged *rigged)
 
 /* ---- putting it together ---------------------------------------------------------------------------------------- */
 
+/* Both materials get the same picture of the whole animal: each shows only its own part of it. */
 static supple_result dress(spl_rigged *rigged, spl_shape *shape, uint8_t *part, supple_error *error)
 {
     const spl_vec3 front = {0, 0, 1}, x = {1, 0, 0}, origin = {0, 0, 0};
