@@ -16,6 +16,7 @@ typedef struct job {
     int32_t range_count;
     double travel;
     bool abort; /* instead of closing */
+    bool flat;  /* squashed, so that cells are low and few pixels are shaded */
 } job;
 
 /* Runs a whole output over the toy's motion. */
@@ -30,6 +31,7 @@ static supple_result write_sheet(const toy *t, const job *j, const supple_config
     for (int32_t k = 0; k < j->range_count; k++)
         for (int32_t i = 0; i < j->ranges[k].frame_count; i++) {
             toy_pose(t, i, j->travel, position);
+            for (int v = 0; j->flat && v < TOY_COUNT; v++) position[3 * v + 1] *= 0.03f;
             supple_frame frame = {.range = k, .index = i, .position = position, .normal = t->normal};
             r = supple_writer_frame(w, &frame, error);
             if (r != SUPPLE_OK) {
@@ -80,7 +82,7 @@ TEST(eight_frames_from_two_sides)
     static toy t;
     toy_init(&t);
     const supple_range range = {0, 3, 41};
-    job j = {&range, 1, 0, false};
+    job j = {&range, 1, 0, false, false};
     supple_config config = supple_config_default();
     REQUIRE(write_sheet(&t, &j, &config, NULL) == SUPPLE_OK);
     spl_pixels p = read_sheet();
@@ -112,7 +114,7 @@ TEST(the_camera_follows)
     static toy t;
     toy_init(&t);
     const supple_range range = {0, 0, 8};
-    job j = {&range, 1, 5, false};
+    job j = {&range, 1, 5, false, false};
     supple_config config = supple_config_default();
     REQUIRE(write_sheet(&t, &j, &config, NULL) == SUPPLE_OK);
     spl_pixels p = read_sheet();
@@ -130,8 +132,8 @@ TEST(several_clips_and_threads)
 {
     static toy t;
     toy_init(&t);
-    const supple_range ranges[3] = {{0, 0, 3}, {1, 0, 2}, {-1, 0, 1}};
-    job one = {ranges, 1, 0, false}, all = {ranges, 3, 0, false};
+    const supple_range ranges[3] = {{0, 0, 8}, {1, 0, 2}, {-1, 0, 1}};
+    job one = {ranges, 1, 0, false, true}, all = {ranges, 3, 0, false, true};
     supple_config config = supple_config_default();
     supple_allocator a = spl_allocator_of(NULL);
     REQUIRE(write_sheet(&t, &one, &config, NULL) == SUPPLE_OK);
@@ -169,7 +171,7 @@ TEST(a_damaged_texture_is_a_warning)
     toy_init(&t);
     t.material[1].base_color_image = 1;
     const supple_range range = {0, 0, 1};
-    job j = {&range, 1, 0, false};
+    job j = {&range, 1, 0, false, false};
     supple_config config = supple_config_default();
     config.log = on_log;
     warnings = 0;
@@ -184,7 +186,7 @@ TEST(nothing_is_left_of_an_aborted_sheet)
     static toy t;
     toy_init(&t);
     const supple_range range = {0, 0, 2};
-    job j = {&range, 1, 0, true};
+    job j = {&range, 1, 0, true, true};
     CHECK(write_sheet(&t, &j, NULL, NULL) == SUPPLE_OK);
     CHECK(access(PATH, F_OK) != 0);
     toy_release(&t);
@@ -195,7 +197,7 @@ TEST(every_allocation_may_fail)
     static toy t;
     toy_init(&t);
     const supple_range range = {0, 0, 1};
-    job j = {&range, 1, 0, false};
+    job j = {&range, 1, 0, false, true};
     for (long n = 0;; n++) {
         failing f = {.fail_at = n};
         supple_config config = supple_config_default();
