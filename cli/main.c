@@ -1,8 +1,115 @@
-#include <stdio.h>
-#include <supple/supple.h>
+#include "cli.h"
 
-int main(void)
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_verb *const verbs[] = {&cli_verb_skin, &cli_verb_info, &cli_verb_demo};
+enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2, EXIT_CANCELLED = 130 };
+
+int cli_fail(const supple_error *error)
 {
-    printf("supple %s\n", supple_version());
+    fprintf(stderr, "supple: %s\n", error->message);
+    if (error->code == SUPPLE_ERROR_CANCELLED) return EXIT_CANCELLED;
+    return error->code == SUPPLE_ERROR_MEMORY ? (int)SUPPLE_ERROR_SOLVE : (int)error->code;
+}
+
+int cli_usage_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("supple: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+static void log_line(void *user, supple_log_level level, const char *message)
+{
+    (void)user;
+    fprintf(stderr, "supple: %s%s\n", level == SUPPLE_LOG_WARNING ? "warning: " : "", message);
+}
+
+bool cli_number(const char *text, double min, double max, double *out)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || errno || !(value >= min && value <= max)) return false;
+    *out = value;
+    return true;
+}
+
+bool cli_config(const cli_arguments *arguments, supple_config *config)
+{
+    *config = supple_config_default();
+    config->log = log_line;
+    const char *text = cli_get(arguments, "--threads", 0);
+    double threads = 0;
+    if (text && (!cli_number(text, 1, 256, &threads) || threads != (double)(int)threads)) {
+        cli_usage_error("--threads %.40s: takes a whole number from 1 to 256", text);
+        return false;
+    }
+    config->thread_count = (int32_t)threads;
+    return true;
+}
+
+static void print_options(const cli_verb *verb)
+{
+    for (int i = 0; i < verb->option_count; i++) {
+        const cli_option *o = &verb->options[i];
+        char head[64];
+        snprintf(head, sizeof head, "%s %s", o->name, o->argument ? o->argument : "");
+        printf("  %-24s %s\n", head, o->help);
+    }
+}
+
+static int print_verb_help(const cli_verb *verb)
+{
+    printf("usage: supple %s %s\n\n%s\n\n", verb->name, verb->usage, verb->summary);
+    print_options(verb);
+    if (verb->notes) {
+        putchar('\n');
+        verb->notes();
+    }
     return 0;
+}
+
+static int print_help(FILE *out)
+{
+    fprintf(out, "Supple %s: physics-based skinning for rigged characters\n\n", supple_version());
+    for (int i = 0; i < VERB_COUNT; i++)
+        fprintf(out, "  supple %-6s %-30s %s\n", verbs[i]->name, verbs[i]->usage, verbs[i]->summary);
+    fputs("\n`supple VERB --help` explains one. Try: supple skin demo:hero -o hero.glb -o hero.png\n", out);
+    return 0;
+}
+
+static int run_verb(const cli_verb *verb, int argc, char **argv)
+{
+    cli_arguments arguments;
+    if (!cli_parse(argc, argv, verb->options, verb->option_count, &arguments)) return EXIT_USAGE;
+    if (arguments.help) return print_verb_help(verb);
+    if (arguments.operand_count > verb->operand_count)
+        return cli_usage_error("'%.60s' is one word too many; usage: supple %s %s",
+                               arguments.operands[verb->operand_count], verb->name, verb->usage);
+    return verb->run(&arguments);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("supple %s\n", supple_version());
+        return 0;
+    }
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (strcmp(argv[1], verbs[i]->name) == 0) return run_verb(verbs[i], argc - 2, argv + 2);
+    return cli_usage_error("'%.60s' is no verb of supple; --help lists them", argv[1]);
 }

@@ -43,6 +43,14 @@ SUPPLE_API supple_result supple_output_check(const char *path, supple_error *err
 /* Whether the format of this path holds several clips in one file. */
 SUPPLE_API bool supple_output_takes_ranges(const char *path);
 
+/* A path with a name set before its ending ("out.glb", "walk" -> "out.walk.glb"), the name made safe for a file name.
+ * False if it does not fit. */
+SUPPLE_API bool supple_output_variant(const char *path, const char *name, char *out, size_t size);
+
+/* One clause about the index-th output format, with its ending; NULL if out of range. For --help. */
+SUPPLE_API const char *supple_output_ending(int32_t index);
+SUPPLE_API const char *supple_output_summary(int32_t index);
+
 /* Opens an output by its path's ending. Refuses a path that is one of the scene's own files. */
 SUPPLE_API supple_result supple_writer_open(const supple_scene *scene, const char *path, const supple_plan *plan,
                                             const supple_config *config, supple_writer **out, supple_error *error);

@@ -4,12 +4,21 @@
 
 #include "scene/scene.h"
 
+/* A node's own transform while a pose is made. */
+typedef struct spl_transform {
+    double t[3], r[4], s[3];
+    bool is_matrix; /* the node's matrix stands instead */
+    bool is_posed;  /* the world matrix was given */
+} spl_transform;
+
 typedef struct spl_pose {
     supple_allocator allocator;
-    spl_mat4 *local;       /* node_count */
-    spl_mat4 *world;       /* node_count */
-    float *weight;         /* morph weights of all nodes, node after node */
-    int32_t *first_weight; /* node_count + 1 */
+    spl_transform *transform; /* node_count */
+    double *scratch;          /* as wide as the widest channel */
+    spl_mat4 *local;          /* node_count */
+    spl_mat4 *world;          /* node_count */
+    float *weight;            /* morph weights of all nodes, node after node */
+    int32_t *first_weight;    /* node_count + 1 */
 } spl_pose;
 
 supple_result spl_pose_init(spl_pose *pose, const supple_scene *scene, supple_error *error);

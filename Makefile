@@ -1,0 +1,73 @@
+# A thin front over CMake and Ninja. `make` alone lists what there is.
+BUILD   ?= build
+TYPE    ?= Release
+WERROR  ?= OFF
+JOBS    ?= $(shell nproc)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+IN      ?= demo:hero
+METHOD  ?= auto
+CLIP    ?= $(if $(filter demo:hero,$(IN)),walk,)
+NAME    ?= $(notdir $(basename $(subst demo:,,$(IN))))
+FUZZ_SECONDS ?= 60
+
+CONFIGURE = cmake -G Ninja -S . -DSUPPLE_WERROR=$(WERROR)
+FORMATTED = git ls-files '*.c' '*.h'
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build run test bench format format-check sanitize fuzz interop install clean
+
+help: ## this list
+	@echo "Supple: physics-based skinning for rigged characters. make TARGET, with VARIABLE=VALUE where named:"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/    \1\t\2/p' Makefile | expand -t 20
+
+deps: ## install what building and testing need (Debian 12, Ubuntu 24.04)
+	@scripts/install-deps build test
+
+build: ## the tool at build/supple and the library at build/libsupple.so
+	@scripts/install-deps build
+	@$(CONFIGURE) -B $(BUILD) -DCMAKE_BUILD_TYPE=$(TYPE) >$(BUILD)-configure.log 2>&1 \
+		|| { cat $(BUILD)-configure.log; exit 1; }; rm -f $(BUILD)-configure.log
+	@cmake --build $(BUILD) -j $(JOBS)
+
+run: build ## skin a character: IN=FILE|demo:NAME METHOD= CLIP=; writes out/NAME.glb and out/NAME.png
+	@mkdir -p out
+	$(BUILD)/supple skin "$(IN)" --method "$(METHOD)" $(if $(CLIP),--clip "$(CLIP)") \
+		-o "out/$(NAME).glb" -o "out/$(NAME).png"
+	@ls -l "out/$(NAME).glb" "out/$(NAME).png"
+
+test: ## build and run every test; ends with "N passed, N failed"
+	@scripts/install-deps build test
+	@$(MAKE) --no-print-directory build
+	@scripts/run-tests $(BUILD)
+
+bench: build ## measure speed and memory on this machine
+	@scripts/run-bench $(BUILD)
+
+format: ## rewrite the sources in the house style
+	@scripts/install-deps format
+	@$(FORMATTED) | xargs clang-format -i
+
+format-check: ## fail if `make format` would change something
+	@scripts/install-deps format
+	@$(FORMATTED) | xargs clang-format --dry-run -Werror && echo "format: clean"
+
+sanitize: ## every test under ASan and UBSan (build-asan), the threaded ones under TSan (build-tsan)
+	@scripts/install-deps build test
+	@scripts/run-sanitizers
+
+fuzz: ## FUZZ_SECONDS=60 of libFuzzer per target, and 200 truncations of every glTF asset
+	@scripts/install-deps build test fuzz
+	@$(MAKE) --no-print-directory build
+	@scripts/run-fuzz $(FUZZ_SECONDS)
+
+interop: ## our files in the Khronos validator, Blender, three.js in Chromium; pictures in out/interop
+	@scripts/install-deps build test interop
+	@$(MAKE) --no-print-directory build
+	@scripts/run-interop $(BUILD)
+
+install: build ## install to DESTDIR/PREFIX (PREFIX=/usr/local)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+clean: ## remove what the targets above made
+	rm -rf build build-asan build-tsan build-fuzz build-clang build-debug build-scalar out tests/interop/node_modules

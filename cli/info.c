@@ -1,0 +1,130 @@
+#include "cli.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const cli_option options[] = {
+    {"--json", NULL, "as one JSON object", false},
+    {"--threads", "N", "threads (one per core)", false},
+};
+
+static const char *const role_names[] = {"flesh", "follow", "rigid", "skip"};
+
+static void print_part(const supple_part *p)
+{
+    printf("  %-28.60s %-7s %7d vertices %7d triangles", p->name, role_names[p->role], (int)p->vertices,
+           (int)p->triangles);
+    if (p->influences) printf("  %d influences", (int)p->influences);
+    printf("  (%s)\n", p->why);
+}
+
+static void print_report(const char *input, const supple_scene *scene, const supple_report *r)
+{
+    printf("%s: %d vertices, %d triangles, %d joints, %d skins\n", input, (int)supple_scene_vertex_count(scene),
+           (int)supple_scene_triangle_count(scene), (int)supple_scene_joint_count(scene),
+           (int)supple_scene_skin_count(scene));
+    printf("size: %.4g x %.4g x %.4g; %.3g m across for the solver\n", r->size[0], r->size[1], r->size[2], r->size_m);
+    printf("parts:\n");
+    for (int32_t i = 0; i < r->part_count; i++) print_part(&r->parts[i]);
+    printf("bones: %d\n", (int)r->bone_count);
+    if (supple_scene_clip_count(scene)) printf("clips:\n");
+    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++)
+        printf("  %-3d %-28s %7.3f s  %4d frames at 30 fps\n", (int)i, supple_scene_clip_name(scene, i),
+               supple_scene_clip_duration(scene, i), (int)supple_scene_frame_count(scene, i, 30));
+    if (r->finding_count) printf("findings:\n");
+    for (int32_t i = 0; i < r->finding_count; i++)
+        printf("  %s%s\n", r->findings[i].warning ? "warning: " : "", r->findings[i].text);
+    printf("method: %s (%s)\n", r->auto_method, r->auto_why);
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *part_json(const supple_part *p)
+{
+    return json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o}", "name", p->name,
+                     "material", p->material, "role", role_names[p->role], "why", p->why, "vertices", (int)p->vertices,
+                     "welded_vertices", (int)p->welded_vertices, "triangles", (int)p->triangles, "components",
+                     (int)p->components, "closed_components", (int)p->closed_components, "border_edges",
+                     (int)p->border_edges, "nonmanifold_edges", (int)p->nonmanifold_edges, "degenerate_triangles",
+                     (int)p->degenerate_triangles, "influences", (int)p->influences, "unweighted", (int)p->unweighted,
+                     "unnormalised", (int)p->unnormalised, "weight_sum_min", real(p->weight_sum_min), "weight_sum_max",
+                     real(p->weight_sum_max));
+}
+
+static json_t *lists_json(const supple_scene *scene, const supple_report *r)
+{
+    json_t *parts = json_array(), *bones = json_array(), *clips = json_array(), *findings = json_array();
+    for (int32_t i = 0; i < r->part_count; i++) json_array_append_new(parts, part_json(&r->parts[i]));
+    for (int32_t i = 0; i < r->bone_count; i++) {
+        const supple_bone *b = &r->bones[i];
+        json_array_append_new(bones, json_pack("{s:s,s:i,s:i,s:[f,f,f],s:[f,f,f]}", "name", b->name, "joint",
+                                               (int)b->joint, "parent", (int)b->parent, "head", b->head[0], b->head[1],
+                                               b->head[2], "tail", b->tail[0], b->tail[1], b->tail[2]));
+    }
+    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++)
+        json_array_append_new(clips, json_pack("{s:s,s:f}", "name", supple_scene_clip_name(scene, i), "duration",
+                                               supple_scene_clip_duration(scene, i)));
+    for (int32_t i = 0; i < r->finding_count; i++)
+        json_array_append_new(
+            findings, json_pack("{s:b,s:s}", "warning", (int)r->findings[i].warning, "text", r->findings[i].text));
+    return json_pack("{s:o,s:o,s:o,s:o}", "parts", parts, "bones", bones, "clips", clips, "findings", findings);
+}
+
+static int print_json(const char *input, const supple_scene *scene, const supple_report *r)
+{
+    json_t *root = json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:{s:s,s:s}}", "supple", supple_version(), "input",
+                             input, "vertices", (int)supple_scene_vertex_count(scene), "triangles",
+                             (int)supple_scene_triangle_count(scene), "joints", (int)supple_scene_joint_count(scene),
+                             "skins", (int)supple_scene_skin_count(scene), "size", r->size[0], r->size[1], r->size[2],
+                             "size_m", r->size_m, "method", "name", r->auto_method, "why", r->auto_why);
+    json_t *lists = lists_json(scene, r);
+    char *text = NULL;
+    if (root && lists && json_object_update(root, lists) == 0)
+        text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    json_decref(lists);
+    json_decref(root);
+    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory, or a name that is not UTF-8"});
+    puts(text);
+    free(text);
+    return 0;
+}
+
+static int run(const cli_arguments *arguments)
+{
+    if (arguments->operand_count == 0) return cli_usage_error("no input: supple info IN");
+    const char *input = arguments->operands[0];
+    supple_config config;
+    supple_error error;
+    supple_scene *scene = NULL;
+    supple_report *report = NULL;
+    if (!cli_config(arguments, &config)) return 2;
+    config.log = NULL; /* warnings are part of the report */
+    int code;
+    if (supple_scene_load_file(input, &config, &scene, &error) != SUPPLE_OK ||
+        supple_scene_inspect(scene, &config, &report, &error) != SUPPLE_OK) {
+        code = cli_fail(&error);
+    } else if (cli_get(arguments, "--json", 0)) {
+        code = print_json(input, scene, report);
+    } else {
+        print_report(input, scene, report);
+        code = 0;
+    }
+    supple_report_destroy(report);
+    supple_scene_destroy(scene);
+    return code;
+}
+
+const cli_verb cli_verb_info = {
+    .name = "info",
+    .usage = "IN [--json]",
+    .summary = "what is in a file, what is wrong with it, and what Supple makes of it",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .operand_count = 1,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+#include "metrics.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct cli_metrics {
+    json_t *root, *frames;
+};
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+static json_t *count(int32_t value)
+{
+    return value >= 0 ? json_integer(value) : json_null();
+}
+
+cli_metrics *cli_metrics_new(void)
+{
+    cli_metrics *m = calloc(1, sizeof *m);
+    if (!m) return NULL;
+    m->root = json_object();
+    m->frames = json_array();
+    if (m->root && m->frames) return m;
+    cli_metrics_free(m);
+    return NULL;
+}
+
+void cli_metrics_free(cli_metrics *m)
+{
+    if (!m) return;
+    json_decref(m->root);
+    json_decref(m->frames);
+    free(m);
+}
+
+static json_t *setup_times(const supple_setup *s, double load_ms)
+{
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "load", real(load_ms), "body", real(s->ms_body), "weights",
+                     real(s->ms_weights), "factor", real(s->ms_factor), "upsample", real(s->ms_upsample), "total",
+                     real(s->ms_total + load_ms));
+}
+
+static json_t *no_body(void)
+{
+    static const char *const keys[] = {"kind",
+                                       "vertices",
+                                       "tets",
+                                       "surface_vertices",
+                                       "constrained",
+                                       "size_m",
+                                       "min_dihedral_deg",
+                                       "max_dihedral_deg",
+                                       "volume"};
+    json_t *body = json_object();
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) json_object_set_new(body, keys[i], json_null());
+    return body;
+}
+
+void cli_metrics_setup(cli_metrics *m, const supple_scene *scene, const supple_sim *sim, double load_ms)
+{
+    const supple_setup *s = supple_sim_setup(sim);
+    json_object_set_new(m->root, "supple", json_string(supple_version()));
+    json_object_set_new(m->root, "method", json_string(s->method));
+    json_object_set_new(m->root, "threads", json_integer(s->thread_count));
+    json_object_set_new(m->root, "input",
+                        json_pack("{s:i,s:i,s:i}", "vertices", (int)supple_scene_vertex_count(scene), "triangles",
+                                  (int)supple_scene_triangle_count(scene), "joints",
+                                  (int)supple_scene_joint_count(scene)));
+    json_object_set_new(m->root, "body", no_body());
+    json_object_set_new(m->root, "setup_ms", setup_times(s, load_ms));
+}
+
+void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time, const supple_stats *s)
+{
+    json_t *ms = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "total", real(s->ms_total), "pose", real(s->ms_pose), "contact",
+                           real(s->ms_contact), "solve", real(s->ms_solve), "upsample", real(s->ms_upsample), "slide",
+                           real(s->ms_slide));
+    json_array_append_new(m->frames,
+                          json_pack("{s:s,s:i,s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:n}", "clip", clip, "frame",
+                                    frame, "time", time, "ms", ms, "iterations", count(s->iterations), "residual",
+                                    real(s->residual), "energy", real(s->energy), "volume_ratio", real(s->volume_ratio),
+                                    "inverted", count(s->inverted), "min_det_f", real(s->min_det_f), "contacts",
+                                    count(s->contacts), "max_penetration", real(s->max_penetration), "max_strain",
+                                    real(s->max_strain), "joint_volume"));
+}
+
+supple_result cli_metrics_write(cli_metrics *m, const char *path, supple_error *error)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    json_object_set_new(m->root, "peak_mb", json_real((double)usage.ru_maxrss / 1024));
+    json_object_set(m->root, "frames", m->frames);
+    char *text = json_dumps(m->root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    if (!text) {
+        if (error) {
+            error->code = SUPPLE_ERROR_MEMORY;
+            snprintf(error->message, sizeof error->message, "out of memory for the metrics");
+        }
+        return SUPPLE_ERROR_MEMORY;
+    }
+    supple_result result = supple_bytes_write(path, text, strlen(text), error);
+    free(text);
+    return result;
+}

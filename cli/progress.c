@@ -1,0 +1,75 @@
+#include "progress.h"
+
+#include "cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool cli_progress_init(cli_progress *progress, const char *mode)
+{
+    *progress = (cli_progress){0};
+    if (!mode || strcmp(mode, "auto") == 0)
+        progress->shown = isatty(STDERR_FILENO);
+    else if (strcmp(mode, "always") == 0)
+        progress->shown = true;
+    else if (strcmp(mode, "never") != 0) {
+        cli_usage_error("--progress %.40s: takes auto, always or never", mode);
+        return false;
+    }
+    return true;
+}
+
+void cli_progress_begin(cli_progress *progress, const char *label)
+{
+    progress->label = label;
+    progress->start = now();
+    progress->last = 0;
+}
+
+void cli_progress_update(cli_progress *progress, int done, int total)
+{
+    if (!progress->shown) return;
+    double t = now();
+    if (done < total && t - progress->last < 0.1) return; /* ten times a second is enough for a person */
+    progress->last = t;
+    double rate = done / (t - progress->start + 1e-9), left = (total - done) / rate;
+    fprintf(stderr, "\r%.40s  frame %d/%d  %.3g frames/s  %d:%02d left\033[K", progress->label, done, total, rate,
+            (int)left / 60, (int)left % 60);
+    fflush(stderr);
+    progress->open = true;
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    if (progress->open) fputs("\r\033[K", stderr);
+    progress->open = false;
+}
+
+static void on_interrupt(int signal_number)
+{
+    interrupted = 1;
+    signal(signal_number, SIG_DFL);
+}
+
+void cli_catch_interrupt(void)
+{
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+}
+
+bool cli_interrupted(void)
+{
+    return interrupted != 0;
+}

@@ -1,0 +1,365 @@
+#include "cli.h"
+#include "metrics.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const cli_option options[] = {
+    {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
+    {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
+    {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
+    {"--fps", "N", "frames per second (30)", false},
+    {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
+    {"--set", "KEY=VALUE", "a parameter of the method", true},
+    {"--threads", "N", "threads (one per core); the result does not depend on it", false},
+    {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    {"--metrics", "FILE.json", "times and measures of every frame", false},
+};
+
+enum { MAX_OUTPUTS = 16, PATH_SIZE = 4096 };
+
+typedef struct job {
+    supple_config config;
+    cli_progress progress;
+    supple_scene *scene;
+    supple_sim *sim;
+    cli_metrics *metrics;
+    const char *metrics_path;
+    const char *input, *outputs[MAX_OUTPUTS];
+    int output_count;
+    double fps, load_ms;
+    supple_range *ranges;
+    int range_count;
+    supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
+    supple_writer *current[MAX_OUTPUTS]; /* outputs of the range under way */
+    float *position, *normal, *tangent;
+} job;
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- what was asked for ---- */
+
+/* "A:B", "A:", ":B" or "A"; counts from 0. */
+static bool parse_frames(const char *text, int *first, int *last)
+{
+    char *end;
+    *first = 0;
+    *last = INT_MAX;
+    if (*text != ':') {
+        long a = strtol(text, &end, 10);
+        if (end == text || a < 0 || a >= INT_MAX) return false;
+        *first = (int)a;
+        if (*end == 0) {
+            *last = *first;
+            return true;
+        }
+        text = end;
+    }
+    if (*text++ != ':') return false;
+    if (*text == 0) return true;
+    long b = strtol(text, &end, 10);
+    if (end == text || *end || b < *first || b >= INT_MAX) return false;
+    *last = (int)b;
+    return true;
+}
+
+static int clip_error(const supple_scene *scene, const char *name)
+{
+    char list[200] = "";
+    for (int32_t i = 0; i < supple_scene_clip_count(scene) && strlen(list) < 140; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", supple_scene_clip_name(scene, i));
+    }
+    if (supple_scene_clip_count(scene) == 0) return cli_usage_error("--clip %.60s: the file has no animation", name);
+    return cli_usage_error("--clip %.60s: no such clip, or more than one; there are %s%s", name, list,
+                           strlen(list) >= 140 ? ", ..." : "");
+}
+
+static int add_range(job *j, int32_t clip, const char *frames)
+{
+    int32_t count = supple_scene_frame_count(j->scene, clip, j->fps);
+    const char *name = clip < 0 ? "the rest pose" : supple_scene_clip_name(j->scene, clip);
+    if (count <= 0) return cli_usage_error("%.60s at %g fps: too many frames", name, j->fps);
+    supple_range range = {clip, 0, count};
+    if (frames) {
+        int first, last;
+        if (!parse_frames(frames, &first, &last))
+            return cli_usage_error("--frames %.40s: takes A:B with 0 <= A <= B, for example 0:30", frames);
+        if (last == INT_MAX) last = count - 1;
+        if (first >= count || last >= count)
+            return cli_usage_error("--frames %.40s: %.60s has %d frame%s at %g fps, 0:%d", frames, name, count,
+                                   count == 1 ? "" : "s", j->fps, count - 1);
+        range.first_frame = first;
+        range.frame_count = last - first + 1;
+    }
+    j->ranges[j->range_count++] = range;
+    return 0;
+}
+
+static int choose_ranges(job *j, const cli_arguments *arguments)
+{
+    const char *name = cli_get(arguments, "--clip", 0), *frames = cli_get(arguments, "--frames", 0);
+    int32_t clips = supple_scene_clip_count(j->scene);
+    j->ranges = calloc((size_t)clips + 1, sizeof *j->ranges);
+    if (!j->ranges) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the clips"});
+    int32_t clip = 0;
+    if (name && (clips == 0 || strcmp(name, "all") != 0)) {
+        clip = supple_scene_clip_find(j->scene, name);
+        if (clip < 0) return clip_error(j->scene, name);
+    } else if (name) {
+        int code = 0;
+        for (int32_t i = 0; i < clips && code == 0; i++) code = add_range(j, i, frames);
+        return code;
+    } else if (clips == 0) {
+        j->config.log(NULL, SUPPLE_LOG_INFO, "no animation in the file: the rest pose is written");
+        clip = -1;
+    } else if (clips > 1) {
+        char line[160];
+        snprintf(line, sizeof line, "clip: %.60s, the first of %d (--clip NAME or all for others)",
+                 supple_scene_clip_name(j->scene, 0), (int)clips);
+        j->config.log(NULL, SUPPLE_LOG_INFO, line);
+    }
+    return add_range(j, clip, frames);
+}
+
+static int check_outputs(job *j, const cli_arguments *arguments)
+{
+    j->output_count = cli_count(arguments, "-o");
+    if (j->output_count == 0) return cli_usage_error("no output: add -o OUT, for example -o out.glb");
+    if (j->output_count > MAX_OUTPUTS) return cli_usage_error("more than %d outputs", MAX_OUTPUTS);
+    for (int i = 0; i < j->output_count; i++) {
+        supple_error error;
+        j->outputs[i] = cli_get(arguments, "-o", i);
+        if (supple_output_check(j->outputs[i], &error) != SUPPLE_OK) return cli_fail(&error);
+        for (int k = 0; k < i; k++)
+            if (strcmp(j->outputs[i], j->outputs[k]) == 0)
+                return cli_usage_error("%.200s is given twice as an output", j->outputs[i]);
+    }
+    return 0;
+}
+
+/* The metrics are written last: a path that cannot work must be known before the frames are. */
+static int check_metrics_path(const char *path)
+{
+    char folder[PATH_SIZE];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    int reason = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : access(folder, W_OK) != 0 ? errno : 0;
+    if (!reason) return 0;
+    fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, strerror(reason));
+    return SUPPLE_ERROR_OUTPUT;
+}
+
+static int create_sim(job *j, const cli_arguments *arguments)
+{
+    supple_setting settings[CLI_MAX_VALUES];
+    static char keys[CLI_MAX_VALUES][64];
+    supple_sim_config sc = supple_sim_config_default();
+    sc.settings = settings;
+    sc.setting_count = cli_count(arguments, "--set");
+    for (int i = 0; i < sc.setting_count; i++) {
+        const char *text = cli_get(arguments, "--set", i), *equals = strchr(text, '=');
+        if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
+            return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
+        snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
+        settings[i] = (supple_setting){keys[i], equals + 1};
+    }
+    const char *method = cli_get(arguments, "--method", 0);
+    if (method) sc.method = method;
+    supple_error error;
+    if (supple_sim_create(j->scene, &sc, &j->config, &j->sim, &error) != SUPPLE_OK) return cli_fail(&error);
+    return 0;
+}
+
+static int prepare(job *j, const cli_arguments *arguments)
+{
+    const char *fps = cli_get(arguments, "--fps", 0);
+    j->fps = 30;
+    if (arguments->operand_count == 0) return cli_usage_error("no input: supple skin IN -o OUT");
+    if (fps && !cli_number(fps, 1e-3, 1e4, &j->fps))
+        return cli_usage_error("--fps %.40s: takes a number from 0.001 to 10000", fps);
+    if (!cli_config(arguments, &j->config)) return 2;
+    if (!cli_progress_init(&j->progress, cli_get(arguments, "--progress", 0))) return 2;
+    int code = check_outputs(j, arguments);
+    j->input = arguments->operands[0];
+    j->metrics_path = cli_get(arguments, "--metrics", 0);
+    if (code == 0 && j->metrics_path) code = check_metrics_path(j->metrics_path);
+    if (code) return code;
+    supple_error error;
+    double start = now_ms();
+    if (supple_scene_load_file(j->input, &j->config, &j->scene, &error) != SUPPLE_OK) return cli_fail(&error);
+    j->load_ms = now_ms() - start;
+    if (supple_scene_skin_count(j->scene) == 0) {
+        snprintf(error.message, sizeof error.message,
+                 "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
+                 j->input);
+        error.code = SUPPLE_ERROR_INPUT;
+        return cli_fail(&error);
+    }
+    code = choose_ranges(j, arguments);
+    if (code == 0) code = create_sim(j, arguments);
+    if (code) return code;
+    size_t n = (size_t)supple_scene_vertex_count(j->scene);
+    j->position = calloc(n + 1, 3 * sizeof(float));
+    j->normal = calloc(n + 1, 3 * sizeof(float));
+    j->tangent = calloc(n + 1, 4 * sizeof(float));
+    j->metrics = cli_metrics_new();
+    if (!j->position || !j->normal || !j->tangent || !j->metrics)
+        return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the frames"});
+    cli_metrics_setup(j->metrics, j->scene, j->sim, j->load_ms);
+    return 0;
+}
+
+/* ---- the run ---- */
+
+static supple_result open_output(job *j, int output, int range, supple_writer **writer, supple_error *error)
+{
+    supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps};
+    char path[PATH_SIZE];
+    const char *name = j->outputs[output];
+    if (range >= 0) {
+        plan.ranges += range;
+        plan.range_count = 1;
+        if (j->range_count > 1) {
+            if (!supple_output_variant(name, supple_scene_clip_name(j->scene, plan.ranges->clip), path, sizeof path)) {
+                error->code = SUPPLE_ERROR_OUTPUT;
+                snprintf(error->message, sizeof error->message, "%.100s: the path is too long", name);
+                return error->code;
+            }
+            name = path;
+        }
+    }
+    return supple_writer_open(j->scene, name, &plan, &j->config, writer, error);
+}
+
+static supple_result open_outputs(job *j, int range, supple_error *error)
+{
+    for (int i = 0; i < j->output_count; i++) {
+        bool shared = supple_output_takes_ranges(j->outputs[i]);
+        supple_result result = SUPPLE_OK;
+        if (range < 0 && shared) result = open_output(j, i, -1, &j->shared[i], error);
+        if (range >= 0 && !shared) result = open_output(j, i, range, &j->current[i], error);
+        if (result != SUPPLE_OK) return result;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result close_outputs(job *j, supple_writer **writers, supple_error *error)
+{
+    for (int i = 0; i < j->output_count; i++) {
+        supple_writer *writer = writers[i];
+        writers[i] = NULL;
+        if (!writer) continue;
+        supple_result result = supple_writer_close(writer, error);
+        if (result != SUPPLE_OK) return result;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result write_frame(job *j, int range, int index, supple_error *error)
+{
+    supple_sim_read_positions(j->sim, j->position, 3 * sizeof(float));
+    supple_sim_read_normals(j->sim, j->normal, 3 * sizeof(float));
+    supple_sim_read_tangents(j->sim, j->tangent, 4 * sizeof(float));
+    supple_frame frame = {range, index, j->position, j->normal, j->tangent};
+    for (int i = 0; i < j->output_count; i++) {
+        supple_writer *writer = j->shared[i] ? j->shared[i] : j->current[i];
+        frame.range = j->shared[i] ? range : 0;
+        supple_result result = supple_writer_frame(writer, &frame, error);
+        if (result != SUPPLE_OK) return result;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result cancelled(supple_error *error)
+{
+    *error = (supple_error){SUPPLE_ERROR_CANCELLED, "cancelled; unfinished files were removed"};
+    return error->code;
+}
+
+static supple_result run_range(job *j, int r, supple_error *error)
+{
+    const supple_range *range = &j->ranges[r];
+    const char *clip = range->clip < 0 ? "rest" : supple_scene_clip_name(j->scene, range->clip);
+    supple_result result = open_outputs(j, r, error);
+    supple_sim_reset(j->sim);
+    cli_progress_begin(&j->progress, clip);
+    for (int k = 0; k < range->frame_count && result == SUPPLE_OK; k++) {
+        int frame = range->first_frame + k;
+        double time = frame / j->fps;
+        if (cli_interrupted()) return cancelled(error);
+        result = supple_sim_step_clip(j->sim, range->clip, time, error);
+        if (result == SUPPLE_OK) result = write_frame(j, r, k, error);
+        if (result == SUPPLE_OK && j->metrics_path)
+            cli_metrics_frame(j->metrics, clip, frame, time, supple_sim_stats(j->sim));
+        cli_progress_update(&j->progress, k + 1, range->frame_count);
+    }
+    cli_progress_end(&j->progress);
+    return result == SUPPLE_OK ? close_outputs(j, j->current, error) : result;
+}
+
+static int run_job(job *j)
+{
+    supple_error error;
+    cli_catch_interrupt();
+    supple_result result = open_outputs(j, -1, &error);
+    for (int r = 0; r < j->range_count && result == SUPPLE_OK; r++) result = run_range(j, r, &error);
+    if (result == SUPPLE_OK && cli_interrupted()) result = cancelled(&error);
+    if (result == SUPPLE_OK) result = close_outputs(j, j->shared, &error);
+    if (result == SUPPLE_OK && j->metrics_path) result = cli_metrics_write(j->metrics, j->metrics_path, &error);
+    cli_progress_end(&j->progress);
+    return result == SUPPLE_OK ? 0 : cli_fail(&error);
+}
+
+static int run(const cli_arguments *arguments)
+{
+    job j = {0};
+    int code = prepare(&j, arguments);
+    if (code == 0) code = run_job(&j);
+    for (int i = 0; i < j.output_count; i++) {
+        supple_writer_abort(j.shared[i]);
+        supple_writer_abort(j.current[i]);
+    }
+    cli_metrics_free(j.metrics);
+    supple_sim_destroy(j.sim);
+    supple_scene_destroy(j.scene);
+    free(j.ranges);
+    free(j.position);
+    free(j.normal);
+    free(j.tangent);
+    return code;
+}
+
+static void print_lists(void)
+{
+    puts("IN: a .glb or .gltf file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
+    for (int32_t i = 0; supple_output_ending(i); i++)
+        printf("  %-10s %s\n", supple_output_ending(i), supple_output_summary(i));
+    puts("\nMethods:");
+    for (int32_t i = 0; i < supple_method_count(); i++)
+        printf("  %-10s %s\n", supple_method_name(i), supple_method_summary(i));
+}
+
+const cli_verb cli_verb_skin = {
+    .name = "skin",
+    .usage = "IN -o OUT [-o OUT2 ...]",
+    .summary = "deform a rigged, animated character",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .operand_count = 1,
+    .run = run,
+    .notes = print_lists,
+};

@@ -1,0 +1,158 @@
+#include "math/svd3.h"
+
+#include "math/cpu.h"
+#include "math/quat.h"
+
+#include <float.h>
+
+/* Below this ratio to the largest singular value the second one is rounding noise, and so is its direction. */
+#define RANK_ONE 1e-15
+
+/* Jacobi converges quadratically; random matrices take 4 to 6 sweeps, graded ones a few more. */
+enum { SWEEPS_MAX = 30 };
+
+/* Turns columns p and q of B (and of V with it) so that they become orthogonal; false if they were. */
+static bool rotate_pair(spl_vec3 B[3], spl_vec3 V[3], int p, int q)
+{
+    double alpha = spl_dot(B[p], B[p]), beta = spl_dot(B[q], B[q]), gamma = spl_dot(B[p], B[q]);
+    if (!(fabs(gamma) > DBL_EPSILON * sqrt(alpha) * sqrt(beta))) return false;
+    /* tan of the smaller angle that zeroes gamma: t^2 + t (beta - alpha) / gamma - 1 = 0 */
+    double delta = beta - alpha;
+    double t = copysign(2, delta) * gamma / (fabs(delta) + hypot(delta, 2 * gamma));
+    double c = 1 / sqrt(1 + t * t), s = c * t;
+    spl_vec3 b = B[p], v = V[p];
+    B[p] = spl_madd(spl_scale(b, c), B[q], -s);
+    B[q] = spl_madd(spl_scale(B[q], c), b, s);
+    V[p] = spl_madd(spl_scale(v, c), V[q], -s);
+    V[q] = spl_madd(spl_scale(V[q], c), v, s);
+    return true;
+}
+
+/* Longest column first. Swapping with a sign keeps V a rotation. */
+static void order_pair(spl_vec3 B[3], spl_vec3 V[3], int p, int q)
+{
+    if (spl_dot(B[p], B[p]) >= spl_dot(B[q], B[q])) return;
+    spl_vec3 b = B[p], v = V[p];
+    B[p] = B[q];
+    V[p] = V[q];
+    B[q] = spl_scale(b, -1);
+    V[q] = spl_scale(v, -1);
+}
+
+/* U and sigma from the orthogonal columns B = U diag(sigma). The third direction follows from the first two, so U is a
+ * rotation and the last value takes the sign. */
+static void left_vectors(const spl_vec3 B[3], const spl_vec3 V[3], spl_vec3 U[3], double sigma[3])
+{
+    sigma[0] = spl_norm(B[0]);
+    sigma[1] = sigma[2] = 0;
+    U[0] = spl_unit(B[0], V[0]);
+    spl_vec3 b1 = spl_madd(B[1], U[0], -spl_dot(U[0], B[1]));
+    double n1 = spl_norm(b1);
+    if (n1 > RANK_ONE * sigma[0]) {
+        U[1] = spl_scale(b1, 1 / n1);
+        U[2] = spl_cross(U[0], U[1]);
+        sigma[2] = spl_dot(U[2], B[2]);
+        sigma[1] = fmax(n1, fabs(sigma[2])); /* equal values stay in order, against rounding */
+        sigma[0] = fmax(sigma[0], sigma[1]);
+        return;
+    }
+    /* Rank 1 or 0: F says only where V[0] goes; the rest turns along, by the smallest rotation that does it. */
+    spl_quat arc = spl_quat_shortest_arc(V[0], U[0]);
+    U[1] = spl_quat_rotate(arc, V[1]);
+    U[2] = spl_cross(U[0], U[1]);
+}
+
+bool spl_svd3(const spl_mat3 *F, spl_mat3 *U, double sigma[3], spl_mat3 *V)
+{
+    *U = *V = spl_mat3_identity();
+    sigma[0] = sigma[1] = sigma[2] = 0;
+    if (!spl_mat3_finite(F)) return false;
+    double largest = 0;
+    for (int i = 0; i < 9; i++) largest = fmax(largest, fabs(F->m[i]));
+    if (largest == 0) return true;
+    int exponent = ilogb(largest); /* squares of entries near 1 neither overflow nor vanish */
+    spl_vec3 B[3], W[3], L[3];
+    for (int j = 0; j < 3; j++) {
+        const double *f = F->m + 3 * j;
+        B[j] = spl_v3(scalbn(f[0], -exponent), scalbn(f[1], -exponent), scalbn(f[2], -exponent));
+        W[j] = spl_mat3_column(V, j);
+    }
+    for (int sweep = 0; sweep < SWEEPS_MAX; sweep++) {
+        bool turned = rotate_pair(B, W, 0, 1);
+        turned |= rotate_pair(B, W, 0, 2);
+        turned |= rotate_pair(B, W, 1, 2);
+        if (!turned) break;
+    }
+    order_pair(B, W, 0, 1);
+    order_pair(B, W, 0, 2);
+    order_pair(B, W, 1, 2);
+    left_vectors(B, W, L, sigma);
+    for (int i = 0; i < 3; i++) sigma[i] = scalbn(sigma[i], exponent);
+    *U = spl_mat3_columns(L[0], L[1], L[2]);
+    *V = spl_mat3_columns(W[0], W[1], W[2]);
+    return true;
+}
+
+bool spl_polar3(const spl_mat3 *F, spl_mat3 *R, spl_mat3 *S)
+{
+    spl_mat3 U, V, scaled;
+    double sigma[3];
+    if (!spl_svd3(F, &U, sigma, &V)) {
+        *R = *S = spl_mat3_identity();
+        return false;
+    }
+    for (int i = 0; i < 9; i++) scaled.m[i] = V.m[i] * sigma[i / 3];
+    *R = spl_mat3_mul_transposed(&U, &V);
+    *S = spl_mat3_mul_transposed(&scaled, &V);
+    for (int i = 0; i < 3; i++) /* exactly symmetric */
+        for (int j = 0; j < i; j++) S->m[3 * j + i] = S->m[3 * i + j];
+    return true;
+}
+
+/* ---- eight at a time --------------------------------------------------------------------------------------------- */
+
+static spl_mat3 get_lane(const spl_mat3x8 *a, int lane)
+{
+    spl_mat3 r;
+    for (int i = 0; i < 9; i++) r.m[i] = (double)a->m[i][lane];
+    return r;
+}
+
+static void set_lane(spl_mat3x8 *a, int lane, const spl_mat3 *r)
+{
+    for (int i = 0; i < 9; i++) a->m[i][lane] = (float)r->m[i];
+}
+
+bool spl_svd3_blocks(const spl_mat3x8 *F, size_t blocks, spl_mat3x8 *U, spl_vec3x8 *sigma, spl_mat3x8 *V)
+{
+#ifdef SPL_HAVE_AVX2
+    if (spl_cpu_has_avx2()) return spl_svd3_blocks_avx2(F, blocks, U, sigma, V);
+#endif
+    bool finite = true;
+    for (size_t b = 0; b < blocks; b++)
+        for (int lane = 0; lane < 8; lane++) {
+            spl_mat3 f = get_lane(&F[b], lane), u, v;
+            double s[3];
+            finite &= spl_svd3(&f, &u, s, &v);
+            set_lane(&U[b], lane, &u);
+            set_lane(&V[b], lane, &v);
+            for (int i = 0; i < 3; i++) sigma[b].v[i][lane] = (float)s[i];
+        }
+    return finite;
+}
+
+bool spl_polar3_blocks(const spl_mat3x8 *F, size_t blocks, spl_mat3x8 *R, spl_mat3x8 *S)
+{
+#ifdef SPL_HAVE_AVX2
+    if (spl_cpu_has_avx2()) return spl_polar3_blocks_avx2(F, blocks, R, S);
+#endif
+    bool finite = true;
+    for (size_t b = 0; b < blocks; b++)
+        for (int lane = 0; lane < 8; lane++) {
+            spl_mat3 f = get_lane(&F[b], lane), r, s;
+            finite &= spl_polar3(&f, &r, &s);
+            set_lane(&R[b], lane, &r);
+            set_lane(&S[b], lane, &s);
+        }
+    return finite;
+}

@@ -1,0 +1,61 @@
+/* The registry: one line a method. */
+#include "methods/method.h"
+
+#include <string.h>
+
+static const spl_method *const methods[] = {&spl_method_linear, &spl_method_dualquat};
+
+int32_t spl_method_count(void)
+{
+    return (int32_t)(sizeof methods / sizeof *methods);
+}
+
+const spl_method *spl_method_at(int32_t index)
+{
+    return index >= 0 && index < spl_method_count() ? methods[index] : NULL;
+}
+
+const spl_method *spl_method_find(const char *name)
+{
+    for (int32_t i = 0; name && i < spl_method_count(); i++)
+        if (strcmp(methods[i]->name, name) == 0) return methods[i];
+    return NULL;
+}
+
+static bool has_skin(const supple_scene *scene)
+{
+    for (int32_t i = 0; i < scene->instance_count; i++) {
+        const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
+        if (scene->instance[i].skin < 0) continue;
+        for (int32_t p = 0; p < mesh->primitive_count; p++)
+            if (mesh->primitive[p].influence_count > 0) return true;
+    }
+    return false;
+}
+
+const spl_method *spl_method_auto(const supple_scene *scene, const char **why)
+{
+    bool skinned = has_skin(scene);
+    if (why)
+        *why = skinned
+                   ? "no volumetric method is built, and it keeps limbs thick under twist where linear collapses them"
+                   : "nothing is skinned, so every vertex just follows its node";
+    return skinned ? &spl_method_dualquat : &spl_method_linear;
+}
+
+int32_t supple_method_count(void)
+{
+    return spl_method_count();
+}
+
+const char *supple_method_name(int32_t index)
+{
+    const spl_method *method = spl_method_at(index);
+    return method ? method->name : NULL;
+}
+
+const char *supple_method_summary(int32_t index)
+{
+    const spl_method *method = spl_method_at(index);
+    return method ? method->summary : NULL;
+}

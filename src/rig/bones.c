@@ -1,0 +1,254 @@
+#include "rig/bones.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "scene/parts.h"
+
+/* Lengths relative to the diagonal of the skinned vertices' box. */
+#define ZERO_LENGTH    1e-4 /* a joint this near its parent is the same joint */
+#define AT_ORIGIN      1e-3 /* a root this near the origin stands at it */
+#define ROOT_INFLUENCE 5e-3 /* ... and is left out if it holds less than this share of all weights */
+#define STUB_LENGTH    0.02 /* of a leaf whose flesh gives no length */
+
+/* What the flesh of a joint says about its length, if it is a leaf. */
+typedef struct leaf {
+    spl_vec3 sum;  /* of squared weight times offset from the joint */
+    double weight; /* sum of squared weights: what is held strongly counts more than the blend at the joint */
+    spl_vec3 axis;
+    double reach, longest; /* sum of squared weight times extent along the axis, and the largest extent */
+} leaf;
+
+typedef struct work {
+    const supple_scene *scene;
+    const spl_part *part;
+    int32_t part_count;
+    const int32_t *merged_into; /* the bones' */
+    spl_vec3 *head;             /* by node: place in the bind pose */
+    int32_t *joint;             /* by node: index in a pose, -1 if no joint with influence */
+    int32_t *above;             /* by node: the nearest joint above that has bones, -1 if there is none */
+    int32_t *child,
+        *sibling;      /* by node: first child and next sibling among the joints that have bones, -1 at the end */
+    int32_t *arriving; /* by node: the bone that ends there, -1 if none */
+    leaf *leaf;        /* by node */
+    double diagonal;
+} work;
+
+/* Calls visit for every influence of every skinned vertex. */
+typedef void influence_visit(void *context, int32_t node, float weight, const float *position);
+
+static void each_influence(const work *w, influence_visit *visit, void *context)
+{
+    for (int32_t i = 0; i < w->part_count; i++) {
+        const spl_part *part = &w->part[i];
+        if (!spl_part_skinned(w->scene, part)) continue;
+        const spl_primitive *p = part->primitive;
+        const spl_skin *skin = &w->scene->skin[w->scene->instance[part->instance].skin];
+        size_t k = (size_t)p->influence_count;
+        for (size_t v = 0; v < (size_t)p->vertex_count; v++)
+            for (size_t j = 0; j < k; j++)
+                if (p->weight[v * k + j] > 0)
+                    visit(context, skin->joint[p->joint[v * k + j]], p->weight[v * k + j], p->position + 3 * v);
+    }
+}
+
+static void add_influence(void *context, int32_t node, float weight, const float *position)
+{
+    (void)position;
+    ((double *)context)[node] += (double)weight;
+}
+
+typedef struct box {
+    spl_vec3 low, high;
+} box;
+
+static void grow_box(void *context, int32_t node, float weight, const float *position)
+{
+    (void)node;
+    (void)weight;
+    box *b = context;
+    spl_vec3 p = spl_v3_from_float(position);
+    b->low = spl_v3(fmin(b->low.x, p.x), fmin(b->low.y, p.y), fmin(b->low.z, p.z));
+    b->high = spl_v3(fmax(b->high.x, p.x), fmax(b->high.y, p.y), fmax(b->high.z, p.z));
+}
+
+static void find_joints(work *w, const spl_bones *bones)
+{
+    for (int32_t i = 0; i < w->scene->node_count; i++) w->joint[i] = w->arriving[i] = -1;
+    for (int32_t s = 0; s < w->scene->skin_count; s++) {
+        const spl_skin *skin = &w->scene->skin[s];
+        for (int32_t j = 0; j < skin->joint_count; j++) {
+            int32_t node = skin->joint[j];
+            spl_mat4 bind;
+            if (w->joint[node] >= 0 || bones->influence[node] <= 0) continue;
+            w->joint[node] = skin->first_joint + j;
+            if (!spl_mat4_inverse(&skin->inverse_bind[j], &bind)) bind = spl_mat4_identity();
+            w->head[node] = spl_v3(bind.m[12], bind.m[13], bind.m[14]);
+        }
+    }
+}
+
+static void merge_zero_lengths(work *w, spl_bones *bones)
+{
+    for (int32_t k = 0; k < w->scene->node_count; k++) {
+        int32_t node = w->scene->node_order[k], parent = w->scene->node[node].parent, above = -1;
+        if (parent >= 0) above = w->joint[parent] >= 0 ? bones->merged_into[parent] : w->above[parent];
+        w->above[node] = above;
+        bool same = above >= 0 && spl_distance(w->head[node], w->head[above]) < ZERO_LENGTH * w->diagonal;
+        bones->merged_into[node] = w->joint[node] < 0 ? -1 : same ? above : node;
+    }
+}
+
+static void list_children(work *w, const spl_bones *bones)
+{
+    for (int32_t i = 0; i < w->scene->node_count; i++) w->child[i] = w->sibling[i] = -1;
+    for (int32_t i = w->scene->node_count - 1; i >= 0; i--) {
+        if (bones->merged_into[i] != i || w->above[i] < 0) continue;
+        w->sibling[i] = w->child[w->above[i]];
+        w->child[w->above[i]] = i;
+    }
+}
+
+/* Its nearest child inherits the flesh of a root that is left out. */
+static int32_t heir_of(const work *w, int32_t root)
+{
+    int32_t heir = -1;
+    for (int32_t c = w->child[root]; c >= 0; c = w->sibling[c])
+        if (heir < 0 || spl_distance(w->head[c], w->head[root]) < spl_distance(w->head[heir], w->head[root])) heir = c;
+    return heir;
+}
+
+static void drop_roots_at_origin(work *w, spl_bones *bones)
+{
+    double total = 0;
+    for (int32_t i = 0; i < w->scene->node_count; i++) total += bones->influence[i];
+    for (int32_t i = 0; i < w->scene->node_count; i++) {
+        if (bones->merged_into[i] != i || w->above[i] >= 0 || w->child[i] < 0) continue;
+        if (spl_norm(w->head[i]) > AT_ORIGIN * w->diagonal || bones->influence[i] > ROOT_INFLUENCE * total) continue;
+        bones->merged_into[i] = heir_of(w, i);
+        for (int32_t c = w->child[i]; c >= 0; c = w->sibling[c]) w->above[c] = -1;
+    }
+    for (int32_t i = 0; i < w->scene->node_count; i++) { /* what had merged into a root that is gone */
+        int32_t into = bones->merged_into[i];
+        if (into >= 0) bones->merged_into[i] = bones->merged_into[into];
+    }
+}
+
+static void add_leaf_centre(void *context, int32_t node, float weight, const float *position)
+{
+    const work *w = context;
+    int32_t into = w->merged_into[node];
+    double squared = (double)weight * (double)weight;
+    leaf *l = &w->leaf[into];
+    l->sum = spl_madd(l->sum, spl_sub(spl_v3_from_float(position), w->head[into]), squared);
+    l->weight += squared;
+}
+
+static void add_leaf_length(void *context, int32_t node, float weight, const float *position)
+{
+    const work *w = context;
+    int32_t into = w->merged_into[node];
+    leaf *l = &w->leaf[into];
+    double along = spl_dot(spl_sub(spl_v3_from_float(position), w->head[into]), l->axis);
+    l->reach += (double)weight * (double)weight * along;
+    if (weight > 0.5f && along > l->longest) l->longest = along;
+}
+
+static void measure_leaves(work *w)
+{
+    each_influence(w, add_leaf_centre, w);
+    for (int32_t i = 0; i < w->scene->node_count; i++) {
+        leaf *l = &w->leaf[i];
+        bool centred = l->weight > 0 && spl_norm(l->sum) > ZERO_LENGTH * w->diagonal * l->weight;
+        spl_vec3 onward = w->above[i] >= 0 ? spl_sub(w->head[i], w->head[w->above[i]]) : spl_v3(0, 1, 0);
+        l->axis = spl_unit(centred ? l->sum : onward, spl_v3(0, 1, 0));
+    }
+    each_influence(w, add_leaf_length, w);
+}
+
+/* A leaf points to the middle of its flesh and ends where the flesh does: twice the mean reach, not beyond the last. */
+static spl_vec3 leaf_tail(const work *w, int32_t node)
+{
+    const leaf *l = &w->leaf[node];
+    double length = l->weight > 0 ? fmin(2 * l->reach / l->weight, l->longest) : 0;
+    if (!(length > ZERO_LENGTH * w->diagonal)) length = STUB_LENGTH * w->diagonal;
+    return spl_madd(w->head[node], l->axis, length);
+}
+
+static void add_bone(work *w, spl_bones *bones, int32_t node, spl_vec3 tail, int32_t child)
+{
+    bones->bone[bones->bone_count] = (spl_bone){node, w->joint[node], w->arriving[node], w->head[node], tail};
+    if (child >= 0) w->arriving[child] = bones->bone_count;
+    bones->bone_count++;
+}
+
+/* Joint after joint in hierarchy order, so that parents come before children. */
+static void make_segments(work *w, spl_bones *bones)
+{
+    for (int32_t k = 0; k < w->scene->node_count; k++) {
+        int32_t node = w->scene->node_order[k];
+        if (bones->merged_into[node] != node) continue;
+        for (int32_t c = w->child[node]; c >= 0; c = w->sibling[c]) add_bone(w, bones, node, w->head[c], c);
+        if (w->child[node] < 0) add_bone(w, bones, node, leaf_tail(w, node), -1);
+    }
+}
+
+static supple_result make_bones(work *w, spl_bones *bones, supple_error *error)
+{
+    each_influence(w, add_influence, bones->influence);
+    box b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    each_influence(w, grow_box, &b);
+    w->diagonal = b.low.x <= b.high.x ? spl_distance(b.low, b.high) : 0;
+    w->merged_into = bones->merged_into;
+    find_joints(w, bones);
+    merge_zero_lengths(w, bones);
+    list_children(w, bones);
+    drop_roots_at_origin(w, bones);
+    list_children(w, bones);
+    measure_leaves(w);
+    /* One segment ends at each joint but the roots, and one more at each leaf. */
+    bones->bone = spl_new(&bones->allocator, 2 * (size_t)w->scene->node_count, sizeof *bones->bone);
+    if (!bones->bone) return spl_fail_memory(error, "the bones");
+    make_segments(w, bones);
+    return SUPPLE_OK;
+}
+
+supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *a, spl_bones *out, supple_error *error)
+{
+    size_t n = (size_t)scene->node_count;
+    *out = (spl_bones){.allocator = *a, .node_count = scene->node_count};
+    out->influence = spl_new(a, n, sizeof *out->influence);
+    out->merged_into = spl_new(a, n, sizeof *out->merged_into);
+    work w = {.scene = scene};
+    spl_part *parts = spl_parts_new(scene, a, &w.part_count);
+    int32_t *links = spl_new(a, 5 * n, sizeof *links);
+    w.part = parts;
+    w.head = spl_new(a, n, sizeof *w.head);
+    w.leaf = spl_new(a, n, sizeof *w.leaf);
+    supple_result result = SUPPLE_OK;
+    if (!out->influence || !out->merged_into || !parts || !links || !w.head || !w.leaf) {
+        result = spl_fail_memory(error, "the bones");
+    } else {
+        w.joint = links;
+        w.above = links + n;
+        w.child = links + 2 * n;
+        w.sibling = links + 3 * n;
+        w.arriving = links + 4 * n;
+        result = make_bones(&w, out, error);
+    }
+    spl_free(a, parts);
+    spl_free(a, links);
+    spl_free(a, w.head);
+    spl_free(a, w.leaf);
+    if (result != SUPPLE_OK) spl_bones_release(out);
+    return result;
+}
+
+void spl_bones_release(spl_bones *bones)
+{
+    if (bones->allocator.release) {
+        spl_free(&bones->allocator, bones->bone);
+        spl_free(&bones->allocator, bones->influence);
+        spl_free(&bones->allocator, bones->merged_into);
+    }
+    *bones = (spl_bones){0};
+}

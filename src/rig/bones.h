@@ -1,0 +1,31 @@
+/* Bones: the segments of a skeleton that move flesh.
+ *
+ * Conventions: joints with influence only; one segment for each child with influence (control joints between them are
+ * skipped); a joint at the place of its parent merges into it; a root at the origin that moves next to nothing is left
+ * out; a leaf gets its length from the flesh it moves. Places are those of the bind pose, in the skin's mesh space. */
+#ifndef SPL_RIG_BONES_H
+#define SPL_RIG_BONES_H
+
+#include "scene/scene.h"
+
+typedef struct spl_bone {
+    int32_t node;   /* the joint's node */
+    int32_t joint;  /* the joint's index in a pose */
+    int32_t parent; /* index into the bones, always lower; -1 for a root */
+    spl_vec3 head, tail;
+} spl_bone;
+
+typedef struct spl_bones {
+    supple_allocator allocator;
+    int32_t bone_count;
+    spl_bone *bone; /* parents before children */
+    int32_t node_count;
+    double *influence; /* node_count: sum of the weights of a joint over all vertices */
+    int32_t
+        *merged_into; /* node_count: the joint whose bones carry this one's flesh; itself, another, or -1 for none */
+} spl_bones;
+
+supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *a, spl_bones *out, supple_error *error);
+void spl_bones_release(spl_bones *bones);
+
+#endif

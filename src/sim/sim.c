@@ -1,0 +1,306 @@
+#include "sim/sim.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIM_COOKIE = 0x51d0c0f1 };
+
+supple_sim_config supple_sim_config_default(void)
+{
+    return (supple_sim_config){.cookie = SIM_COOKIE, .method = "auto"};
+}
+
+/* ---- creation ---- */
+
+static supple_result unknown_method(const char *name, supple_error *error)
+{
+    char list[160] = "";
+    for (int32_t i = 0; i < spl_method_count(); i++) {
+        strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1);
+        strncat(list, spl_method_at(i)->name, sizeof list - strlen(list) - 1);
+    }
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method '%.40s' is unknown; there are auto, %s", name, list);
+}
+
+static supple_result choose_method(supple_sim *sim, const char *name, supple_error *error)
+{
+    const supple_scene *scene = sim->scene;
+    if (!name || strcmp(name, "auto") == 0) {
+        const char *why;
+        sim->method = spl_method_auto(scene, &why);
+        spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (%s)", sim->method->name, why);
+    } else {
+        sim->method = spl_method_find(name);
+        if (!sim->method) return unknown_method(name, error);
+    }
+    if ((sim->method->needs & SPL_NEEDS_SKIN) && scene->skin_count == 0)
+        return spl_fail(
+            error, SUPPLE_ERROR_INPUT,
+            "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
+            scene->path);
+    return SUPPLE_OK;
+}
+
+static supple_result set_parameter(supple_sim *sim, const supple_setting *setting, supple_error *error)
+{
+    const spl_method *m = sim->method;
+    for (int32_t i = 0; i < m->parameter_count; i++) {
+        const spl_parameter *p = &m->parameter[i];
+        if (strcmp(p->name, setting->key) != 0) continue;
+        char *end;
+        double value = strtod(setting->value, &end);
+        if (end == setting->value || *end || !(value >= p->min && value <= p->max))
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s=%.40s: takes a number from %g to %g", p->name,
+                            setting->value, p->min, p->max);
+        sim->parameter[i] = value;
+        return SUPPLE_OK;
+    }
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s has no parameter '%.40s'", m->name, setting->key);
+}
+
+static supple_result set_parameters(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    const spl_method *m = sim->method;
+    sim->parameter = spl_new(&sim->allocator, (size_t)m->parameter_count, sizeof *sim->parameter);
+    if (!sim->parameter) return spl_fail_memory(error, "the parameters");
+    for (int32_t i = 0; i < m->parameter_count; i++) sim->parameter[i] = m->parameter[i].value;
+    for (int32_t i = 0; i < sc->setting_count; i++) {
+        supple_result result = set_parameter(sim, &sc->settings[i], error);
+        if (result != SUPPLE_OK) return result;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result make_shading(supple_sim *sim, supple_error *error)
+{
+    sim->shading = spl_new(&sim->allocator, (size_t)sim->part_count, sizeof(spl_shading *));
+    if (!sim->shading) return spl_fail_memory(error, "normals");
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const spl_primitive *p = sim->part[i].primitive;
+        spl_shading_rest rest = {.vertex_count = p->vertex_count,
+                                 .position = p->position,
+                                 .triangle_count = p->triangle_count,
+                                 .triangle = p->triangle,
+                                 .normal = p->normal,
+                                 .tangent = p->tangent};
+        supple_result result = spl_shading_create(&rest, &sim->allocator, &sim->shading[i], error);
+        if (result != SUPPLE_OK) return result;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result make_buffers(supple_sim *sim, supple_error *error)
+{
+    const supple_allocator *a = &sim->allocator;
+    size_t n = (size_t)sim->scene->vertex_count;
+    sim->rest = spl_new(a, n, 3 * sizeof(float));
+    sim->position = spl_new(a, n, 3 * sizeof(float));
+    sim->part = spl_parts_new(sim->scene, a, &sim->part_count);
+    if (!sim->rest || !sim->position || !sim->part) return spl_fail_memory(error, "the vertices");
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const spl_primitive *p = sim->part[i].primitive;
+        memcpy(sim->rest + 3 * (size_t)sim->part[i].first_vertex, p->position,
+               3 * (size_t)p->vertex_count * sizeof(float));
+        if (p->target_count > 0) sim->has_morphs = true;
+    }
+    return make_shading(sim, error);
+}
+
+static supple_result init_method(supple_sim *sim, supple_error *error)
+{
+    sim->state = spl_new(&sim->allocator, sim->method->state_size, 1);
+    if (!sim->state) return spl_fail_memory(error, "the method");
+    sim->context = (spl_method_context){.scene = sim->scene,
+                                        .config = &sim->config,
+                                        .allocator = &sim->allocator,
+                                        .pool = sim->pool,
+                                        .parameter = sim->parameter,
+                                        .setup = &sim->setup};
+    supple_result result = sim->method->init(sim->state, &sim->context, error);
+    sim->ready = true; /* release accepts a state whose init failed */
+    return result;
+}
+
+static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    double start = spl_now_ms();
+    sim->setup =
+        (supple_setup){.ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN};
+    supple_result result = choose_method(sim, sc->method, error);
+    if (result == SUPPLE_OK) result = set_parameters(sim, sc, error);
+    if (result == SUPPLE_OK) result = spl_pool_create(&sim->config, &sim->pool, error);
+    if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
+    if (result == SUPPLE_OK) result = make_buffers(sim, error);
+    if (result == SUPPLE_OK) result = init_method(sim, error);
+    if (result == SUPPLE_OK) result = supple_sim_step_clip(sim, -1, 0, error);
+    if (result != SUPPLE_OK) return result;
+    supple_sim_reset(sim);
+    sim->setup.method = sim->method->name;
+    sim->setup.thread_count = spl_pool_thread_count(sim->pool);
+    sim->setup.ms_total = spl_now_ms() - start;
+    return SUPPLE_OK;
+}
+
+supple_result supple_sim_create(const supple_scene *scene, const supple_sim_config *sim_config,
+                                const supple_config *config, supple_sim **out, supple_error *error)
+{
+    *out = NULL;
+    supple_sim_config sc = sim_config ? *sim_config : supple_sim_config_default();
+    if (sc.cookie != SIM_COOKIE)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "sim config: start from supple_sim_config_default()");
+    supple_result result = spl_config_check(config, error);
+    if (result != SUPPLE_OK) return result;
+    supple_allocator a = spl_allocator_of(config);
+    supple_sim *sim = spl_new(&a, 1, sizeof *sim);
+    if (!sim) return spl_fail_memory(error, "the simulation");
+    sim->scene = scene;
+    sim->config = config ? *config : supple_config_default();
+    sim->allocator = a;
+    result = build(sim, &sc, error);
+    if (result != SUPPLE_OK) {
+        supple_sim_destroy(sim);
+        return result;
+    }
+    *out = sim;
+    return SUPPLE_OK;
+}
+
+void supple_sim_destroy(supple_sim *sim)
+{
+    if (!sim) return;
+    supple_allocator a = sim->allocator;
+    if (sim->ready) sim->method->release(sim->state, &sim->context);
+    for (int32_t i = 0; sim->shading && i < sim->part_count; i++) spl_shading_destroy(sim->shading[i]);
+    spl_pose_release(&sim->pose);
+    spl_pool_destroy(sim->pool);
+    spl_free(&a, sim->shading);
+    spl_free(&a, sim->state);
+    spl_free(&a, sim->parameter);
+    spl_free(&a, sim->part);
+    spl_free(&a, sim->rest);
+    spl_free(&a, sim->position);
+    spl_free(&a, sim);
+}
+
+/* ---- the frame ---- */
+
+static void apply_targets(const spl_primitive *p, const float *weight, int32_t weight_count, float *rest)
+{
+    size_t n = 3 * (size_t)p->vertex_count;
+    memcpy(rest, p->position, n * sizeof(float));
+    for (int32_t t = 0; t < p->target_count && t < weight_count; t++) {
+        const float *d = p->target[t].position;
+        float w = weight[t];
+        if (w == 0 || !d) continue;
+        for (size_t i = 0; i < n; i++) rest[i] += w * d[i];
+    }
+}
+
+/* Morphs are added in rest space, before any method, so that faces survive. */
+static void apply_morphs(supple_sim *sim)
+{
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const spl_part *part = &sim->part[i];
+        if (part->primitive->target_count == 0) continue;
+        int32_t node = sim->scene->instance[part->instance].node, first = sim->pose.first_weight[node];
+        apply_targets(part->primitive, sim->pose.weight + first, sim->pose.first_weight[node + 1] - first,
+                      sim->rest + 3 * (size_t)part->first_vertex);
+    }
+}
+
+/* Everything after the pose. `start` is when the step began. */
+static supple_result run_frame(supple_sim *sim, double start, supple_error *error)
+{
+    supple_stats stats = {.ms_contact = NAN,
+                          .ms_upsample = NAN,
+                          .ms_slide = NAN,
+                          .iterations = -1,
+                          .residual = NAN,
+                          .energy = NAN,
+                          .volume_ratio = NAN,
+                          .min_det_f = NAN,
+                          .max_strain = NAN,
+                          .inverted = -1,
+                          .contacts = -1,
+                          .max_penetration = NAN};
+    if (sim->has_morphs) apply_morphs(sim);
+    double posed = spl_now_ms();
+    stats.ms_pose = posed - start;
+    supple_result result =
+        sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, &stats, error);
+    double end = spl_now_ms();
+    stats.ms_solve = end - posed;
+    stats.ms_total = end - start;
+    sim->stats = stats;
+    return result;
+}
+
+supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, supple_error *error)
+{
+    if (clip < -1 || clip >= sim->scene->clip_count)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "clip %d: there are %d", (int)clip, (int)sim->scene->clip_count);
+    if (!isfinite(time)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a time must be a finite number");
+    double start = spl_now_ms();
+    spl_pose_sample(&sim->pose, sim->scene, clip, time);
+    return run_frame(sim, start, error);
+}
+
+supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count, supple_error *error)
+{
+    if (matrix_count != sim->scene->joint_count)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a pose of %d matrices was given, the character has %d joints",
+                        (int)matrix_count, (int)sim->scene->joint_count);
+    for (size_t i = 0; i < 16 * (size_t)matrix_count; i++)
+        if (!isfinite(matrices[i]))
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the pose of joint '%.60s' is not finite",
+                            supple_scene_joint_name(sim->scene, (int32_t)(i / 16)));
+    double start = spl_now_ms();
+    spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
+    return run_frame(sim, start, error);
+}
+
+void supple_sim_reset(supple_sim *sim)
+{
+    if (sim->method->reset) sim->method->reset(sim->state);
+}
+
+/* ---- reading ---- */
+
+void supple_sim_read_positions(const supple_sim *sim, float *out, size_t stride)
+{
+    unsigned char *to = (unsigned char *)out;
+    for (size_t i = 0; i < (size_t)sim->scene->vertex_count; i++)
+        memcpy(to + i * stride, sim->position + 3 * i, 3 * sizeof(float));
+}
+
+void supple_sim_read_normals(supple_sim *sim, float *out, size_t stride)
+{
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        size_t first = (size_t)sim->part[i].first_vertex;
+        float *to = (float *)((unsigned char *)out + first * stride);
+        spl_shading_update_normals(sim->shading[i], sim->pool, sim->position + 3 * first, to, stride);
+    }
+}
+
+void supple_sim_read_tangents(supple_sim *sim, float *out, size_t stride)
+{
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        size_t first = (size_t)sim->part[i].first_vertex;
+        float *to = (float *)((unsigned char *)out + first * stride);
+        spl_shading_update_tangents(sim->shading[i], sim->pool, sim->position + 3 * first, to, stride);
+    }
+}
+
+const supple_stats *supple_sim_stats(const supple_sim *sim)
+{
+    return &sim->stats;
+}
+
+const supple_setup *supple_sim_setup(const supple_sim *sim)
+{
+    return &sim->setup;
+}

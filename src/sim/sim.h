@@ -1,0 +1,30 @@
+/* A simulation: one frame is pose -> morphs -> method -> (on demand) normals. */
+#ifndef SPL_SIM_SIM_H
+#define SPL_SIM_SIM_H
+
+#include "geom/shading.h"
+#include "methods/method.h"
+#include "scene/parts.h"
+
+struct supple_sim {
+    const supple_scene *scene;
+    supple_config config;
+    supple_allocator allocator;
+    spl_pool *pool;
+    const spl_method *method;
+    void *state;       /* the method's */
+    double *parameter; /* the method's, in the order of its table */
+    spl_method_context context;
+    bool ready; /* the method's init succeeded */
+    spl_pose pose;
+    spl_part *part;
+    int32_t part_count;
+    spl_shading **shading; /* one a part */
+    bool has_morphs;
+    float *rest;     /* 3 x vertex_count: mesh space, morphs applied */
+    float *position; /* 3 x vertex_count: world space */
+    supple_setup setup;
+    supple_stats stats;
+};
+
+#endif

@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+"""test_cli.py --tool BUILD/supple [--only SECTION] [--truncations N]
+The command line's contract (DESIGN.md): exit codes, messages, what is left on the disk, bad input, Ctrl-C, help, metrics."""
+import argparse
+import json
+import os
+import random
+import shutil
+import struct
+import sys
+import tempfile
+
+import numpy as np
+
+from tool import QUICK, SANITIZED, SHARED, SLOWER, Skip, Tool, assets, same_files, shared
+from cases import Cases
+
+BAD_SECONDS, BAD_MEGABYTES = 10, 500
+OPTIONS = {
+    "skin": "-o --method --clip --fps --frames --set --threads --metrics --progress".split(),
+    "info": ["--json"],
+    "demo": ["-o"],
+}
+DEMOS = "hero arm beam cylinder torus sack turtle".split()
+METRICS = {
+    "": "supple method threads input body setup_ms peak_mb frames".split(),
+    "input": "vertices triangles joints".split(),
+    "body": "kind vertices tets surface_vertices constrained size_m min_dihedral_deg max_dihedral_deg volume".split(),
+    "setup_ms": "load body weights factor upsample total".split(),
+    "frame": ("frame time ms iterations residual energy volume_ratio inverted min_det_f contacts max_penetration max_strain "
+              "joint_volume").split(),
+    "ms": "total pose contact solve upsample slide".split(),
+}
+
+
+class Section:
+    """A group of cases with a folder of its own."""
+
+    def __init__(self, tool, cases, folder, options):
+        self.tool, self.cases, self.folder, self.options = tool, cases, folder, options
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def refused(self, codes, words, *arguments, **options):
+        """A refusal that leaves the folder as it was."""
+        before = sorted(os.listdir(self.folder))
+        done = self.tool.bad(codes, words, *arguments, **options)
+        assert sorted(os.listdir(self.folder)) == before, f"left behind: {sorted(set(os.listdir(self.folder)) - set(before))}"
+        return done
+
+    def refused_quickly(self, codes, words, *arguments):
+        done = self.refused(codes, words, *arguments, timeout=BAD_SECONDS)
+        assert SANITIZED or done.megabytes < BAD_MEGABYTES, f"took {done.megabytes:.0f} MB"
+        return done
+
+
+# ---- wrong command lines ---------------------------------------------------------------------------------------------
+
+def section_usage(s):
+    out = s.path("o.npy")
+    skin = ("skin", "demo:arm", "--clip", "0", "-o", out)
+
+    def refuse(name, words, *arguments, codes=2):
+        s.cases.run(name, s.refused, codes, words, *arguments)
+
+    def nothing():
+        done = s.tool()
+        assert done.code == 2 and "skin" in done.err + done.out, done
+    s.cases.run("no_verb", nothing)
+    refuse("unknown_verb", ["sking"], "sking", "demo:arm")
+    refuse("unknown_method", ["magic", "linear", "dualquat"], *skin, "--method", "magic")
+    refuse("unknown_clip", ["moonwalk"], "skin", "demo:arm", "-o", out, "--clip", "moonwalk")
+    refuse("clip_index_too_large", ["99"], "skin", "demo:arm", "-o", out, "--clip", "99")
+    refuse("unknown_format", [".xyz", ".npy"], "skin", "demo:arm", "-o", s.path("o.xyz"))
+    refuse("no_ending", ["o"], "skin", "demo:arm", "-o", s.path("o"))
+    refuse("unknown_option", ["--frobnicate"], *skin, "--frobnicate")
+    refuse("option_without_value", ["--fps"], *skin, "--fps")
+    refuse("no_output", ["-o"], "skin", "demo:arm")
+    refuse("no_input", [], "skin", "-o", out)
+    refuse("two_inputs", [], "skin", "demo:arm", "demo:beam", "-o", out)
+    refuse("unknown_setting", ["gravitas"], *skin, "--method", "linear", "--set", "gravitas=1")
+    refuse("setting_without_value", ["--set"], *skin, "--method", "linear", "--set", "gravitas")
+    for value in ("0", "-3", "nan", "inf", "x", "30x", ""):
+        refuse(f"fps_{value or 'empty'}", ["fps"], *skin, "--fps", value)
+    for value in ("3:1", "x:y", "0:100000", "-1:2", "1:2:3"):
+        refuse(f"frames_{value}", ["frames"], *skin, "--frames", value)
+    for value in ("-1", "two", "100000000000"):
+        refuse(f"threads_{value}", ["threads"], *skin, "--threads", value)
+    refuse("unknown_progress", ["progress"], *skin, "--progress", "sometimes")
+    refuse("unknown_demo", ["hydra", "hero", "turtle"], "demo", "hydra", "-o", s.path("o.glb"))
+    refuse("unknown_demo_as_input", ["hydra"], "skin", "demo:hydra", "-o", out, codes=(2, 3))
+
+
+def section_help(s):
+    def top():
+        done = s.tool("--help")
+        assert done.code == 0 and done.err == "", done
+        for verb in OPTIONS:
+            assert verb in done.out, f"{verb} is not named"
+
+    def verb(name):
+        done = s.tool(name, "--help")
+        assert done.code == 0 and done.err == "", done
+        for option in OPTIONS[name]:
+            assert option in done.out, f"{option} is not explained"
+        assert max(map(len, done.out.splitlines())) <= 120, "lines too long for a terminal"
+
+    def version():
+        done = s.tool("--version")
+        assert done.code == 0 and done.err == "" and done.out.startswith("supple ") and done.out.count("\n") == 1, done
+
+    s.cases.run("help", top)
+    for name in OPTIONS:
+        s.cases.run(f"help_of_{name}", verb, name)
+    s.cases.run("version", version)
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+def section_files(s):
+    folder = s.path("folder.npy")
+    os.mkdir(folder)
+    fake = s.path("not-a-folder")
+    open(fake, "w").close()
+    arm = s.path("arm.glb")
+    skin = ("skin", "--method", "linear", "--clip", "0")  # what is left to choose is said in lines of their own
+    s.cases.run("demo_writes_a_glb", s.tool.good, "demo", "arm", "-o", arm)
+    s.cases.run("missing_file", s.refused, 3, ["nowhere.glb"], *skin, "nowhere.glb", "-o", s.path("o.npy"))
+    s.cases.run("info_of_missing_file", s.refused, 3, ["nowhere.glb"], "info", "nowhere.glb")
+    s.cases.run("directory_as_input", s.refused, 3, ["folder"], *skin, folder, "-o", s.path("o.npy"))
+    s.cases.run("directory_as_output", s.refused, 4, ["folder.npy"], *skin, arm, "-o", folder)
+    s.cases.run("no_such_output_folder", s.refused, 4, ["gone"], *skin, arm, "-o", s.path("gone/o.npy"))
+    s.cases.run("file_as_output_folder", s.refused, 4, ["not-a-folder"], *skin, arm, "-o", os.path.join(fake, "o.npy"))
+    s.cases.run("unwritable_output", s.refused, 4, ["/proc"], *skin, arm, "-o", "/proc/supple.npy")
+    s.cases.run("unwritable_metrics", s.tool.bad, 4, ["/proc"], *skin, arm, "-o", s.path("o.npy"), "--metrics", "/proc/m.json")
+    s.cases.run("one_of_two_outputs_unwritable", s.refused, 4, ["gone"], *skin, arm, "-o", s.path("o.npy"), "-o", s.path("gone/o.pc2"))
+    s.cases.run("demo_to_unwritable", s.refused, 4, ["gone"], "demo", "arm", "-o", s.path("gone/arm.glb"))
+
+    def protects(output):
+        before = open(arm, "rb").read()
+        s.refused((2, 4), [os.path.basename(output)], *skin, arm, "-o", output)
+        assert open(arm, "rb").read() == before, "the input was changed"
+
+    s.cases.run("output_is_input", protects, arm)
+    s.cases.run("output_is_input_spelled_otherwise", protects, os.path.join(s.folder, ".", "arm.glb"))
+    os.symlink("arm.glb", s.path("link.glb"))
+    s.cases.run("output_is_a_symlink_to_input", protects, s.path("link.glb"))
+    os.link(arm, s.path("hard.glb"))
+    s.cases.run("output_is_a_hard_link_to_input", protects, s.path("hard.glb"))
+
+    def replaces():
+        s.tool.good(*skin, arm, "-o", s.path("new.npy"))
+        with open(s.path("old.npy"), "w") as file:
+            file.write("an old file")
+        s.tool.good(*skin, arm, "-o", s.path("old.npy"))
+        assert same_files(s.path("old.npy"), s.path("new.npy"))
+
+    s.cases.run("an_old_output_is_replaced", replaces)
+
+    def keeps():
+        old = open(s.path("new.npy"), "rb").read()
+        s.refused(2, [], "skin", arm, "-o", s.path("new.npy"), "--clip", "no such clip")
+        assert open(s.path("new.npy"), "rb").read() == old
+
+    s.cases.run("an_old_output_survives_a_failure", keeps)
+
+    def side_files():
+        """A .gltf refers to files below its own folder only."""
+        document = demo_document(s)
+        for uri in ("../secret.bin", "/etc/passwd", "file:///etc/passwd", "https://example.org/x.bin", "missing.bin", "%2e%2e/secret.bin"):
+            document["buffers"][0]["uri"] = uri
+            path = s.path("side.gltf")
+            with open(path, "w") as file:
+                json.dump(document, file)
+            s.refused(3, [], *skin, path, "-o", s.path("o.npy"))
+
+    s.cases.run("files_of_a_gltf_stay_in_its_folder", side_files)
+
+
+def read_glb(path):
+    raw = open(path, "rb").read()
+    assert raw[:4] == b"glTF", "no glb"
+    size = struct.unpack_from("<I", raw, 12)[0]
+    return json.loads(raw[20:20 + size]), raw[20 + size:]
+
+
+def write_glb(path, document, rest):
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    with open(path, "wb") as file:
+        file.write(b"glTF" + struct.pack("<III", 2, 20 + len(text) + len(rest), len(text)) + b"JSON" + text + rest)
+
+
+def demo_document(s):
+    s.tool.good("demo", "arm", "-o", s.path("document.glb"))
+    return read_glb(s.path("document.glb"))[0]
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+BAD_INPUTS = {  # file: (exit codes, words of the message)
+    "truncated.glb": (3, ["truncated.glb"]),
+    "bad_json.gltf": (3, ["bad_json.gltf", "json"]),
+    "accessor_out_of_range.glb": (3, ["accessor_out_of_range.glb", "accessor"]),
+    "nan_vertices.glb": (3, ["nan_vertices.glb", "finite"]),
+    "joint_index_out_of_range.glb": (3, ["joint_index_out_of_range.glb", "joint"]),
+    "cyclic_nodes.gltf": (3, ["cyclic_nodes.gltf", "node"]),
+    "no_skin.glb": (3, ["no_skin.glb", "skin"]),
+    "truncated.fbx": ((2, 3), ["fbx"]),
+}
+
+
+def section_bad_input(s):
+    def listed(name):
+        codes, words = BAD_INPUTS[name]
+        s.refused_quickly(codes, words, "skin", shared("bad-inputs", name), "-o", s.path("o.npy"))
+
+    def zero_weights():
+        done = s.tool("skin", shared("bad-inputs", "weights_all_zero.glb"), "-o", s.path("z.npy"), timeout=BAD_SECONDS)
+        if done.code == 0:
+            assert "warning" in done.err and np.isfinite(np.load(s.path("z.npy"))).all(), done
+        else:
+            assert done.code == 3 and "weight" in done.err, done
+
+    for name in BAD_INPUTS:
+        s.cases.run(f"bad_input_{name}", listed, name)
+    s.cases.run("bad_input_weights_all_zero.glb", zero_weights)
+
+    def info_survives(name):
+        done = s.tool("info", shared("bad-inputs", name), timeout=BAD_SECONDS)
+        assert done.code in (0, 3), done
+
+    for name in sorted(BAD_INPUTS) + ["weights_all_zero.glb"]:
+        if name.endswith((".glb", ".gltf")):
+            s.cases.run(f"info_of_{name}", info_survives, name)
+
+    def no_skin():
+        """The built-in arm without its skin."""
+        document, rest = demo_parts(s)
+        document.pop("skins")
+        for node in document["nodes"]:
+            node.pop("skin", None)
+        write_glb(s.path("bare.glb"), document, rest)
+        s.refused(3, ["skin"], "skin", s.path("bare.glb"), "-o", s.path("o.npy"))
+    s.cases.run("no_skin", no_skin)
+
+    def no_animation(path):
+        done = s.tool.good("skin", path, "-o", s.path("rest.npy"), "--method", "linear")
+        assert "rest pose" in done.err, f"did not say that it is the rest pose: {done.err!r}"
+        assert np.load(s.path("rest.npy")).shape[0] == 1
+
+    def no_animation_demo():
+        document, rest = demo_parts(s)
+        document.pop("animations")
+        write_glb(s.path("still.glb"), document, rest)
+        no_animation(s.path("still.glb"))
+    s.cases.run("no_animation", no_animation_demo)
+    s.cases.run("no_animation_hand", lambda: no_animation(shared("assets", "Hand_left.glb")))
+
+    def required_extension(name):
+        document, rest = demo_parts(s)
+        document["extensionsUsed"] = document["extensionsRequired"] = [name]
+        write_glb(s.path("extended.glb"), document, rest)
+        s.refused(3, [name], "skin", s.path("extended.glb"), "-o", s.path("o.npy"))
+    for name in ("KHR_draco_mesh_compression", "ACME_unheard_of"):
+        s.cases.run(f"required_extension_{name}", required_extension, name)
+
+    def hostile_names():
+        """Names from the file become neither paths nor terminal commands."""
+        document, rest = demo_parts(s)
+        for clip in document["animations"]:
+            clip["name"] = "../../up\x1b[31m/\u0007\n.. x"
+        for thing in document["nodes"] + document["meshes"] + document.get("materials", []):
+            thing["name"] = "../../../etc/\x1b]0;title\x07"
+        write_glb(s.path("hostile.glb"), document, rest)
+        inner = s.path("inner")
+        os.mkdir(inner)
+        before = sorted(os.listdir(s.folder))
+        s.tool.good("skin", s.path("hostile.glb"), "--clip", "all", "--method", "linear", "-o", os.path.join(inner, "o.npy"),
+                    "-o", os.path.join(inner, "o.pc2"))
+        assert sorted(os.listdir(s.folder)) == before and len(os.listdir(inner)) >= 2, os.listdir(inner)
+        done = s.tool("info", s.path("hostile.glb"))
+        assert done.code == 0 and "\x1b" not in done.out + done.err and "\x07" not in done.out + done.err, repr(done.out)
+        assert isinstance(json.loads(s.tool("info", s.path("hostile.glb"), "--json").out), dict)
+    s.cases.run("hostile_names", hostile_names)
+
+
+def demo_parts(s):
+    demo_document(s)
+    return read_glb(s.path("document.glb"))
+
+
+def section_truncations(s):
+    def cut(path):
+        raw = open(path, "rb").read()
+        chance = random.Random(os.path.basename(path))
+        length = len(raw.rstrip())
+        for _ in range(s.options.truncations):
+            place = chance.randrange(length)
+            name = s.path("cut" + os.path.splitext(path)[1])
+            with open(name, "wb") as file:
+                file.write(raw[:place])
+            try:
+                s.refused_quickly(3, ["cut"], "skin", name, "-o", s.path("o.npy"))
+            except AssertionError as error:
+                raise AssertionError(f"cut at byte {place}: {error}")
+
+    def cut_demo(name):
+        s.tool.good("demo", name, "-o", s.path(name + ".glb"))
+        cut(s.path(name + ".glb"))
+
+    for name in ("arm", "turtle"):
+        s.cases.run(f"truncations_of_demo_{name}", cut_demo, name)
+    for path in assets():
+        s.cases.run(f"truncations_of_{os.path.basename(path)}", cut, path)
+    if not assets():
+        s.cases.run("truncations_of_the_assets", shared, "assets")
+
+
+# ---- what a run says and leaves ------------------------------------------------------------------------------------
+
+def section_runs(s):
+    def silent():
+        done = s.tool.good("skin", "demo:arm", "-o", s.path("o.npy"), "--method", "linear", "--clip", "0")
+        assert done.err == "", f"a clean run into a pipe says: {done.err!r}"
+
+    def says_auto():
+        done = s.tool.good("skin", "demo:arm", "-o", s.path("auto.npy"))
+        assert "auto" in done.err or "method" in done.err, f"does not say which method it chose: {done.err!r}"
+
+    def progress():
+        done = s.tool.good("skin", "demo:arm", "-o", s.path("p.npy"), "--method", "linear", "--clip", "0", "--progress", "always")
+        assert done.err, "--progress always said nothing"
+        done = s.tool.good("skin", "demo:arm", "-o", s.path("p.npy"), "--method", "linear", "--clip", "0", "--progress", "never")
+        assert done.err == "", done.err
+
+    def interrupted(name, *more):
+        """A long run, stopped after a second."""
+        before = sorted(os.listdir(s.folder))
+        done = s.tool("skin", "demo:hero", "--clip", "0", "--fps", "10000", "--method", "linear", "--threads", "1", "-o", s.path(name),
+                      *more, interrupt_after=1.0)
+        assert done.code == 130, f"exit {done.code} after {done.seconds:.2f} s, stderr {done.err!r}"
+        assert sorted(os.listdir(s.folder)) == before, f"left behind: {sorted(set(os.listdir(s.folder)) - set(before))}"
+        assert done.seconds < 10 * SLOWER and done.out == "", done
+
+    s.cases.run("clean_run_says_nothing", silent)
+    s.cases.run("auto_says_what_it_chose", says_auto)
+    s.cases.run("progress_on_request", progress)
+    s.cases.run("interrupted_npy", interrupted, "i.npy")
+    s.cases.run("interrupted_caches", interrupted, "i.pc2", "-o", s.path("i.mdd"), "--metrics", s.path("i.json"))
+
+
+def section_metrics(s):
+    def has(where, thing, keys):
+        missing = [key for key in keys if key not in thing]
+        assert not missing, f"{where or 'metrics'} lacks {missing}"
+
+    def keys(character, method):
+        path = s.path("m.json")
+        s.tool.good("skin", character, "-o", s.path("m.npy"), "--method", method, "--metrics", path, "--threads", "2", "--frames", "1:3")
+        text = open(path).read()
+        metrics = json.loads(text, parse_constant=lambda name: (_ for _ in ()).throw(AssertionError(f"{name} is not JSON")))
+        has("", metrics, METRICS[""])
+        has("input", metrics["input"], METRICS["input"])
+        has("body", metrics["body"], METRICS["body"])
+        has("setup_ms", metrics["setup_ms"], METRICS["setup_ms"])
+        assert metrics["method"] == method and metrics["threads"] == 2, metrics
+        assert metrics["input"]["vertices"] == np.load(s.path("m.npy")).shape[1]
+        assert metrics["peak_mb"] > 0 and metrics["input"]["triangles"] > 0 and metrics["input"]["joints"] > 0, metrics
+        assert [frame["frame"] for frame in metrics["frames"]] == [1, 2, 3], "frames by their number in the clip"
+        for frame in metrics["frames"]:
+            has("frame", frame, METRICS["frame"])
+            has("ms", frame["ms"], METRICS["ms"])
+            assert abs(frame["time"] - frame["frame"] / 30) < 1e-9 and frame["ms"]["total"] >= 0, frame
+
+    for method in ("linear", "dualquat"):
+        s.cases.run(f"metrics_of_{method}", keys, "demo:arm", method)
+
+
+def section_info(s):
+    def text():
+        done = s.tool("info", "demo:hero")
+        assert done.code == 0, done
+        for word in ("walk", "reach", "twist", "vertices", "joints", "flesh", "linear"):
+            assert word in done.out, f"does not mention {word}: {done.out}"
+
+    def parsed(path):
+        done = s.tool("info", path, "--json")
+        assert done.code == 0, done
+        assert isinstance(json.loads(done.out), dict)
+
+    s.cases.run("info_in_words", text)
+    s.cases.run("info_as_json", parsed, "demo:hero")
+    for path in assets():
+        s.cases.run(f"info_as_json_{os.path.basename(path)}", parsed, path)
+
+
+def section_demos(s):
+    def made(name):
+        path = s.path(name + ".glb")
+        s.tool.good("demo", name, "-o", path)
+        document, _ = read_glb(path)
+        assert document["skins"] and document["animations"], "no skin or no clip"
+        s.tool.good("skin", path, "-o", s.path(name + ".npy"), "--method", "linear", "--frames", "0:1")
+        s.tool.good("skin", "demo:" + name, "-o", s.path(name + "-2.npy"), "--method", "linear", "--frames", "0:1")
+        assert same_files(s.path(name + ".npy"), s.path(name + "-2.npy")), "demo:NAME and the file of the same name differ"
+        again = s.path(name + "-again.glb")
+        s.tool.good("demo", name, "-o", again)
+        assert same_files(path, again), "not the same file twice"
+
+    def hero():
+        document, _ = read_glb(s.path("hero.glb"))
+        assert [clip["name"] for clip in document["animations"]] == ["walk", "reach", "twist"]
+        joints = sum(len(skin["joints"]) for skin in document["skins"])
+        assert 20 <= joints <= 60, f"{joints} joints"
+        triangles = sum(document["accessors"][p["indices"]]["count"] // 3 for m in document["meshes"] for p in m["primitives"])
+        assert 10000 <= triangles <= 20000, f"{triangles} triangles"
+
+    for name in DEMOS:
+        s.cases.run(f"demo_{name}", made, name)
+    s.cases.run("hero_is_as_described", hero)
+
+
+SECTIONS = {name[8:]: function for name, function in list(globals().items()) if name.startswith("section_")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--only", choices=SECTIONS, action="append")
+    parser.add_argument("--truncations", type=int, default=5 if QUICK else 20)
+    options = parser.parse_args()
+    cases = Cases()
+    for name in options.only or SECTIONS:
+        folder = tempfile.mkdtemp(prefix="supple-")
+        try:
+            SECTIONS[name](Section(Tool(options.tool), cases, folder, options))
+        except Exception as error:  # what a section prepares failed
+            def fail(error=error):
+                raise error
+            cases.run(f"section_{name}", fail)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.isdir(SHARED):
+        print("the folder ../shared is absent: what needs its characters was skipped")
+    cases.end(plain=bool(options.only))
+
+
+if __name__ == "__main__":
+    main()

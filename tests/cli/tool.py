@@ -1,0 +1,81 @@
+"""Runs the supple program as a user would, with a watchdog, and measures it."""
+import collections
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from cases import Skip  # noqa: E402
+
+SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+SHARED = os.path.join(os.path.dirname(SOURCE), "shared")
+QUICK = bool(os.environ.get("SUPPLE_TEST_QUICK"))
+SANITIZED = bool(os.environ.get("SUPPLE_SANITIZED"))  # slower, and its shadow memory is not the program's
+SLOWER = 20 if SANITIZED else 1
+
+Done = collections.namedtuple("Done", "code out err seconds megabytes")
+
+
+class Tool:
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+
+    def __call__(self, *arguments, timeout=120, cwd=None, interrupt_after=None):
+        """One run: exit code (negative: killed by that signal), both streams, wall time and peak memory."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            start = time.monotonic()
+            process = subprocess.Popen([self.path, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd)
+            watchdog = threading.Timer(timeout * SLOWER, process.kill)
+            watchdog.start()
+            if interrupt_after is not None:
+                threading.Timer(interrupt_after, process.send_signal, [signal.SIGINT]).start()
+            _, status, usage = os.wait4(process.pid, 0)
+            watchdog.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            seconds = time.monotonic() - start
+            out.seek(0), err.seek(0)
+            return Done(process.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace"), seconds,
+                        usage.ru_maxrss / 1024)
+
+    def good(self, *arguments, **options):
+        """A run that must succeed, with nothing on stdout."""
+        done = self(*arguments, **options)
+        assert done.code == 0, f"{' '.join(map(str, arguments))}: exit {done.code}: {done.err.strip()}"
+        assert done.out == "", f"stdout carries what was not asked for: {done.out[:200]!r}"
+        return done
+
+    def bad(self, codes, words, *arguments, **options):
+        """A run that must be refused with one line that has each of the words in it."""
+        done = self(*arguments, **options)
+        codes = codes if isinstance(codes, tuple) else (codes,)
+        said = f"{' '.join(map(str, arguments))}: exit {done.code}, stderr {done.err.strip()!r}"
+        assert done.code in codes, f"{said}; expected exit {codes}"
+        lines = [line for line in done.err.splitlines() if "warning" not in line.lower() and not line.startswith("supple: note")]
+        assert len(lines) == 1 and lines[0].strip(), f"{said}; expected one line"
+        assert done.out == "", f"{said}; stdout {done.out[:100]!r}"
+        for word in words:
+            assert word.lower() in done.err.lower(), f"{said}; expected a word about {word!r}"
+        return done
+
+
+def shared(*parts):
+    path = os.path.join(SHARED, *parts)
+    if not os.path.exists(path):
+        raise Skip(f"no {os.path.join('..', 'shared', *parts)}")
+    return path
+
+
+def assets():
+    """Every glTF among the shared characters."""
+    folder = os.path.join(SHARED, "assets")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if name.endswith((".glb", ".gltf"))]
+
+
+def same_files(a, b):
+    with open(a, "rb") as x, open(b, "rb") as y:
+        return x.read() == y.read()

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""run.py --tool BUILD/supple --out out/interop: our files in other people's programs: the Khronos glTF validator, Blender, and
+three.js in Chromium. Every glTF asset of ../shared and every built-in character; the .npy of the same run is the reference."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+from cases import Cases
+from tool import Tool, assets, shared
+
+DEMOS = "hero arm beam cylinder torus sack turtle".split()
+BLENDER, THREE = 1e-6, 2e-6  # largest errors, of the diagonal
+FRAMES = 90  # of each clip: enough to see a wrong time or order, little enough for the time there is
+WHOLE = ("CesiumMan", "demo-hero")  # these are played whole
+
+
+def call(log, seconds, *command):
+    """Runs another program; what it prints goes to a file, whose end is shown if it fails."""
+    with open(log, "w") as file:
+        code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=HERE, timeout=seconds).returncode
+    assert code == 0, f"{command[0]} exited {code}; see {log}: {open(log, errors='replace').read()[-600:]}"
+
+
+class Character:
+    """One input, and what we made of it."""
+
+    def __init__(self, tool, source, folder):
+        self.file = None if source.startswith("demo:") else source
+        self.name = os.path.splitext(os.path.basename(source))[0] if self.file else source.replace(":", "-")
+        self.fps = 24 if self.name == "RiggedFigure" else 30  # one at another rate
+        self.base = os.path.join(folder, self.name)
+        outputs = [item for ending in ("glb", "gltf", "npy", "pc2", "mdd") for item in ("-o", f"{self.base}.{ending}")]
+        tool.good("skin", source, "--method", "linear", "--fps", self.fps, *self.range(tool, source), *outputs)
+        self.picture = os.path.join(os.path.dirname(folder), f"{self.name}.png")
+
+    def range(self, tool, source):
+        """The first clip, cut to FRAMES; a count larger than the clip's would be refused, so ask first."""
+        if self.name in WHOLE:
+            return ()
+        probe = self.base + ".probe.npy"
+        tool.good("skin", source, "--method", "linear", "--fps", self.fps, "-o", probe)
+        import numpy as np
+        count = np.load(probe, mmap_mode="r").shape[0]
+        os.remove(probe)
+        return ("--frames", f"0:{FRAMES - 1}") if count > FRAMES else ()
+
+    def job(self):
+        caches = [p for p in (self.base + ".pc2", self.base + ".mdd") if os.path.exists(p)]
+        return {"name": self.name, "input": self.file, "glb": self.base + ".glb", "npy": self.base + ".npy", "fps": self.fps,
+                "caches": caches, "files": [self.base + ".glb", self.base + ".gltf"], "picture": self.picture}
+
+
+def need(results, name):
+    found = [r for r in results if r["name"] == name]
+    assert found, "the program stopped before this file"
+    for result in found:
+        assert "trouble" not in result, result["trouble"]
+    return found
+
+
+def check_validator(results, name):
+    for result in need(results, name):
+        assert result["count"] == 0, f"{result['file']}: {result['count']} errors that the input has not: {result['fresh']}"
+
+
+def check_blender(results, name):
+    result, = need(results, name)
+    for what in ("glb", "pc2", "mdd"):
+        if what in result:
+            print(f"    {name}.{what} in Blender: {result[what]['frames']} frames, error {result[what]['error']:.3g} of the diagonal")
+            assert result[what]["error"] <= BLENDER, f"{what}: {result[what]['error']:.3g} of the diagonal"
+
+
+def check_three(results, name):
+    result, = need(results, name)
+    print(f"    {name}.glb in three.js: {result['frames']} frames, error {result['error']:.3g} of the diagonal")
+    assert not result["errors"], result["errors"]
+    assert result["error"] <= THREE, f"{result['error']:.3g} of the diagonal"
+    assert result["covered"] > 0.005, f"the picture is empty: {result['covered']:.4f} of it is drawn"
+
+
+def picture_of_both(tool, characters, folder):
+    """The rasteriser's and three.js' picture of the same frame of the hero."""
+    import numpy as np
+    hero = [c for c in characters if c.name == "demo-hero"]
+    assert hero, "no hero"
+    middle = np.load(hero[0].base + ".npy", mmap_mode="r").shape[0] // 2
+    ours = os.path.join(folder, "demo-hero.ours.png")
+    tool.good("skin", "demo:hero", "--method", "linear", "--frames", f"{middle}:{middle}", "-o", ours)
+    call(os.path.join(folder, "compare.log"), 60, "node", "compare.mjs", ours, hero[0].picture, os.path.join(folder, "compare.png"))
+
+
+def make(tool, cases, folder):
+    characters = []
+    for source in assets() + ["demo:" + name for name in DEMOS]:
+        cases.run(f"write_{os.path.basename(source)}", lambda: characters.append(Character(tool, source, folder)))
+    return characters
+
+
+def outside(cases, name, folder, jobs, seconds, *command):
+    """One outside program over all jobs; a crash half-way keeps the results so far."""
+    results = os.path.join(folder, name + ".json")
+    cases.run(f"{name}_runs", call, os.path.join(folder, name + ".log"), seconds, *command, jobs, results)
+    return json.load(open(results)) if os.path.exists(results) else []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--out", required=True)
+    options = parser.parse_args()
+    out = os.path.abspath(options.out)
+    data = os.path.join(out, "data")
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(data)
+    tool, cases = Tool(options.tool), Cases()
+    if not assets():
+        cases.run("the_assets", shared, "assets")
+    characters = make(tool, cases, data)
+    jobs = os.path.join(out, "jobs.json")
+    with open(jobs, "w") as file:
+        json.dump([c.job() for c in characters], file)
+    # --ignore-scripts: nothing of these packages needs to run at installation, and none may download a browser.
+    cases.run("npm_packages", call, os.path.join(out, "npm.log"), 300, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+    validated = outside(cases, "validator", out, jobs, 300, "node", "validate.mjs")
+    played = outside(cases, "three", out, jobs, 900, "node", "play.mjs")
+    blended = outside(cases, "blender", out, jobs, 900, "blender", "-b", "--factory-startup", "--python-exit-code", "1", "--python",
+                      os.path.join(HERE, "blender_check.py"), "--")
+    for character in characters:
+        cases.run(f"validator_{character.name}", check_validator, validated, character.name)
+        cases.run(f"blender_{character.name}", check_blender, blended, character.name)
+        cases.run(f"three_{character.name}", check_three, played, character.name)
+    cases.run("picture_of_both", picture_of_both, tool, characters, out)
+    cases.end(plain=True)
+
+
+if __name__ == "__main__":
+    main()

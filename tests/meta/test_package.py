@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""test_package.py ROOT BUILD: what others receive: exported symbols, headers usable alone, an installation that hello.c builds on."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from cases import Cases, Skip
+
+COMPILERS = [("gcc", ["-std=c11", "-x", "c"]), ("clang", ["-std=c11", "-x", "c"]),
+             ("g++", ["-std=c++11", "-x", "c++"]), ("clang++", ["-std=c++11", "-x", "c++"])]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def call(*command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    assert done.returncode == 0, f"{' '.join(command)} exited {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def check_exports(build):
+    table = call("nm", "-D", "--defined-only", os.path.join(build, "libsupple.so"))
+    names = [line.split()[-1] for line in table.splitlines() if line.strip()]
+    assert len(names) > 10, "hardly anything is exported"
+    foreign = [n for n in names if not n.startswith("supple_")]
+    assert not foreign, f"exports beyond supple_*: {foreign}"
+
+
+def check_declared(root, build):
+    """Every function of the public headers is there, and nothing is exported that no header declares."""
+    table = call("nm", "-D", "--defined-only", os.path.join(build, "libsupple.so"))
+    exported = {line.split()[-1] for line in table.splitlines() if line.strip()}
+    text = "".join(open(os.path.join(root, "include", "supple", h)).read() for h in os.listdir(os.path.join(root, "include", "supple")))
+    declared = set(re.findall(r"SUPPLE_API[^;]*?\b(supple_\w+)\(", text))
+    assert exported == declared, f"declared only: {sorted(declared - exported)}, exported only: {sorted(exported - declared)}"
+
+
+def check_soname(build):
+    assert re.search(r"SONAME.*libsupple\.so\.\d+", call("objdump", "-p", os.path.join(build, "libsupple.so")))
+
+
+def check_header(root, header, compiler, flags):
+    if not shutil.which(compiler):
+        raise Skip(f"no {compiler}")
+    source = f"#include <supple/{header}>\n#include <supple/{header}>\nint main(void) {{ return 0; }}\n"
+    done = subprocess.run([compiler, *flags, *WARNINGS, "-fsyntax-only", "-I", os.path.join(root, "include"), "-"], input=source,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def environment(prefix):
+    """Where an installed Supple is found, whatever the distribution calls its library folder."""
+    folders = [folder for folder, _, files in os.walk(prefix) if "supple.pc" in files]
+    assert len(folders) == 1, f"supple.pc in {folders}"
+    library = os.path.dirname(folders[0])
+    return dict(os.environ, PKG_CONFIG_PATH=folders[0], LD_LIBRARY_PATH=library)
+
+
+def check_hello(output):
+    assert re.match(r"\d+ vertices, \d+ joints, method \w+\n", output), output
+    heights = [float(h) for h in re.findall(r"height ([0-9.]+)", output)]
+    assert len(heights) > 5 and max(heights) > min(heights) > 0, f"the arm does not move: {output}"
+
+
+def check_cmake_package(root, prefix, work):
+    build = os.path.join(work, "hello-cmake")
+    call("cmake", "-G", "Ninja", "-S", os.path.join(root, "examples"), "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    call("cmake", "--build", build)
+    check_hello(call(os.path.join(build, "hello"), env=environment(prefix)))
+
+
+def check_pkg_config(root, prefix, work):
+    if not shutil.which("pkg-config"):
+        raise Skip("no pkg-config")
+    found = environment(prefix)
+    flags = call("pkg-config", "--cflags", "--libs", "supple", env=found).split()
+    program = os.path.join(work, "hello-pkg-config")
+    call("cc", "-std=c11", os.path.join(root, "examples", "hello.c"), "-o", program, *flags, env=found)
+    check_hello(call(program, env=found))
+
+
+def check_tool(prefix):
+    """The installed tool finds its library by itself."""
+    tool = os.path.join(prefix, "bin", "supple")
+    assert re.search(r"\d+\.\d+\.\d+", call(tool, "--version"))
+
+
+def check_moved(prefix, work):
+    """An installation may be copied elsewhere."""
+    moved = os.path.join(work, "moved here")
+    shutil.copytree(prefix, moved, symlinks=True)
+    call(os.path.join(moved, "bin", "supple"), "--version")
+
+
+def main():
+    root, build = (os.path.abspath(path) for path in sys.argv[1:3])
+    cases = Cases()
+    cases.run("exports_supple_names_only", check_exports, build)
+    cases.run("exports_what_the_headers_declare", check_declared, root, build)
+    cases.run("has_a_soname", check_soname, build)
+    for header in sorted(os.listdir(os.path.join(root, "include", "supple"))):
+        for compiler, flags in COMPILERS:
+            cases.run(f"{header}_alone_with_{compiler}", check_header, root, header, compiler, flags)
+    with tempfile.TemporaryDirectory() as work:
+        prefix = os.path.join(work, "prefix")
+        cases.run("installs", call, "cmake", "--install", build, "--prefix", prefix)
+        cases.run("installed_tool_runs", check_tool, prefix)
+        cases.run("installation_can_be_moved", check_moved, prefix, work)
+        cases.run("hello_by_find_package", check_cmake_package, root, prefix, work)
+        cases.run("hello_by_pkg_config", check_pkg_config, root, prefix, work)
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()

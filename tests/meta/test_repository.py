@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""What the sources themselves must keep to (STYLE.md): the direction of includes, sizes, no paths of one machine."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from cases import Cases, Skip
+
+# The rooms of src/ in the order in which a frame walks through them: a room may include itself and the rooms before it.
+ORDER = ("core math geom sparse scene rig fem body contact statics methods slide sim demo show").split()
+# Against the order, each with its reason.
+EXCEPTIONS = {
+    ("src/scene/writers/", "rig/pose.h"),  # a glb carries the rest pose of the nodes it keeps
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
+FUNCTION_LINES, FILE_LINES = 120, 800
+
+
+def tracked(root, *patterns):
+    """Files of the repository (tracked, or new and not ignored), or every file where there is no git."""
+    try:
+        out = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns], cwd=root,
+                             capture_output=True, check=True).stdout.decode()
+        return sorted({name for name in out.split("\0") if name and os.path.isfile(os.path.join(root, name))})
+    except (OSError, subprocess.CalledProcessError):
+        raise Skip("no git work tree here")
+
+
+def read(root, name):
+    with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def includes(root, name):
+    return [(quote == "<", path) for quote, path in INCLUDE.findall(read(root, name))]
+
+
+def wrong_arrows(root, name):
+    """Includes of one file under src/ that walk backwards."""
+    room = name.split("/")[1]
+    for public, path in includes(root, name):
+        if public:
+            continue
+        target = path.split("/")[0] if "/" in path else room
+        if target not in ORDER:
+            yield f'{name}: "{path}" names no room'
+        elif ORDER.index(target) > ORDER.index(room):
+            if not any(name.startswith(folder) and path == header for folder, header in EXCEPTIONS):
+                yield f'{name} ({room}) includes "{path}", which comes after it'
+
+
+def check_arrows(root):
+    names = [n for n in tracked(root, "src/*.c", "src/*.h") if n.count("/") >= 2]
+    assert len(names) > 5, "no sources found"
+    unknown = sorted({n.split("/")[1] for n in names} - set(ORDER))
+    assert not unknown, f"rooms under src/ that have no place in the order: {unknown}"
+    loose = [n for n in tracked(root, "src/*.c", "src/*.h") if n.count("/") < 2]
+    assert not loose, f"sources outside a room: {loose}"
+    wrong = [line for name in names for line in wrong_arrows(root, name)]
+    assert not wrong, "\n    ".join([""] + wrong)
+
+
+def check_outside(root, folder):
+    """The tool and the examples stand on the public headers: <supple/...>, the system's, and their own."""
+    wrong = []
+    for name in tracked(root, f"{folder}/*.c", f"{folder}/*.h"):
+        for public, path in includes(root, name):
+            beside = os.path.isfile(os.path.join(root, os.path.dirname(name), path)) and not path.startswith("..")
+            if not public and not beside:
+                wrong.append(f'{name} includes "{path}"')
+    assert not wrong, "\n    ".join([""] + wrong)
+
+
+def check_public(root):
+    wrong = [f'{name} includes "{path}"' for name in tracked(root, "include/*.h") for public, path in includes(root, name)
+             if not public or (path.startswith("supple/") and not os.path.isfile(os.path.join(root, "include", path)))]
+    assert not wrong, "\n    ".join([""] + wrong)
+
+
+def functions(text):
+    """(line, length, signature) of each function: the house style puts its braces alone in the first column."""
+    lines, start = text.split("\n"), None
+    for i, line in enumerate(lines):
+        if line == "{":
+            start = i
+        elif line == "}" and start is not None:
+            first = start
+            while first > 0 and lines[first - 1].strip() and not lines[first - 1].startswith(("}", "#", "/*", " */")):
+                first -= 1
+            yield first + 1, i - first + 1, lines[first]
+            start = None
+
+
+def check_functions(root):
+    long = []
+    for name in tracked(root, "*.c", "*.h"):
+        long += [f"{name}:{line}: {length} lines: {signature}" for line, length, signature in functions(read(root, name))
+                 if length > FUNCTION_LINES]
+    assert not long, "\n    ".join([""] + long)
+
+
+def check_files(root):
+    long = [f"{name}: {count} lines" for name in tracked(root, "*.c", "*.h", "*.py", "*.js", "*.mjs")
+            if (count := read(root, name).count("\n")) > FILE_LINES]
+    assert not long, "\n    ".join([""] + long)
+
+
+def check_paths(root):
+    """Absolute paths that exist on somebody's machine only. Written so that these lines do not match themselves."""
+    pattern = re.compile(r"(?:^|[^a-zA-Z0-9_.$}])/(?:work|farm|root|home|tmp)/", re.M)
+    hosts = re.compile(r'"resolved":\s*"https?:')
+    wrong = []
+    for name in tracked(root):
+        text = read(root, name)
+        wrong += [f"{name}:{text[:m.start()].count(chr(10)) + 1}: {m.group().strip()}" for m in pattern.finditer(text)]
+        wrong += [f"{name}: names a package registry" for _ in hosts.finditer(text[:200000])][:1]
+    assert not wrong, "\n    ".join([""] + wrong[:30])
+
+
+def check_executables(root):
+    """Scripts that are called by name can be."""
+    wrong = [n for n in tracked(root, "scripts/*", ".ci/*")
+             if read(root, n).startswith("#!") and not os.access(os.path.join(root, n), os.X_OK) and not n.endswith(".py")]
+    assert not wrong, f"not executable: {wrong}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("root", nargs="?", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    root = os.path.abspath(parser.parse_args().root)
+    cases = Cases()
+    cases.run("includes_under_src_run_one_way", check_arrows, root)
+    for folder in ("cli", "examples"):
+        cases.run(f"{folder}_stands_on_public_headers", check_outside, root, folder)
+    cases.run("public_headers_stand_alone", check_public, root)
+    cases.run(f"no_function_over_{FUNCTION_LINES}_lines", check_functions, root)
+    cases.run(f"no_file_over_{FILE_LINES}_lines", check_files, root)
+    cases.run("no_paths_of_one_machine", check_paths, root)
+    cases.run("scripts_can_be_run", check_executables, root)
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()
