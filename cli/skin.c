@@ -314,7 +314,6 @@ static supple_result run_range(job *j, int r, supple_error *error)
 static int run_job(job *j)
 {
     supple_error error;
-    cli_catch_interrupt();
     supple_result result = open_outputs(j, -1, &error);
     for (int r = 0; r < j->range_count && result == SUPPLE_OK; r++) result = run_range(j, r, &error);
     if (result == SUPPLE_OK && cli_interrupted()) result = cancelled(&error);
@@ -327,6 +326,7 @@ static int run_job(job *j)
 static int run(const cli_arguments *arguments)
 {
     job j = {0};
+    cli_catch_interrupt();
     int code = prepare(&j, arguments);
     if (code == 0) code = run_job(&j);
     for (int i = 0; i < j.output_count; i++) {

@@ -90,6 +90,11 @@ static int clip(const spl_camera *c, const spl_geometry *g, int32_t source, corn
         n = clip_plane(c, polygon, n, plane, other);
         for (int i = 0; i < n; i++) polygon[i] = other[i];
     }
+    /* Coordinates near the limits of float leave nothing after cancellation: better no triangle than a wild one. */
+    for (int i = 0; i < n; i++)
+        if (!(polygon[i].w > 0 && fabs(polygon[i].X) <= 2 * GUARD * polygon[i].w &&
+              fabs(polygon[i].Y) <= 2 * GUARD * polygon[i].w))
+            return 0;
     return n < 3 ? 0 : n;
 }
 

@@ -94,9 +94,9 @@ static float depth_at(const spl_shadow *s, int32_t x, int32_t y)
     return s->depth[(size_t)y * (size_t)s->size + (size_t)x];
 }
 
-enum { TAPS = 3, CAST_SIZE = 256 };
+enum { TAPS = 2, CAST_SIZE = 256 };
 
-/* Percentage-closer filtering: a tent of 7 x 7 taps that moves with the point, so that the edge is smooth. */
+/* Percentage-closer filtering: a tent of 5 x 5 taps that moves with the point, so that the edge is smooth. */
 float spl_shadow_lit(const spl_shadow *s, spl_vec3 p, spl_vec3 normal, double radius)
 {
     if (!s->size) return 1;
@@ -111,14 +111,15 @@ float spl_shadow_lit(const spl_shadow *s, spl_vec3 p, spl_vec3 normal, double ra
     double fx = x - 0.5 - floor(x - 0.5), fy = y - 0.5 - floor(y - 0.5);
     int32_t x0 = (int32_t)floor(x - 0.5), y0 = (int32_t)floor(y - 0.5);
     float open = 0, sum = 0;
-    for (int j = -TAPS; j <= TAPS + 1; j++)
+    for (int j = -TAPS; j <= TAPS + 1; j++) {
+        float wy = (float)(TAPS + 1 - fabs(j - fy));
+        int32_t row = y0 + (int32_t)floor(j * step + 0.5);
         for (int i = -TAPS; i <= TAPS + 1; i++) {
-            float w = (float)((TAPS + 1 - fabs(i - fx)) * (TAPS + 1 - fabs(j - fy)));
-            if (w <= 0) continue;
-            float d = depth_at(s, x0 + (int32_t)lrint(i * step), y0 + (int32_t)lrint(j * step));
-            if ((double)d <= nearness) open += w;
+            float w = wy * (float)(TAPS + 1 - fabs(i - fx));
+            if ((double)depth_at(s, x0 + (int32_t)floor(i * step + 0.5), row) <= nearness) open += w;
             sum += w;
         }
+    }
     return sum > 0 ? open / sum : 1;
 }
 

@@ -10,6 +10,7 @@ static char folder[] = "writers.d";
 typedef struct little {
     supple_scene scene;
     spl_node node[8];
+    int32_t node_order[8];
     spl_instance instance[8];
     spl_mesh mesh;
     spl_primitive primitive[2];
@@ -37,12 +38,15 @@ static void make_little(little *s, int32_t count, const char *const *names)
     s->material = (spl_material){.name = (char *)"red paint", .base_color = {0.8f, 0.1f, 0.2f, 1}};
     for (int32_t i = 0; i < count; i++) {
         s->node[i] = (spl_node){.name = (char *)(names ? names[i] : "thing"), .parent = -1, .skin = -1};
+        s->node[i].r[3] = s->node[i].s[0] = s->node[i].s[1] = s->node[i].s[2] = 1;
+        s->node_order[i] = i;
         s->instance[i] = (spl_instance){.node = i, .mesh = 0, .skin = -1, .first_vertex = 6 * i, .vertex_count = 6};
     }
     s->scene = (supple_scene){.allocator = spl_allocator_of(NULL),
                               .path = (char *)"demo:little",
                               .node_count = count,
                               .node = s->node,
+                              .node_order = s->node_order,
                               .mesh_count = 1,
                               .mesh = &s->mesh,
                               .material_count = 1,
@@ -214,6 +218,7 @@ TEST(obj_sequence_is_exact)
     make_little(&s, 2, names);
     clean_folder(folder);
     frames f = make_frames(&s.scene, &seven, 24);
+    s.node[1].s[2] = -1;                                       /* the second one is a mirror image */
     bool comma = setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL; /* where it is installed */
     CHECK(write_frames(&s.scene, in_folder("out.obj"), &seven, 24, &f, NULL) == SUPPLE_OK);
     if (comma) setlocale(LC_NUMERIC, "C");
@@ -233,7 +238,7 @@ TEST(obj_sequence_is_exact)
         REQUIRE(read_lines(text, "vt", number) == 16);
         CHECK(number[4] == 1 && number[5] == 0.75f);
         CHECK(strstr(text, "f 1/1/1 2/2/2 3/3/3\nf 1/1/1 3/3/3 4/4/4\n") != NULL);
-        CHECK(strstr(text, "f 7/5/5 8/6/6 9/7/7\n") != NULL);
+        CHECK(strstr(text, "f 7/5/5 9/7/7 8/6/6\n") != NULL);
         CHECK(strstr(text, "\no left\n") && strstr(text, "\no left-2\n"));
         CHECK(strstr(text, "mtllib out.mtl\n") && strstr(text, "usemtl red_paint-0\n"));
         free(text);
