@@ -73,7 +73,7 @@ static spl_grid grid_of(const spl_field *f, double cells, double band_cells, int
     supple_config config = supple_config_default();
     config.thread_count = threads;
     spl_pool *pool;
-    spl_grid g, plan = spl_grid_plan(f->surface, cells, 3);
+    spl_grid g, plan = spl_grid_plan(f->surface, cells, 5);
     if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) abort();
     if (spl_grid_make(f, &plan, band_cells * plan.step, gigabyte, pool, &a, &g, NULL) != SUPPLE_OK) abort();
     spl_pool_destroy(pool);
