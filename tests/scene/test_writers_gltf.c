@@ -93,6 +93,41 @@ static void play(const supple_scene *scene, int32_t clip, double fps, const fram
     *normal = worst_normal;
 }
 
+/* Whether an accessor's min and max are those of its rows, exactly. */
+static bool bounds_are_exact(const supple_scene *scene, const json_t *attributes, const float *rows, int32_t count)
+{
+    json_t *accessors = json_object_get(scene->document->json, "accessors");
+    json_t *accessor = json_array_get(accessors, (size_t)json_integer_value(json_object_get(attributes, "POSITION")));
+    for (size_t c = 0; c < 3; c++) {
+        float low = rows[c], high = rows[c];
+        for (size_t v = 0; v < (size_t)count; v++) {
+            low = fminf(low, rows[3 * v + c]);
+            high = fmaxf(high, rows[3 * v + c]);
+        }
+        if (json_number_value(json_array_get(json_object_get(accessor, "min"), c)) != (double)low ||
+            json_number_value(json_array_get(json_object_get(accessor, "max"), c)) != (double)high)
+            return false;
+    }
+    return true;
+}
+
+static void check_bounds(const supple_scene *scene)
+{
+    int wrong = 0;
+    json_t *meshes = json_object_get(scene->document->json, "meshes");
+    for (int32_t m = 0; m < scene->mesh_count; m++)
+        for (int32_t k = 0; k < scene->mesh[m].primitive_count; k++) {
+            const spl_primitive *p = &scene->mesh[m].primitive[k];
+            json_t *primitives = json_object_get(json_array_get(meshes, (size_t)m), "primitives");
+            json_t *json = json_array_get(primitives, (size_t)k), *targets = json_object_get(json, "targets");
+            wrong += !bounds_are_exact(scene, json_object_get(json, "attributes"), p->position, p->vertex_count);
+            for (int32_t t = 0; t < p->target_count; t++)
+                wrong += !bounds_are_exact(scene, json_array_get(targets, (size_t)t), p->target[t].position,
+                                           p->vertex_count);
+        }
+    CHECK(wrong == 0);
+}
+
 /* Writes a range of a clip, reads it back and plays it. */
 static void round_trip(const char *asset, const char *output, supple_range range, double fps)
 {
@@ -115,6 +150,7 @@ static void round_trip(const char *asset, const char *output, supple_range range
         CHECK(back->triangle_count == scene->triangle_count && back->material_count == scene->material_count);
         CHECK(back->clip_count == 1 && strcmp(back->clip[0].name, scene->clip[range.clip].name) == 0);
         CHECK(back->warning_count == 0);
+        check_bounds(back);
         REQUIRE(back->image_count == scene->image_count);
         for (int32_t i = 0; i < scene->image_count; i++)
             CHECK(back->image[i].size == scene->image[i].size &&
@@ -432,6 +468,25 @@ static const uint8_t *accessor_bytes(const spl_document *document, json_int_t in
            json_integer_value(json_object_get(accessor, "byteOffset"));
 }
 
+/* The tangents of a mesh whose vertices begin at `first` in output order: the base, and vertex 1 of frame 2. */
+static void check_zoo_tangents(const supple_scene *back, const frames *f, size_t mesh, size_t first)
+{
+    json_t *meshes = json_object_get(back->document->json, "meshes");
+    json_t *primitive = json_array_get(member(meshes, mesh, "primitives"), 0);
+    json_t *attributes = json_object_get(primitive, "attributes");
+    json_t *target = json_array_get(json_object_get(primitive, "targets"), 2);
+    size_t stride;
+    const uint8_t *base =
+        accessor_bytes(back->document, json_integer_value(json_object_get(attributes, "TANGENT")), &stride);
+    CHECK(memcmp(base, f->tangent + 4 * first, 64) == 0);
+    const uint8_t *moved =
+        accessor_bytes(back->document, json_integer_value(json_object_get(target, "TANGENT")), &stride);
+    const float *from = f->tangent + 4 * (first + 1), *to = from + 4 * 2 * (size_t)f->vertices;
+    float d[3];
+    memcpy(d, moved + 12, 12);
+    for (int c = 0; c < 3; c++) CHECK(d[c] == to[c] - from[c]);
+}
+
 static void check_zoo_data(const supple_scene *back, const frames *f)
 {
     json_t *meshes = json_object_get(back->document->json, "meshes");
@@ -442,15 +497,8 @@ static void check_zoo_data(const supple_scene *back, const frames *f)
         accessor_bytes(back->document, json_integer_value(json_object_get(attributes, "COLOR_0")), &stride);
     CHECK(stride == 4);
     for (int v = 0; v < 4; v++) CHECK(color[4 * v] == 10 * v && color[4 * v + 1] == 20 && color[4 * v + 2] == 30);
-    const uint8_t *tangent =
-        accessor_bytes(back->document, json_integer_value(json_object_get(attributes, "TANGENT")), &stride);
-    CHECK(memcmp(tangent, f->tangent, 64) == 0); /* instance 0 is the first in output order */
-    json_t *target = json_array_get(json_object_get(primitive, "targets"), 2);
-    const uint8_t *moved =
-        accessor_bytes(back->document, json_integer_value(json_object_get(target, "TANGENT")), &stride);
-    float d[3];
-    memcpy(d, moved + 12, 12);
-    for (int c = 0; c < 3; c++) CHECK(d[c] == f->tangent[4 * (2 * f->vertices + 1) + c] - f->tangent[4 + c]);
+    check_zoo_tangents(back, f, 4, 0);
+    check_zoo_tangents(back, f, 5, 12);
     CHECK(back->mesh[4].primitive[0].uv[5] == 1 && back->material[0].base_color_image == 0);
 }
 

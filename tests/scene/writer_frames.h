@@ -56,14 +56,15 @@ static frames make_frames(const supple_scene *scene, const supple_range *range, 
                 for (int32_t v = 0; v < mesh->primitive[p].vertex_count; v++, at++) {
                     spl_vec3 x = spl_v3_from_float(mesh->primitive[p].position + 3 * v);
                     float d[3];
-                    made_direction(v, k, d);
+                    int32_t which = (int32_t)(at - (size_t)k * (size_t)f.vertices); /* in output order */
+                    made_direction(which, k, d);
                     if (rigid)
                         x = spl_mat4_point(&pose.world[scene->instance[i].node], x);
                     else
                         x = spl_add(x, spl_scale(spl_v3_from_float(d), 0.1 * k));
                     spl_v3_to_float(x, f.position + 3 * at);
                     memcpy(f.normal + 3 * at, d, sizeof d);
-                    made_direction(v + 1, k + 3, f.tangent + 4 * at);
+                    made_direction(which + 1, k + 3, f.tangent + 4 * at);
                     f.tangent[4 * at + 3] = v % 2 ? 1.0f : -1.0f;
                 }
         }
