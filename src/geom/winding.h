@@ -27,7 +27,7 @@ void spl_winding_release(spl_winding *winding);
 void spl_winding_refit(spl_winding *winding);
 
 /* The winding number at p; 0 for an empty surface or a p that is not finite. Measured error against the exact sum on
- * characters and soups: below 4e-4. On the surface itself the answer is one of the two sides' or between. */
+ * characters and soups: below 7e-4. On the surface itself the answer is one of the two sides' or between. */
 double spl_winding_number(const spl_winding *winding, spl_vec3 p);
 
 /* The exact sum over all triangles: the slow twin. */
