@@ -1,0 +1,693 @@
+#include "body/upsample.h"
+
+#include "body/upsample_fit.h"
+#include "body/upsample_map.h"
+#include "failing.h"
+#include "geom/shapes.h"
+#include "math/cpu.h"
+#include "math/quat.h"
+#include "test.h"
+
+/* ---- a body, a visual mesh and the map between them -------------------------------------------------------------- */
+
+typedef spl_vec3 motion(spl_vec3 p, const double *parameter);
+
+typedef struct rig {
+    shape body;
+    spl_surface *surface; /* the map keeps its address */
+    int32_t count;        /* visual vertices */
+    float *rest, *rest_normal, *out, *normal;
+    double *moved; /* the body's */
+    spl_upsample *u;
+    spl_upsample_frame *f;
+    spl_pool *pool;
+    double diagonal;
+} rig;
+
+static spl_vec3 point_of(const double *p)
+{
+    return spl_v3(p[0], p[1], p[2]);
+}
+
+static void rig_release(rig *r)
+{
+    spl_upsample_frame_destroy(r->f);
+    spl_upsample_destroy(r->u);
+    spl_surface_release(r->surface);
+    free(r->surface);
+    shape_free(&r->body);
+    spl_pool_destroy(r->pool);
+    free(r->rest);
+    free(r->rest_normal);
+    free(r->out);
+    free(r->normal);
+    free(r->moved);
+}
+
+/* Takes over the body; copies the visual mesh, with the normals of its own surface. */
+static rig rig_make(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads,
+                    const bool *follow)
+{
+    rig r = {.body = body, .surface = malloc(sizeof(spl_surface)), .count = visual->vertex_count};
+    *r.surface = shape_surface(&body);
+    supple_config config = supple_config_default();
+    supple_allocator a = spl_allocator_of(NULL);
+    size_t n = (size_t)r.count * 3 + 1;
+    config.thread_count = threads;
+    r.rest = calloc(n, sizeof(float));
+    r.rest_normal = calloc(n, sizeof(float));
+    r.out = calloc(n, sizeof(float));
+    r.normal = calloc(n, sizeof(float));
+    r.moved = calloc((size_t)body.vertex_count * 3 + 1, sizeof(double));
+    r.diagonal = r.surface->diagonal;
+    for (int32_t i = 0; i < 3 * r.count; i++) r.rest[i] = (float)visual->position[i];
+    spl_surface skin = shape_surface(visual);
+    for (int32_t v = 0; v < r.count; v++) {
+        spl_vec3 normal = skin.map[v] >= 0 ? skin.normal[skin.map[v]] : spl_v3(0, 0, 1);
+        spl_v3_to_float(normal, r.rest_normal + 3 * v);
+    }
+    spl_surface_release(&skin);
+    spl_upsample_visual mesh = {r.count, r.rest, r.rest_normal, visual->triangle_count, visual->triangle, follow};
+    if (spl_pool_create(&config, &r.pool, NULL) != SUPPLE_OK) abort();
+    if (spl_upsample_create(r.surface, &mesh, options, r.pool, &a, &r.u, NULL) != SUPPLE_OK) abort();
+    if (spl_upsample_frame_create(r.u, &a, &r.f, NULL) != SUPPLE_OK) abort();
+    return r;
+}
+
+static void rig_move(rig *r, motion *move, const double *parameter)
+{
+    for (int32_t v = 0; v < r->body.vertex_count; v++) {
+        spl_vec3 p = move(point_of(r->body.position + 3 * v), parameter);
+        memcpy(r->moved + 3 * v, &p, sizeof p);
+    }
+    spl_upsample_target to = {r->out, 12, r->normal, 12};
+    spl_upsample_apply(r->u, r->f, r->pool, r->moved, &to);
+}
+
+/* How far the visual vertices are from where the motion takes them: the largest and the root mean square. */
+static double rig_error(rig *r, motion *move, const double *parameter, double *rms)
+{
+    double worst = 0, sum = 0;
+    rig_move(r, move, parameter);
+    for (int32_t v = 0; v < r->count; v++) {
+        double e = spl_distance(move(spl_v3_from_float(r->rest + 3 * v), parameter), spl_v3_from_float(r->out + 3 * v));
+        worst = e >= worst ? e : (isnan(e) ? INFINITY : worst);
+        sum += e * e;
+    }
+    if (rms) *rms = sqrt(sum / r->count);
+    return worst;
+}
+
+/* ---- motions ----------------------------------------------------------------------------------------------------- */
+
+static spl_vec3 stay(spl_vec3 p, const double *parameter)
+{
+    (void)parameter;
+    return p;
+}
+static const double affine_map[12] = {1.2, 0.3, -0.1, 0.2, 0.8, 0.25, -0.3, 0.1, 1.1, 0.5, -0.7, 0.9};
+static const double rigid_map[12] = {0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6, 0.4, -1.5, 0.2};
+static spl_vec3 affine(spl_vec3 p, const double *m) /* three columns and a translation */
+{
+    return spl_v3(m[0] * p.x + m[3] * p.y + m[6] * p.z + m[9], m[1] * p.x + m[4] * p.y + m[7] * p.z + m[10],
+                  m[2] * p.x + m[5] * p.y + m[8] * p.z + m[11]);
+}
+static spl_vec3 collapse(spl_vec3 p, const double *parameter)
+{
+    (void)p;
+    (void)parameter;
+    return spl_v3(0.25, 0.5, -1);
+}
+/* Bends the z axis into a circle of the curvature parameter[0]. */
+static spl_vec3 bend(spl_vec3 p, const double *parameter)
+{
+    double c = parameter[0], a = c * p.z, radius = 1 / c - p.x;
+    return spl_v3(1 / c - radius * cos(a), p.y, radius * sin(a));
+}
+
+static spl_upsample_options with(spl_upsample_kind kind, int32_t k)
+{
+    return (spl_upsample_options){kind, k, true};
+}
+
+/* ---- exactness --------------------------------------------------------------------------------------------------- */
+
+static void check_exact(rig *r, bool affine_too)
+{
+    spl_upsample_stats stats = spl_upsample_get_stats(r->u);
+    double at_rest = rig_error(r, stay, NULL, NULL), turned = rig_error(r, affine, rigid_map, NULL);
+    double sheared = rig_error(r, affine, affine_map, NULL);
+    printf("    rest %.1e, rigid %.1e, affine %.1e of the diagonal; %d of %d with a frame, gain %.2f\n",
+           at_rest / r->diagonal, turned / r->diagonal, sheared / r->diagonal, stats.framed, stats.skin,
+           stats.largest_gain);
+    CHECK(at_rest < 1e-6 * r->diagonal);
+    CHECK(turned < 1e-6 * r->diagonal);
+    if (affine_too) CHECK(sheared < 1e-6 * r->diagonal);
+}
+
+TEST(rest_rigid_and_affine_motions)
+{
+    spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
+    for (int i = 0; i < 3; i++) {
+        shape fine = shape_sphere(50, 1);
+        spl_upsample_options o = with(kinds[i], 20);
+        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+        check_exact(&r, i < 2);
+        rig_release(&r);
+        shape_free(&fine);
+    }
+}
+
+TEST(normals_turn_with_rigid_motions_and_keep_the_rest)
+{
+    shape fine = shape_torus(40, 1, 0.4);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
+    double linear[12] = {0};
+    memcpy(linear, rigid_map, 9 * sizeof(double));
+    for (int turned = 0; turned < 2; turned++) {
+        rig_move(&r, turned ? affine : stay, rigid_map);
+        double worst = 0;
+        for (int32_t v = 0; v < r.count; v++) {
+            spl_vec3 n = spl_v3_from_float(r.rest_normal + 3 * v);
+            if (turned) n = affine(n, linear);
+            worst = fmax(worst, spl_distance(n, spl_v3_from_float(r.normal + 3 * v)));
+            CHECK_NEAR(spl_norm(spl_v3_from_float(r.normal + 3 * v)), 1, 1e-6);
+        }
+        printf("    normals off by %.1e\n", worst);
+        CHECK(worst < 3e-5); /* the file's normals are floats, and so are the weights that meet nearly equal ones */
+    }
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+/* Normals of a bent sphere, against those of the bent fine mesh. */
+TEST(normals_of_a_bend)
+{
+    double curvature = 0.4, sum = 0, worst = 0;
+    shape fine = shape_sphere(50, 1);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+    rig_move(&r, bend, &curvature);
+    for (int32_t v = 0; v < fine.vertex_count; v++) {
+        spl_vec3 p = bend(point_of(fine.position + 3 * v), &curvature);
+        memcpy(fine.position + 3 * v, &p, sizeof p);
+    }
+    spl_surface bent = shape_surface(&fine);
+    for (int32_t v = 0; v < r.count; v++) {
+        double d = spl_distance(bent.normal[bent.map[v]], spl_v3_from_float(r.normal + 3 * v));
+        worst = fmax(worst, d);
+        sum += d;
+    }
+    printf("    normals off by %.4f in the mean, %.4f at most\n", sum / r.count, worst);
+    CHECK(sum / r.count < 0.02);
+    CHECK(worst < 0.1);
+    spl_surface_release(&bent);
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+TEST(weights_sum_to_one)
+{
+    for (int k = 8; k <= 32; k *= 2) {
+        shape fine = shape_torus(30, 1, 0.4);
+        spl_upsample_options o = with(SPL_UPSAMPLE_QUADRATIC, k);
+        rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
+        for (int32_t v = 0; v < r.count; v++) {
+            int32_t index[64], n;
+            float weight[64];
+            double sum = 0;
+            n = spl_upsample_weights(r.u, v, 64, index, weight);
+            CHECK(n > 0 && n <= k);
+            for (int32_t i = 0; i < n; i++) sum += (double)weight[i];
+            CHECK_NEAR(sum, 1, 2e-7);
+        }
+        rig_release(&r);
+        shape_free(&fine);
+    }
+}
+
+/* Flat faces: neighbours are coplanar, and visual vertices lie off the faces (a larger and a smaller box). */
+TEST(cube_with_vertices_off_its_faces)
+{
+    double sizes[] = {1, 1.04, 0.97};
+    for (int i = 0; i < 3; i++) {
+        shape fine = shape_box(17, sizes[i], sizes[i], sizes[i]);
+        for (int32_t v = 0; v < 3 * fine.vertex_count; v++) fine.position[v] += (1 - sizes[i]) / 2;
+        spl_upsample_options o = spl_upsample_options_default();
+        rig r = rig_make(shape_box(8, 1, 1, 1), &fine, &o, 1, NULL);
+        check_exact(&r, i == 0);
+        rig_release(&r);
+        shape_free(&fine);
+    }
+}
+
+/* An offset from a flat sheet keeps its length and stays along the normal when the sheet is sheared in its plane. */
+TEST(offset_of_a_flat_sheet)
+{
+    static const double stretch[12] = {2, 0, 0, 0, 0.5, 0, 0, 0, 3, 0, 0, 0};
+    shape fine = shape_grid(13, 13, shape_at_plane, (double[]){1, 1});
+    for (int32_t v = 0; v < fine.vertex_count; v++) fine.position[3 * v + 2] = 0.05;
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_grid(7, 7, shape_at_plane, (double[]){1, 1}), &fine, &o, 1, NULL);
+    rig_move(&r, affine, stretch);
+    for (int32_t v = 0; v < r.count; v++) {
+        CHECK_NEAR(r.out[3 * v], 2 * r.rest[3 * v], 1e-6);
+        CHECK_NEAR(r.out[3 * v + 1], 0.5F * r.rest[3 * v + 1], 1e-6);
+        CHECK_NEAR(r.out[3 * v + 2], 0.05, 1e-6);
+    }
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+/* Where ten monomials are determined by the neighbours, any quadratic motion is exact. */
+TEST(quadratic_motions_are_exact_in_space)
+{
+    spl_patch patch = {.count = 30};
+    spl_fit fit;
+    spl_vec3 at = spl_v3(0.1, -0.05, 0.2);
+    for (int i = 0; i < patch.count; i++) {
+        patch.point[i] = shape_random_point(1);
+        patch.w[i] = 1.0 / patch.count;
+    }
+    spl_fit_positions(&patch, at, at, 2, false, &fit);
+    CHECK(fit.left_out == 0);
+    double m[10] = {0}, q[3] = {at.x, at.y, at.z};
+    for (int i = 0; i < patch.count; i++) {
+        double p[3] = {patch.point[i].x, patch.point[i].y, patch.point[i].z};
+        m[0] += fit.weight[i];
+        for (int a = 0; a < 3; a++) m[1 + a] += fit.weight[i] * p[a];
+        for (int a = 0; a < 6; a++) m[4 + a] += fit.weight[i] * p[a % 3] * p[(a + a / 3) % 3];
+    }
+    CHECK_NEAR(m[0], 1, 1e-12);
+    for (int a = 0; a < 3; a++) CHECK_NEAR(m[1 + a], q[a], 1e-12);
+    for (int a = 0; a < 6; a++) CHECK_NEAR(m[4 + a], q[a % 3] * q[(a + a / 3) % 3], 1e-12);
+}
+
+TEST(eigenvectors)
+{
+    for (int trial = 0; trial < 50; trial++) {
+        double a[36], copy[36], value[6], v[36];
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j <= i; j++) a[6 * i + j] = a[6 * j + i] = trial == 0 ? 0 : shape_random();
+        memcpy(copy, a, sizeof a);
+        spl_fit_eigen(6, a, value, v);
+        for (int b = 0; b < 6; b++) {
+            CHECK(b == 0 || value[b] <= value[b - 1]);
+            for (int i = 0; i < 6; i++) {
+                double product = 0, dot = 0;
+                for (int j = 0; j < 6; j++) product += copy[6 * i + j] * v[6 * b + j];
+                for (int j = 0; j < 6; j++) dot += v[6 * b + j] * v[6 * i + j];
+                CHECK_NEAR(product, value[b] * v[6 * b + i], 1e-13);
+                CHECK_NEAR(dot, i == b, 1e-13);
+            }
+        }
+    }
+}
+
+/* ---- quality ----------------------------------------------------------------------------------------------------- */
+
+TEST(quadratic_beats_linear_beats_nothing)
+{
+    shape fine = shape_sphere(50, 1);
+    double curvature = 0.5, rms[3];
+    spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
+    for (int i = 0; i < 3; i++) {
+        spl_upsample_options o = with(kinds[i], 20);
+        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+        double worst = rig_error(&r, bend, &curvature, &rms[i]);
+        spl_upsample_stats s = spl_upsample_get_stats(r.u);
+        printf("    %s: rms %.2e, worst %.2e; %d body vertices, %d visual, %d reduced, %d linear, %d corners\n",
+               i == 0   ? "quadratic"
+               : i == 1 ? "linear"
+                        : "barycentric",
+               rms[i], worst, r.surface->vertex_count, s.skin, s.reduced, s.linear, s.corners);
+        rig_release(&r);
+    }
+    CHECK(rms[0] * 3 < rms[1]);
+    CHECK(rms[0] < rms[2]);
+    shape_free(&fine);
+}
+
+/* ---- gaps -------------------------------------------------------------------------------------------------------- */
+
+/* Two boxes side by side along x, `gap` apart, in one mesh. */
+static shape two_boxes(int n, double gap, double swell)
+{
+    shape one = shape_box(n, 1 + 2 * swell, 0.2 + 2 * swell, 0.2 + 2 * swell);
+    shape both = shape_new(2 * one.vertex_count, 2 * one.triangle_count);
+    for (int i = 0; i < 2; i++) {
+        for (int32_t v = 0; v < one.vertex_count; v++) {
+            double *to = both.position + 3 * (i * one.vertex_count + v);
+            for (int c = 0; c < 3; c++) to[c] = one.position[3 * v + c];
+            to[1] += i * (0.2 + gap);
+        }
+        for (int32_t t = 0; t < 3 * one.triangle_count; t++)
+            both.triangle[3 * i * one.triangle_count + t] = one.triangle[t] + i * one.vertex_count;
+    }
+    shape_free(&one);
+    return both;
+}
+
+/* Visual boxes larger than the body's, so that in the gap the nearest surface is that of the *other* box. */
+TEST(a_finger_does_not_move_its_neighbour)
+{
+    double gap = 0.001;
+    shape visual = two_boxes(9, gap, 0.0008);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(two_boxes(6, gap, 0), &visual, &o, 1, NULL);
+    memcpy(r.moved, r.body.position, (size_t)r.body.vertex_count * 3 * sizeof(double));
+    for (int32_t v = r.body.vertex_count / 2; v < r.body.vertex_count; v++) r.moved[3 * v + 2] += 0.3;
+    spl_upsample_target to = {r.out, 12, NULL, 0};
+    spl_upsample_apply(r.u, r.f, r.pool, r.moved, &to);
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    printf("    %d redirected\n", s.redirected);
+    CHECK(s.redirected > 0);
+    for (int32_t v = 0; v < r.count; v++)
+        CHECK_NEAR(r.out[3 * v + 2], r.rest[3 * v + 2] + (v >= r.count / 2 ? 0.3F : 0), 1e-6);
+    rig_release(&r);
+    shape_free(&visual);
+}
+
+/* A bar bent into a hairpin: its legs are connected, 1 mm apart, and face each other. */
+static shape hairpin(int n)
+{
+    double gap = 0.001, thick = 0.1, radius = (gap + thick) / 2, turn = shape_pi / 2 * radius;
+    shape s = shape_box(n, 2, 0.2, thick);
+    for (int32_t v = 0; v < s.vertex_count; v++) {
+        double *p = s.position + 3 * v, along = fabs(p[0]), side = p[0] < 0 ? -1 : 1, r = radius + p[2];
+        double a = along < turn ? along / radius : shape_pi / 2, leg = along < turn ? 0 : along - turn;
+        p[0] = leg - r * cos(a);
+        p[2] = side * r * sin(a);
+    }
+    return s;
+}
+
+TEST(a_fold_is_a_gap)
+{
+    shape visual = hairpin(31);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(hairpin(16), &visual, &o, 1, NULL);
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    int across = 0;
+    for (int32_t v = 0; v < r.count; v++) {
+        int32_t index[64], n = spl_upsample_weights(r.u, v, 64, index, (float[64]){0});
+        for (int32_t i = 0; i < n; i++) /* the turn ends at x = 0 */
+            across += r.rest[3 * v] > 0.02F && r.surface->position[index[i]].x > 0.02 &&
+                      r.surface->position[index[i]].z * (double)r.rest[3 * v + 2] < 0;
+    }
+    printf("    %d neighbours dropped, %d across; %d redirected\n", s.dropped, across, s.redirected);
+    CHECK(s.dropped > 0);
+    CHECK(across == 0);
+    CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+    rig_release(&r);
+    shape_free(&visual);
+}
+
+/* ---- parts that follow ------------------------------------------------------------------------------------------- */
+
+/* A small sphere inside a body stays a sphere; a sheet outside it keeps its distance. */
+TEST(eyes_stay_round_and_hair_follows)
+{
+    shape eye = shape_sphere(8, 0.15), hair = shape_sphere(12, 1.2), both;
+    both = shape_new(eye.vertex_count + hair.vertex_count, eye.triangle_count + hair.triangle_count);
+    memcpy(both.position, eye.position, (size_t)eye.vertex_count * 3 * sizeof(double));
+    memcpy(both.position + 3 * eye.vertex_count, hair.position, (size_t)hair.vertex_count * 3 * sizeof(double));
+    memcpy(both.triangle, eye.triangle, (size_t)eye.triangle_count * 3 * sizeof(int32_t));
+    for (int32_t t = 0; t < 3 * hair.triangle_count; t++)
+        both.triangle[3 * eye.triangle_count + t] = hair.triangle[t] + eye.vertex_count;
+    for (int32_t v = 0; v < eye.vertex_count; v++) both.position[3 * v + 2] += 0.8;
+    bool *follow = malloc((size_t)both.vertex_count);
+    memset(follow, 1, (size_t)both.vertex_count);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_sphere(14, 1), &both, &o, 1, follow);
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    CHECK(s.rigid_pieces == 1 && s.rigid > 0 && s.follow > 0 && s.skin == 0);
+    CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+    CHECK(rig_error(&r, affine, rigid_map, NULL) < 1e-6 * r.diagonal);
+    double curvature = 0.5;
+    rig_move(&r, bend, &curvature);
+    spl_vec3 centre = spl_v3(0, 0, 0), expected = bend(spl_v3(0, 0, 0.8), &curvature);
+    for (int32_t v = 0; v < eye.vertex_count; v++)
+        centre = spl_madd(centre, spl_v3_from_float(r.out + 3 * v), 1.0 / eye.vertex_count);
+    for (int32_t v = 0; v < eye.vertex_count; v++)
+        CHECK_NEAR(spl_distance(centre, spl_v3_from_float(r.out + 3 * v)), 0.15, 5e-3);
+    printf("    the eye is off by %.3f\n", spl_distance(centre, expected));
+    CHECK(spl_distance(centre, expected) < 0.06);
+    double worst = 0; /* hair stands 0.2 off the bent body */
+    for (int32_t v = eye.vertex_count; v < r.count; v++) {
+        spl_vec3 rest = spl_v3_from_float(r.rest + 3 * v), root = bend(spl_scale(rest, 1 / 1.2), &curvature);
+        worst = fmax(worst, fabs(spl_distance(root, spl_v3_from_float(r.out + 3 * v)) - 0.2));
+    }
+    printf("    hair's length is off by %.3f\n", worst);
+    CHECK(worst < 0.05);
+    free(follow);
+    rig_release(&r);
+    shape_free(&eye);
+    shape_free(&hair);
+    shape_free(&both);
+}
+
+/* ---- equality ---------------------------------------------------------------------------------------------------- */
+
+TEST(same_bits_at_any_number_of_threads)
+{
+    shape fine = shape_torus(60, 1, 0.4);
+    double curvature = 0.3;
+    spl_upsample_options o = spl_upsample_options_default();
+    rig one = rig_make(shape_torus(20, 1, 0.4), &fine, &o, 1, NULL);
+    rig_move(&one, bend, &curvature);
+    for (int32_t threads = 2; threads <= 5; threads++) {
+        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads, NULL);
+        rig_move(&r, bend, &curvature);
+        CHECK(memcmp(one.out, r.out, (size_t)r.count * 12) == 0);
+        CHECK(memcmp(one.normal, r.normal, (size_t)r.count * 12) == 0);
+        rig_release(&r);
+    }
+    rig_release(&one);
+    shape_free(&fine);
+}
+
+TEST(seams_stay_closed)
+{
+    shape fine = shape_box(12, 1.02, 1.02, 1.02); /* three vertices at each corner, with normals of their own */
+    double curvature = 0.4;
+    int pairs = 0;
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_box(6, 1, 1, 1), &fine, &o, 2, NULL);
+    rig_move(&r, bend, &curvature);
+    for (int32_t v = 0; v < r.count; v++)
+        for (int32_t w = 0; w < v; w++)
+            if (!memcmp(r.rest + 3 * v, r.rest + 3 * w, 12)) {
+                CHECK(!memcmp(r.out + 3 * v, r.out + 3 * w, 12));
+                pairs++;
+            }
+    CHECK(pairs > 100);
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+TEST(kernels_and_inputs_agree)
+{
+    shape fine = shape_torus(30, 1, 0.4);
+    double curvature = 0.3;
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
+    rig_move(&r, bend, &curvature);
+    size_t n = (size_t)r.count;
+    float *out = calloc(n * 8, sizeof(float)), *body = calloc((size_t)r.body.vertex_count * 3, sizeof(float));
+    spl_upsample_target to = {out, 32, out + 4, 32}; /* interleaved, with room between that nobody touches */
+    spl_upsample_vertices_scalar(r.u, r.f, &to, 0, n);
+    for (size_t i = 0; i < 3 * n; i++) {
+        CHECK_NEAR(out[i / 3 * 8 + i % 3], r.out[i], 2e-6);
+        CHECK_NEAR(out[i / 3 * 8 + 4 + i % 3], r.normal[i], 1e-4);
+        CHECK(out[i / 3 * 8 + 3] == 0 && out[i / 3 * 8 + 7] == 0);
+    }
+    for (int32_t i = 0; i < 3 * r.body.vertex_count; i++) body[i] = (float)r.moved[i];
+    spl_upsample_apply_float(r.u, r.f, r.pool, body, &to);
+    for (size_t i = 0; i < 3 * n; i++) CHECK_NEAR(out[i / 3 * 8 + i % 3], r.out[i], 2e-6);
+    free(out);
+    free(body);
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+TEST(scale_changes_nothing)
+{
+    double curvature = 0.5, reference = 0;
+    for (int power = -3; power <= 3; power += 3) {
+        double scale = pow(10, power);
+        shape body = shape_sphere(10, 1), fine = shape_sphere(30, 1.01);
+        for (int32_t i = 0; i < 3 * body.vertex_count; i++) body.position[i] *= scale;
+        for (int32_t i = 0; i < 3 * fine.vertex_count; i++) fine.position[i] *= scale;
+        spl_upsample_options o = spl_upsample_options_default();
+        rig r = rig_make(body, &fine, &o, 1, NULL);
+        double scaled = curvature / scale, error = rig_error(&r, bend, &scaled, NULL) / scale;
+        if (power == -3) reference = error;
+        CHECK_NEAR(error, reference, 1e-5);
+        rig_release(&r);
+        shape_free(&fine);
+    }
+}
+
+/* ---- bad input --------------------------------------------------------------------------------------------------- */
+
+static void check_finite(rig *r)
+{
+    for (int32_t i = 0; i < 3 * r->count; i++) CHECK(isfinite(r->out[i]) && isfinite(r->normal[i]));
+}
+
+TEST(one_triangle)
+{
+    shape body = shape_new(3, 1), fine = shape_sphere(6, 0.5);
+    double corner[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    int32_t triangle[3] = {0, 1, 2};
+    memcpy(body.position, corner, sizeof corner);
+    memcpy(body.triangle, triangle, sizeof triangle);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(body, &fine, &o, 1, NULL);
+    CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6);
+    CHECK(rig_error(&r, affine, rigid_map, NULL) < 2e-6);
+    rig_move(&r, collapse, NULL);
+    check_finite(&r);
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+TEST(degenerate_body)
+{
+    shape body = shape_soup(40, 0.3), fine = shape_sphere(20, 1);
+    for (int32_t t = 0; t < 10; t++) { /* slivers: three corners on a line */
+        double *p = body.position + 9 * t;
+        for (int c = 0; c < 3; c++) p[6 + c] = (p[c] + p[3 + c]) / 2;
+    }
+    spl_upsample_options o = spl_upsample_options_default();
+    for (int kind = 0; kind < 3; kind++) {
+        o.kind = (spl_upsample_kind)kind;
+        rig r = rig_make(body, &fine, &o, 1, NULL);
+        CHECK(rig_error(&r, stay, NULL, NULL) < 2e-6 * r.diagonal);
+        rig_move(&r, affine, affine_map);
+        check_finite(&r);
+        rig_move(&r, collapse, NULL);
+        check_finite(&r);
+        r.body = (shape){0};
+        rig_release(&r);
+    }
+    shape_free(&body);
+    shape_free(&fine);
+}
+
+TEST(vertices_that_are_not_finite_stay)
+{
+    shape body = shape_sphere(8, 1);
+    spl_surface surface = shape_surface(&body);
+    float position[9] = {NAN, 0, 0, 0, 0, 1, 0, INFINITY, 0}, normal[9] = {NAN, 0, 0, 0, 0, 1, 0, 0, 0}, out[9],
+          turned[9];
+    spl_upsample_visual visual = {.vertex_count = 3, .position = position, .normal = normal};
+    spl_upsample_options o = spl_upsample_options_default();
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_upsample *u;
+    spl_upsample_frame *f;
+    REQUIRE(spl_upsample_create(&surface, &visual, &o, NULL, &a, &u, NULL) == SUPPLE_OK);
+    REQUIRE(spl_upsample_frame_create(u, &a, &f, NULL) == SUPPLE_OK);
+    spl_upsample_target to = {out, 12, turned, 12};
+    spl_upsample_apply(u, f, NULL, body.position, &to);
+    CHECK(isnan(out[0]) && isinf(out[7]));
+    CHECK_NEAR(out[5], 1, 1e-6);
+    spl_upsample_frame_destroy(f);
+    spl_upsample_destroy(u);
+    spl_surface_release(&surface);
+    shape_free(&body);
+}
+
+TEST(refusals)
+{
+    shape body = shape_sphere(8, 1);
+    spl_surface surface = shape_surface(&body), empty = {0};
+    float position[3] = {0, 0, 1};
+    int32_t bad[3] = {0, 0, 1};
+    spl_upsample_visual visual = {.vertex_count = 1, .position = position};
+    spl_upsample_options o = spl_upsample_options_default();
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error;
+    spl_upsample *u = (spl_upsample *)&o;
+    CHECK(spl_upsample_create(&empty, &visual, &o, NULL, &a, &u, &error) == SUPPLE_ERROR_INPUT && !u);
+    o.neighbours = 2;
+    CHECK(spl_upsample_create(&surface, &visual, &o, NULL, &a, &u, &error) == SUPPLE_ERROR_ARGUMENT && !u);
+    o.neighbours = 65;
+    CHECK(spl_upsample_create(&surface, &visual, &o, NULL, &a, &u, &error) == SUPPLE_ERROR_ARGUMENT && !u);
+    o.neighbours = 20;
+    visual.triangle = bad;
+    visual.triangle_count = 1;
+    CHECK(spl_upsample_create(&surface, &visual, &o, NULL, &a, &u, &error) == SUPPLE_ERROR_ARGUMENT && !u);
+    visual = (spl_upsample_visual){0};
+    CHECK(spl_upsample_create(&surface, &visual, &o, NULL, &a, &u, &error) == SUPPLE_OK && u);
+    spl_upsample_destroy(u);
+    spl_surface_release(&surface);
+    shape_free(&body);
+}
+
+TEST(every_allocation_may_fail)
+{
+    shape body = shape_sphere(6, 1), fine = shape_sphere(9, 1.05);
+    spl_surface surface = shape_surface(&body);
+    float *position = calloc((size_t)fine.vertex_count * 3, sizeof(float));
+    bool *follow = calloc((size_t)fine.vertex_count, 1);
+    for (int32_t i = 0; i < 3 * fine.vertex_count; i++) position[i] = (float)fine.position[i] * (i < 90 ? 0.1F : 1);
+    for (int32_t i = 0; i < 30; i++) follow[i] = true;
+    spl_upsample_visual visual = {fine.vertex_count, position, position, fine.triangle_count, fine.triangle, follow};
+    spl_upsample_options o = spl_upsample_options_default();
+    long n = 0;
+    for (bool done = false; !done && n < 1000; n++) {
+        failing state = {.fail_at = n};
+        supple_allocator a = failing_allocator(&state);
+        spl_upsample *u;
+        spl_upsample_frame *f = NULL;
+        supple_error error = {0};
+        supple_result result = spl_upsample_create(&surface, &visual, &o, NULL, &a, &u, &error);
+        if (result == SUPPLE_OK) {
+            result = spl_upsample_frame_create(u, &a, &f, &error);
+            CHECK((result == SUPPLE_OK) == (f != NULL));
+        } else
+            CHECK(u == NULL);
+        CHECK(result == SUPPLE_OK || result == SUPPLE_ERROR_MEMORY);
+        done = state.requests <= n; /* shrinking a block may fail without harm */
+        spl_upsample_frame_destroy(f);
+        spl_upsample_destroy(u);
+        CHECK(state.live == 0);
+    }
+    CHECK(n > 40);
+    free(position);
+    free(follow);
+    spl_surface_release(&surface);
+    shape_free(&body);
+    shape_free(&fine);
+}
+
+/* ---- a character ------------------------------------------------------------------------------------------------- */
+
+TEST(makehuman)
+{
+    shape fine = shape_asset("MakeHuman_Male_CMU.glb");
+    if (fine.vertex_count == 0) SKIP("../shared is not there");
+    shape body = shape_asset("MakeHuman_Male_CMU.glb");
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(body, &fine, &o, 2, NULL); /* its own body: nothing but the neighbours can go wrong */
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    printf("    %d points: %d quadratic, %d reduced, %d linear, %d corners, %d follow, %d framed; %d dropped, %d "
+           "redirected, gain %.2f\n",
+           s.vertices, s.quadratic, s.reduced, s.linear, s.corners, s.follow, s.framed, s.dropped, s.redirected,
+           s.largest_gain);
+    CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+    CHECK(rig_error(&r, affine, affine_map, NULL) < 2e-6 * r.diagonal);
+    rig_release(&r);
+    shape_free(&fine);
+}
+
+TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
+          RUN(normals_of_a_bend), RUN(weights_sum_to_one), RUN(cube_with_vertices_off_its_faces),
+          RUN(offset_of_a_flat_sheet), RUN(quadratic_motions_are_exact_in_space), RUN(eigenvectors),
+          RUN(quadratic_beats_linear_beats_nothing), RUN(a_finger_does_not_move_its_neighbour), RUN(a_fold_is_a_gap),
+          RUN(eyes_stay_round_and_hair_follows), RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed),
+          RUN(kernels_and_inputs_agree), RUN(scale_changes_nothing), RUN(one_triangle), RUN(degenerate_body),
+          RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail), RUN(makehuman))
