@@ -1,5 +1,7 @@
 #include "body/body.h"
 
+#include "body/body_cache.h"
+
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -57,7 +59,7 @@ static bool matches(const char *pattern, const char *name)
 static supple_result apply_rules(spl_body *body, const spl_body_options *options, supple_error *error)
 {
     for (int32_t r = 0; r < options->rule_count; r++) {
-        const spl_part_rule *rule = &options->rules[r];
+        const supple_part_rule *rule = &options->rules[r];
         bool any = false;
         for (int32_t i = 0; i < body->part_count; i++) {
             int32_t material = body->part[i].primitive->material;
@@ -66,7 +68,7 @@ static supple_result apply_rules(spl_body *body, const spl_body_options *options
             if (!hit) continue;
             any = true;
             body->role[i].role = rule->role;
-            memcpy(body->role[i].why, "asked for", sizeof "asked for");
+            memcpy(body->role[i].why, "left to --part", sizeof "left to --part");
         }
         if (!any) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "no mesh or material is called '%.60s'", rule->pattern);
     }
@@ -231,6 +233,19 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
     return result;
 }
 
+static supple_result make_tets(spl_body *body, const spl_body_options *options, const supple_config *config,
+                               spl_pool *pool, supple_error *error)
+{
+    spl_cache_options where = {.off = !options->cache};
+    spl_cache *cache;
+    supple_result result = spl_cache_open(&where, config, &cache, error);
+    if (result != SUPPLE_OK) return result;
+    result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
+                              &body->place, &body->flesh, &body->cached, error);
+    spl_cache_close(cache);
+    return result;
+}
+
 static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
                            supple_error *error)
 {
@@ -248,8 +263,7 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
         result = copy_tets(body, options->tets, error);
         if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
     } else
-        result = spl_flesh_make(&body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
-                                &body->place, &body->flesh, error);
+        result = make_tets(body, options, config, pool, error);
     if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
     spl_tree_release(&tree);
     return result;

@@ -10,19 +10,15 @@
 #include "body/roles.h"
 #include "rig/bones.h"
 
-/* `--part PATTERN=ROLE`: parts whose mesh or material name matches (shell pattern, case does not count) get the role.
- */
-typedef struct spl_part_rule {
-    const char *pattern;
-    supple_role role;
-} spl_part_rule;
+#include <supple/body.h>
 
 typedef struct spl_body_options {
     spl_flesh_options flesh;
-    const spl_part_rule *rules; /* the last that matches counts */
+    const supple_part_rule *rules; /* the last that matches counts */
     int32_t rule_count;
     double size_m;        /* diagonal of the character for the solver, metres; 0: the file's own, if sensible */
     const spl_tets *tets; /* the user's own tetrahedra instead, in body space; NULL: made here */
+    bool cache;           /* look for the tetrahedra in the cache, and keep them there */
 } spl_body_options;
 
 spl_body_options spl_body_options_default(void);
@@ -45,7 +41,14 @@ typedef struct spl_body {
     double size_m;
     spl_flesh_report flesh;
     spl_attach_report attach;
+    bool cached; /* the tetrahedra came from the cache */
 } spl_body;
+
+/* The public handle. */
+struct supple_body {
+    spl_body body;
+    supple_body_info info;
+};
 
 /* Makes the body of a character. SUPPLE_ERROR_INPUT where there is no flesh, with the reason. */
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
