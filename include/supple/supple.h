@@ -3,6 +3,7 @@
 #define SUPPLE_SUPPLE_H
 
 #include <supple/base.h>
+#include <supple/plugin.h>
 #include <supple/scene.h>
 #include <supple/sim.h>
 
