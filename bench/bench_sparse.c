@@ -1,5 +1,5 @@
-/* The sparse solvers on lattices of tets: one JSON object a line. Times are the best of several runs, in milliseconds of
- * one thread's processor time (a busy machine does not change them much), and of the wall clock for more threads.
+/* The sparse solvers on lattices of tets: one JSON object a line. Times are the best of several runs, in milliseconds
+ * of one thread's processor time (a busy machine does not change them much), and of the wall clock for more threads.
  *
  *     bench_sparse [quick]     quick: the small scalar problem only */
 #include "core/memory.h"
@@ -110,11 +110,12 @@ static void run(const problem *p, const supple_solver_backend *backend, int runs
     double one = solve_ms(p, f, 1, 3 * runs), three = solve_ms(p, f, 3, 3 * runs), error = residual(p, 3);
     double eight = solve_ms(p, f, 8, runs);
     spl_factor_stats s = spl_factor_get_stats(f);
-    printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"%s\", \"analyse_ms\": %.2f, "
-           "\"factor_ms\": %.2f, \"factor_gflops\": %.1f, \"entries\": %.0f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, "
-           "\"solve3_ms\": %.3f, \"solve8_ms\": %.3f, \"solve1_gb_s\": %.1f, \"solve3_gb_s\": %.1f, \"residual\": %.2g}\n",
-           p->name, p->n, s.backend, analyse, factor, s.flops / factor * 1e-6, s.entries, (double)s.bytes * 1e-6, one,
-           three, eight, 2e-6 * (double)s.bytes / one, 2e-6 * (double)s.bytes / three, error);
+    printf(
+        "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"%s\", \"analyse_ms\": %.2f, "
+        "\"factor_ms\": %.2f, \"factor_gflops\": %.1f, \"entries\": %.0f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, "
+        "\"solve3_ms\": %.3f, \"solve8_ms\": %.3f, \"solve1_gb_s\": %.1f, \"solve3_gb_s\": %.1f, \"residual\": %.2g}\n",
+        p->name, p->n, s.backend, analyse, factor, s.flops / factor * 1e-6, s.entries, (double)s.bytes * 1e-6, one,
+        three, eight, 2e-6 * (double)s.bytes / one, 2e-6 * (double)s.bytes / three, error);
     fflush(stdout);
     spl_factor_destroy(f);
 }
@@ -129,10 +130,11 @@ static void run_float(const problem *p, int runs)
     spl_factor_stats s = spl_factor_get_stats(f);
     double sink = 0, read = read_ms(p->values, s.bytes < 8 * spl_pattern_values(p->pattern) ? s.bytes : 0, &sink);
     (void)read;
-    printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"supple-float\", \"factor_ms\": "
-           "%.2f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, \"solve3_ms\": %.3f, \"solve3_gb_s\": %.1f, \"residual\": "
-           "%.2g}\n",
-           p->name, p->n, factor, (double)s.bytes * 1e-6, one, three, 2e-6 * (double)s.bytes / three, error);
+    printf(
+        "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"supple-float\", \"factor_ms\": "
+        "%.2f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, \"solve3_ms\": %.3f, \"solve3_gb_s\": %.1f, \"residual\": "
+        "%.2g}\n",
+        p->name, p->n, factor, (double)s.bytes * 1e-6, one, three, 2e-6 * (double)s.bytes / three, error);
     fflush(stdout);
     spl_factor_destroy(f);
 }

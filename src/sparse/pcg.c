@@ -142,7 +142,7 @@ static bool iterate(spl_pcg *w, const spl_pcg_problem *p, double *x, size_t k, c
     for (size_t c = 0; c < k; c++) {
         if (!active[c]) continue;
         if (!isfinite(pq[c])) return *status = SPL_PCG_NOT_FINITE, false;
-        if (pq[c] <= 0) return *status = SPL_PCG_BREAKDOWN, false;
+        if (pq[c] <= 0 || rz[c] < 0) return *status = SPL_PCG_BREAKDOWN, false;
         alpha[c] = rz[c] / pq[c];
     }
     pass move = {.k = k, .u = w->p, .v = w->q, .s = alpha, .x = x, .y = w->r};
