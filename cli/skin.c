@@ -2,11 +2,14 @@
 #include "metrics.h"
 #include "progress.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
@@ -147,6 +150,19 @@ static int check_outputs(job *j, const cli_arguments *arguments)
     return 0;
 }
 
+/* The metrics are written last: a path that cannot work must be known before the frames are. */
+static int check_metrics_path(const char *path)
+{
+    char folder[PATH_SIZE];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    int reason = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : access(folder, W_OK) != 0 ? errno : 0;
+    if (!reason) return 0;
+    fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, strerror(reason));
+    return SUPPLE_ERROR_OUTPUT;
+}
+
 static int create_sim(job *j, const cli_arguments *arguments)
 {
     supple_setting settings[CLI_MAX_VALUES];
@@ -178,9 +194,10 @@ static int prepare(job *j, const cli_arguments *arguments)
     if (!cli_config(arguments, &j->config)) return 2;
     if (!cli_progress_init(&j->progress, cli_get(arguments, "--progress", 0))) return 2;
     int code = check_outputs(j, arguments);
-    if (code) return code;
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
+    if (code == 0 && j->metrics_path) code = check_metrics_path(j->metrics_path);
+    if (code) return code;
     supple_error error;
     double start = now_ms();
     if (supple_scene_load_file(j->input, &j->config, &j->scene, &error) != SUPPLE_OK) return cli_fail(&error);
@@ -297,7 +314,6 @@ static supple_result run_range(job *j, int r, supple_error *error)
 static int run_job(job *j)
 {
     supple_error error;
-    cli_catch_interrupt();
     supple_result result = open_outputs(j, -1, &error);
     for (int r = 0; r < j->range_count && result == SUPPLE_OK; r++) result = run_range(j, r, &error);
     if (result == SUPPLE_OK && cli_interrupted()) result = cancelled(&error);
@@ -310,6 +326,7 @@ static int run_job(job *j)
 static int run(const cli_arguments *arguments)
 {
     job j = {0};
+    cli_catch_interrupt();
     int code = prepare(&j, arguments);
     if (code == 0) code = run_job(&j);
     for (int i = 0; i < j.output_count; i++) {

@@ -8,6 +8,9 @@ install(EXPORT supple-targets NAMESPACE supple:: DESTINATION ${CMAKE_INSTALL_LIB
 configure_package_config_file(cmake/supple-config.cmake.in supple-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)
 write_basic_package_version_file(supple-config-version.cmake COMPATIBILITY SameMinorVersion)
+# The prefix is found from where supple.pc lies, so an installation by --prefix or DESTDIR, or a copied one, is right too.
+file(RELATIVE_PATH SUPPLE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" SUPPLE_PC_PREFIX "${SUPPLE_PC_PREFIX}")
 configure_file(cmake/supple.pc.in supple.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/supple-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/supple-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)

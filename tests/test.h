@@ -17,6 +17,8 @@ typedef struct spl_test {
     void (*run)(void);
 } spl_test;
 
+enum { TEST_SHOWN = 10 }; /* failures of a case that are printed */
+
 static int test_failures; /* of the running case */
 static const char *test_skipped;
 
@@ -29,8 +31,7 @@ static const char *test_skipped;
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            test_failures++;                                                                                           \
-            printf("    %s:%d: %s\n", __FILE__, __LINE__, #condition);                                                 \
+            if (test_failures++ < TEST_SHOWN) printf("    %s:%d: %s\n", __FILE__, __LINE__, #condition);               \
         }                                                                                                              \
     } while (0)
 
@@ -38,9 +39,9 @@ static const char *test_skipped;
     do {                                                                                                               \
         double check_a = (double)(a), check_b = (double)(b);                                                           \
         if (!(fabs(check_a - check_b) <= (double)(tolerance))) {                                                       \
-            test_failures++;                                                                                           \
-            printf("    %s:%d: %s = %.17g, %s = %.17g, differ by more than %g\n", __FILE__, __LINE__, #a, check_a, #b, \
-                   check_b, (double)(tolerance));                                                                      \
+            if (test_failures++ < TEST_SHOWN)                                                                          \
+                printf("    %s:%d: %s = %.17g, %s = %.17g, differ by more than %g\n", __FILE__, __LINE__, #a, check_a, \
+                       #b, check_b, (double)(tolerance));                                                              \
         }                                                                                                              \
     } while (0)
 

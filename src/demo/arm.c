@@ -1,5 +1,6 @@
 /* The arm: an upper arm and a forearm along x, elbow at the origin, palm side (and biceps) up. */
 #include "core/error.h"
+#include "demo/atlas.h"
 #include "demo/bars.h"
 #include "demo/demo.h"
 #include "demo/profile.h"
@@ -48,8 +49,10 @@ supple_result spl_demo_arm(spl_rigged *rigged, double detail, supple_error *erro
         return spl_fail_memory(error, "an arm");
     for (int32_t v = 0; v < shape.vertex_count; v++)
         spl_chain_weights(shape.weight + 2 * v, at, 2, shape.position[v].x, 0.045);
-    int32_t material = spl_rigged_add_material(rigged, "skin", 0.80f, 0.52f, 0.38f);
-    supple_result result = spl_shape_finish(&shape, rigged, "arm", material, error);
+    int32_t material = spl_rigged_add_material(rigged, "skin", 1, 1, 1);
+    const double color[3] = {0.89, 0.68, 0.56};
+    supple_result result = spl_atlas_grid(&rigged->allocator, color, 20, 40, &rigged->material[material], error);
+    if (result == SUPPLE_OK) result = spl_shape_finish(&shape, rigged, "arm", material, error);
     spl_shape_release(&shape);
     if (result != SUPPLE_OK) return result;
     if (!spl_wind_clip(rigged, "bend", spl_v3(0, 0, 1), bend) ||

@@ -2,6 +2,7 @@
 #include "demo/bars.h"
 
 #include "core/error.h"
+#include "demo/atlas.h"
 #include "demo/demo.h"
 
 void spl_chain_weights(float *weight, const double *at, int32_t joint_count, double x, double blend)
@@ -105,8 +106,10 @@ static supple_result make_bar(spl_rigged *rigged, const bar_size *bar, int32_t a
         return spl_fail_memory(error, "a bar");
     for (int32_t v = 0; v < shape.vertex_count; v++)
         spl_chain_weights(shape.weight + v * JOINTS, at, JOINTS, shape.position[v].x, 0.7 * bar->radius);
-    int32_t material = spl_rigged_add_material(rigged, "flesh", 0.80f, 0.52f, 0.38f);
-    supple_result result = spl_shape_finish(&shape, rigged, rigged->name, material, error);
+    int32_t material = spl_rigged_add_material(rigged, "flesh", 1, 1, 1);
+    const double color[3] = {0.93, 0.66, 0.50};
+    supple_result result = spl_atlas_grid(&rigged->allocator, color, 20, 40, &rigged->material[material], error);
+    if (result == SUPPLE_OK) result = spl_shape_finish(&shape, rigged, rigged->name, material, error);
     spl_shape_release(&shape);
     return result;
 }

@@ -58,6 +58,42 @@ spl_turn spl_turn_between(spl_vec3 from, spl_vec3 to)
     return (spl_turn){{axis.x * k, axis.y * k, axis.z * k, w}};
 }
 
+spl_turn spl_turn_aim(spl_vec3 from, spl_vec3 front, spl_vec3 to, spl_vec3 face)
+{
+    spl_turn swing = spl_turn_between(from, to);
+    spl_vec3 axis = spl_unit(to, spl_v3(0, 1, 0)), f = spl_turn_apply(swing, front);
+    f = spl_madd(f, axis, -spl_dot(f, axis));
+    spl_vec3 g = spl_madd(face, axis, -spl_dot(face, axis));
+    double angle = atan2(spl_dot(axis, spl_cross(f, g)), spl_dot(f, g));
+    return spl_turn_mul(spl_turn_about(axis, angle / radian), swing);
+}
+
+spl_turn spl_turn_slerp(spl_turn a, spl_turn b, double t)
+{
+    spl_turn d = spl_turn_mul(spl_turn_inverse(a), b);
+    double sign = d.q[3] < 0 ? -1 : 1;
+    spl_vec3 axis = spl_scale(spl_v3(d.q[0], d.q[1], d.q[2]), sign);
+    double half = atan2(spl_norm(axis), sign * d.q[3]);
+    return spl_turn_mul(a, spl_turn_about(axis, 2 * t * half / radian));
+}
+
+spl_turn spl_turn_mirror(spl_turn a)
+{
+    return (spl_turn){{a.q[0], -a.q[1], -a.q[2], a.q[3]}};
+}
+
+spl_vec3 spl_two_bones(spl_vec3 root, spl_vec3 *target, double l1, double l2, spl_vec3 pole)
+{
+    spl_vec3 u = spl_sub(*target, root);
+    double d = spl_norm(u), most = 0.9995 * (l1 + l2), least = 1.001 * fabs(l1 - l2) + 1e-6;
+    u = spl_unit(u, spl_v3(0, -1, 0));
+    d = d > most ? most : d < least ? least : d;
+    *target = spl_madd(root, u, d);
+    double along = (l1 * l1 - l2 * l2 + d * d) / (2 * d), across = sqrt(fmax(l1 * l1 - along * along, 0));
+    spl_vec3 w = spl_unit(spl_madd(pole, u, -spl_dot(pole, u)), spl_v3(0, 0, 1));
+    return spl_madd(spl_madd(root, u, along), w, across);
+}
+
 double spl_smooth(double a, double b, double x)
 {
     double t = (x - a) / (b - a);

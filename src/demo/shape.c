@@ -68,6 +68,26 @@ bool spl_shape_tube(spl_shape *shape, const supple_allocator *a, int32_t along, 
     return true;
 }
 
+bool spl_shape_ring(spl_shape *shape, const supple_allocator *a, int32_t along, int32_t around, int32_t joints,
+                    spl_tube_fn *point, const void *context)
+{
+    assert(along >= 3 && around >= 3);
+    if (!spl_shape_init(shape, a, along * around, 2 * along * around, joints)) return false;
+    static const int32_t corner[6][2] = {{0, 0}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {1, 1}};
+    for (int32_t i = 0; i < along; i++)
+        for (int32_t j = 0; j < around; j++) {
+            shape->position[i * around + j] = point(context, (double)i / along, (double)j / around);
+            for (int c = 0; c < 6; c++) {
+                int32_t row = i + corner[c][0], column = j + corner[c][1];
+                size_t at = 6 * ((size_t)i * (size_t)around + (size_t)j) + (size_t)c;
+                shape->triangle[at] = row % along * around + column % around;
+                shape->uv[2 * at] = (float)((double)column / around);
+                shape->uv[2 * at + 1] = (float)((double)row / along);
+            }
+        }
+    return true;
+}
+
 /* ---- finishing -------------------------------------------------------------------------------------------------- */
 
 void spl_shape_normals(const spl_shape *shape, spl_vec3 *normal)
@@ -147,22 +167,24 @@ static bool mesh_fill(const spl_shape *shape, const split *s, spl_rigged_mesh *m
     return true;
 }
 
-static bool mesh_split(const spl_shape *shape, spl_rigged_mesh *mesh, split *s, spl_vec3 *normal)
+static bool mesh_split(const spl_shape *shape, const uint8_t *part, uint8_t which, spl_rigged_mesh *mesh, split *s,
+                       spl_vec3 *normal)
 {
-    size_t corners = 3 * (size_t)shape->triangle_count;
-    mesh->triangle_count = shape->triangle_count;
+    for (int32_t t = 0; t < shape->triangle_count; t++) mesh->triangle_count += !part || part[t] == which;
     mesh->influence_count = 4;
-    mesh->triangle = spl_new(&shape->allocator, corners, sizeof *mesh->triangle);
+    mesh->triangle = spl_new(&shape->allocator, 3 * (size_t)mesh->triangle_count, sizeof *mesh->triangle);
     if (!mesh->triangle || !s->source || !s->next || !s->first || !s->uv || !normal) return false;
     for (int32_t v = 0; v < shape->vertex_count; v++) s->first[v] = -1;
-    for (size_t c = 0; c < corners; c++)
-        mesh->triangle[c] = (uint32_t)split_corner(s, shape->triangle[c], shape->uv + 2 * c);
+    uint32_t *to = mesh->triangle;
+    for (int32_t t = 0; t < shape->triangle_count; t++)
+        for (int i = 0; (!part || part[t] == which) && i < 3; i++)
+            *to++ = (uint32_t)split_corner(s, shape->triangle[3 * t + i], shape->uv + 6 * t + 2 * i);
     spl_shape_normals(shape, normal);
     return mesh_fill(shape, s, mesh, normal);
 }
 
-supple_result spl_shape_finish(const spl_shape *shape, spl_rigged *rigged, const char *name, int32_t material,
-                               supple_error *error)
+supple_result spl_shape_finish_part(const spl_shape *shape, const uint8_t *part, uint8_t which, spl_rigged *rigged,
+                                    const char *name, int32_t material, supple_error *error)
 {
     assert(rigged->mesh_count < SPL_RIGGED_MESHES && shape->joint_count == rigged->joint_count);
     const supple_allocator *a = &shape->allocator;
@@ -173,11 +195,17 @@ supple_result spl_shape_finish(const spl_shape *shape, spl_rigged *rigged, const
     spl_rigged_mesh *mesh = &rigged->mesh[rigged->mesh_count++]; /* a partly filled mesh is freed with the character */
     mesh->name = name;
     mesh->material = material;
-    bool done = mesh_split(shape, mesh, &s, normal);
+    bool done = mesh_split(shape, part, which, mesh, &s, normal);
     spl_free(a, s.source);
     spl_free(a, s.next);
     spl_free(a, s.first);
     spl_free(a, s.uv);
     spl_free(a, normal);
     return done ? SUPPLE_OK : spl_fail_memory(error, "a built-in character");
+}
+
+supple_result spl_shape_finish(const spl_shape *shape, spl_rigged *rigged, const char *name, int32_t material,
+                               supple_error *error)
+{
+    return spl_shape_finish_part(shape, NULL, 0, rigged, name, material, error);
 }

@@ -26,11 +26,20 @@ typedef spl_vec3 spl_tube_fn(const void *context, double u, double v);
 bool spl_shape_tube(spl_shape *shape, const supple_allocator *a, int32_t along, int32_t around, int32_t joints,
                     spl_tube_fn *point, const void *context);
 
+/* A torus: u and v are both periodic. */
+bool spl_shape_ring(spl_shape *shape, const supple_allocator *a, int32_t along, int32_t around, int32_t joints,
+                    spl_tube_fn *point, const void *context);
+
 /* Area-weighted unit normals of the welded vertices, into an array of vertex_count. */
 void spl_shape_normals(const spl_shape *shape, spl_vec3 *normal);
 
 /* Adds the shape to a character as a mesh. The influences are the four largest weights of a vertex, normalised. */
 supple_result spl_shape_finish(const spl_shape *shape, spl_rigged *rigged, const char *name, int32_t material,
                                supple_error *error);
+
+/* Adds only the triangles t with part[t] = which (part NULL: all). Normals are those of the whole shape, so parts that
+ * are added one after another meet without a seam. */
+supple_result spl_shape_finish_part(const spl_shape *shape, const uint8_t *part, uint8_t which, spl_rigged *rigged,
+                                    const char *name, int32_t material, supple_error *error);
 
 #endif

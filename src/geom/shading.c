@@ -40,6 +40,7 @@ typedef struct frame {
 struct spl_shading {
     supple_allocator allocator;
     int32_t vertex_count, group_count;
+    bool mirrored;
     int32_t *group_of;     /* vertex_count */
     int32_t *first_corner; /* group_count + 1 */
     corner *corners;       /* by group, in the order of the triangles */
@@ -300,6 +301,7 @@ static frame deformed_frame(const spl_shading *s, int32_t g, const float *positi
     double scale = spl_norm(f.t_moved) + spl_norm(f.b_moved), turned = spl_norm(turn);
     f.t = turned > 1e-9 * scale && isfinite(turned) ? spl_scale(turn, 1 / turned) : any_perpendicular(f.n);
     f.b = spl_cross(f.n, f.t);
+    if (s->mirrored) f.n = spl_scale(f.n, -1); /* Q is then a rotation and a reflection, as the motion is */
     f.normal = spl_unit(from_local(&f, r->local), f.n);
     f.valid = true;
     return f;
@@ -326,6 +328,11 @@ static void scatter_normals(void *context, size_t begin, size_t end)
     const job *j = context;
     for (size_t v = begin; v < end; v++)
         memcpy(j->out + v * j->stride, j->shading->output + 3 * (size_t)j->shading->group_of[v], 3 * sizeof(float));
+}
+
+void spl_shading_set_mirrored(spl_shading *s, bool mirrored)
+{
+    s->mirrored = mirrored;
 }
 
 void spl_shading_update_normals(spl_shading *s, spl_pool *pool, const float *position, float *normal, size_t stride)
@@ -366,7 +373,7 @@ static void vertex_tangents(void *context, size_t begin, size_t end)
         if (!spl_v3_finite(rest)) rest = spl_v3(1, 0, 0);
         float out[4];
         spl_v3_to_float(f.valid ? deformed_tangent(&f, &s->groups[g], rest) : rest, out);
-        out[3] = file[3];
+        out[3] = s->mirrored ? -file[3] : file[3];
         memcpy(j->out + v * j->stride, out, sizeof out);
     }
 }

@@ -27,14 +27,18 @@ supple_result spl_shading_create(const spl_shading_rest *rest, const supple_allo
                                  supple_error *error);
 void spl_shading_destroy(spl_shading *shading);
 
+/* Says that the deformed positions are a mirror image (a node with a negative scale): the triangles wind the other way
+ * round, and outside is where their normals do not point. False after creation. */
+void spl_shading_set_mirrored(spl_shading *shading, bool mirrored);
+
 /* Unit normals of the deformed positions (3 floats a vertex) into a strided buffer (`stride` in bytes, at least 12).
  * Where the deformed surface has no normal (collapsed triangles, no triangles) the rest normal is returned, or +z where
  * there is none either; never NaN. Allocates nothing; the same bits at any number of threads. */
 void spl_shading_update_normals(spl_shading *shading, spl_pool *pool, const float *position, float *normal,
                                 size_t stride);
 
-/* Tangents likewise: 4 floats a vertex, the last one the file's handedness, the angle to the normal the file's.
- * `stride` at least 16. Does nothing where the rest shape has no tangents. */
+/* Tangents likewise: 4 floats a vertex, the last one the file's handedness (reversed in a mirror), the angle to the
+ * normal the file's. `stride` at least 16. Does nothing where the rest shape has no tangents. */
 void spl_shading_update_tangents(spl_shading *shading, spl_pool *pool, const float *position, float *tangent,
                                  size_t stride);
 

@@ -60,12 +60,14 @@ static void newton_step(const float F[9], float norm, float q[4])
     float x = half * (c00 * g0 + c01 * g1 + c02 * g2);
     float y = half * (c01 * g0 + c11 * g1 + c12 * g2);
     float z = half * (c02 * g0 + c12 * g1 + c22 * g2);
-    float s = 1 / sqrtf(1 + x * x + y * y + z * z);
-    float a = q[0], b = q[1], c = q[2], d = q[3];
-    q[0] = s * (a + d * x + b * z - c * y);
-    q[1] = s * (b + d * y + c * x - a * z);
-    q[2] = s * (c + d * z + a * y - b * x);
-    q[3] = s * (d - a * x - b * y - c * z);
+    /* q (w / 2, 1), normalised by its own length so that rounding does not add up over frames */
+    float a = q[0] + q[3] * x + q[1] * z - q[2] * y, b = q[1] + q[3] * y + q[2] * x - q[0] * z;
+    float c = q[2] + q[3] * z + q[0] * y - q[1] * x, d = q[3] - q[0] * x - q[1] * y - q[2] * z;
+    float s = 1 / sqrtf(a * a + b * b + c * c + d * d);
+    q[0] = s * a;
+    q[1] = s * b;
+    q[2] = s * c;
+    q[3] = s * d;
 }
 
 bool spl_rotation3(const float F[9], int iterations, float q[4])

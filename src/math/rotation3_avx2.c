@@ -40,12 +40,15 @@ SPL_INLINE void newton_step(const spl_v8 F[9], spl_v8 norm, spl_v8 q[4])
     spl_v8 x = half * spl_fma(c00, g0, spl_fma(c01, g1, c02 * g2));
     spl_v8 y = half * spl_fma(c01, g0, spl_fma(c11, g1, c12 * g2));
     spl_v8 z = half * spl_fma(c02, g0, spl_fma(c12, g1, c22 * g2));
-    spl_v8 one = spl_set8(1), s = one / spl_sqrt8(spl_fma(x, x, spl_fma(y, y, spl_fma(z, z, one))));
-    spl_v8 a = q[0], b = q[1], c = q[2], d = q[3];
-    q[0] = s * spl_fma(d, x, spl_fma(b, z, spl_fnma(c, y, a)));
-    q[1] = s * spl_fma(d, y, spl_fma(c, x, spl_fnma(a, z, b)));
-    q[2] = s * spl_fma(d, z, spl_fma(a, y, spl_fnma(b, x, c)));
-    q[3] = s * spl_fnma(a, x, spl_fnma(b, y, spl_fnma(c, z, d)));
+    spl_v8 a = spl_fma(q[3], x, spl_fma(q[1], z, spl_fnma(q[2], y, q[0])));
+    spl_v8 b = spl_fma(q[3], y, spl_fma(q[2], x, spl_fnma(q[0], z, q[1])));
+    spl_v8 c = spl_fma(q[3], z, spl_fma(q[0], y, spl_fnma(q[1], x, q[2])));
+    spl_v8 d = spl_fnma(q[0], x, spl_fnma(q[1], y, spl_fnma(q[2], z, q[3])));
+    spl_v8 s = spl_set8(1) / spl_sqrt8(spl_fma(a, a, spl_fma(b, b, spl_fma(c, c, d * d))));
+    q[0] = s * a;
+    q[1] = s * b;
+    q[2] = s * c;
+    q[3] = s * d;
 }
 
 /* Unit quaternions; the identity in lanes that are not to be kept or far from unit length. */

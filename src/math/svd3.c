@@ -52,7 +52,8 @@ static void left_vectors(const spl_vec3 B[3], const spl_vec3 V[3], spl_vec3 U[3]
         U[1] = spl_scale(b1, 1 / n1);
         U[2] = spl_cross(U[0], U[1]);
         sigma[2] = spl_dot(U[2], B[2]);
-        sigma[1] = fmax(n1, fabs(sigma[2]));
+        sigma[1] = fmax(n1, fabs(sigma[2])); /* equal values stay in order, against rounding */
+        sigma[0] = fmax(sigma[0], sigma[1]);
         return;
     }
     /* Rank 1 or 0: F says only where V[0] goes; the rest turns along, by the smallest rotation that does it. */

@@ -83,9 +83,9 @@ SPL_INLINE void left_vectors(const v3 B[3], const v3 V[3], v3 U[3], spl_v8 sigma
     v3 second = choose(full, scale(b1, one / spl_select8(full, n1, one)), turn_along(V[1], V[0], U[0]));
     U[1] = unit(madd(second, U[0], -dot(U[0], second)));
     U[2] = cross(U[0], U[1]);
-    sigma[0] = n0;
     sigma[2] = spl_and8(full, dot(U[2], B[2]));
-    sigma[1] = spl_and8(full, spl_max8(n1, spl_abs8(sigma[2])));
+    sigma[1] = spl_and8(full, spl_max8(n1, spl_abs8(sigma[2]))); /* equal values stay in order, against rounding */
+    sigma[0] = spl_max8(n0, sigma[1]);
 }
 
 /* Loads column j of eight matrices, zero in lanes that are not finite, scaled by `s`. */

@@ -37,4 +37,9 @@ void spl_channel_sample(const spl_channel *channel, double time, double *out);
 /* World matrices of the joints of all skins in the bind pose: inverses of the inverse bind matrices. */
 void spl_skin_bind_matrices(const spl_skin *skin, spl_mat4 *out);
 
+/* Whether a pose turns a mesh instance inside out: the map from mesh space to world space has a negative determinant,
+ * the node's for a rigid instance, that of most joints (world times inverse bind) for a skinned one. The triangles of
+ * such an instance, taken in world space, wind the wrong way round, and normals computed from them point inwards. */
+bool spl_pose_mirrors(const spl_pose *pose, const supple_scene *scene, int32_t instance);
+
 #endif

@@ -90,6 +90,11 @@ static int clip(const spl_camera *c, const spl_geometry *g, int32_t source, corn
         n = clip_plane(c, polygon, n, plane, other);
         for (int i = 0; i < n; i++) polygon[i] = other[i];
     }
+    /* Coordinates near the limits of float leave nothing after cancellation: better no triangle than a wild one. */
+    for (int i = 0; i < n; i++)
+        if (!(polygon[i].w > 0 && fabs(polygon[i].X) <= 2 * GUARD * polygon[i].w &&
+              fabs(polygon[i].Y) <= 2 * GUARD * polygon[i].w))
+            return 0;
     return n < 3 ? 0 : n;
 }
 
@@ -310,45 +315,62 @@ void spl_raster_release(spl_raster *r)
 
 /* --- Coverage --- */
 
-/* The edge opposite corner i as E = a px + b py + c in 1/256 pixel, less one where points on it are not ours. */
+/* The edge opposite corner i: its value at a pixel's corner, the steps to the next pixel, and what to add for each
+ * sample. Values are less by one where a point on the edge is not ours. */
 typedef struct edge {
-    int64_t a, b, c;
-    int32_t bias;
+    int64_t at, step_x, step_y, sample[SPL_SAMPLES], most; /* most: the largest of `sample` */
+    int64_t bias;
 } edge;
 
-static edge edge_of(const spl_raster_triangle *t, int i)
+static edge edge_of(const spl_raster_triangle *t, int i, int32_t x, int32_t y)
 {
     int64_t x0 = t->x[(i + 1) % 3], y0 = t->y[(i + 1) % 3], x1 = t->x[(i + 2) % 3], y1 = t->y[(i + 2) % 3];
-    edge e = {y0 - y1, x1 - x0, 0, 0};
-    e.c = -(e.a * x0 + e.b * y0);
     /* With a positive area and y down, a left edge goes up and a top edge goes right. */
     bool top_left = y1 < y0 || (y1 == y0 && x1 > x0);
-    e.bias = top_left ? 0 : -1;
+    edge e = {.step_x = (y0 - y1) * SPL_SUBPIXEL, .step_y = (x1 - x0) * SPL_SUBPIXEL, .bias = top_left ? 0 : -1};
+    e.at = orient(x0, y0, x1, y1, (int64_t)x * SPL_SUBPIXEL, (int64_t)y * SPL_SUBPIXEL) + e.bias;
+    e.most = INT64_MIN;
+    for (int s = 0; s < SPL_SAMPLES; s++) {
+        e.sample[s] = (y0 - y1) * spl_sample_x[s] + (x1 - x0) * spl_sample_y[s];
+        if (e.sample[s] > e.most) e.most = e.sample[s];
+    }
     return e;
+}
+
+/* The samples of one pixel; E are the edges' values at its corner. */
+static inline void cover_pixel(const spl_raster_triangle *t, const edge e[3], const int64_t E[3], double scale,
+                               int32_t x, int32_t y, spl_cover_fn *visit, void *context)
+{
+    for (int32_t s = 0; s < SPL_SAMPLES; s++) {
+        int64_t E0 = E[0] + e[0].sample[s], E1 = E[1] + e[1].sample[s], E2 = E[2] + e[2].sample[s];
+        if (E0 < 0 || E1 < 0 || E2 < 0) continue;
+        double depth = (double)(E0 - e[0].bias) * t->d[0] + (double)(E1 - e[1].bias) * t->d[1] +
+                       (double)(E2 - e[2].bias) * t->d[2];
+        visit(context, x, y, s, depth * scale);
+    }
 }
 
 void spl_raster_cover(const spl_raster_triangle *t, int32_t x0, int32_t y0, int32_t x1, int32_t y1, spl_cover_fn *visit,
                       void *context)
 {
-    edge e[3] = {edge_of(t, 0), edge_of(t, 1), edge_of(t, 2)};
-    const double scale = 1 / (double)area_of(t);
     int32_t left = min3(t->x) / SPL_SUBPIXEL, top = min3(t->y) / SPL_SUBPIXEL;
     int32_t right = max3(t->x) / SPL_SUBPIXEL + 1, bottom = max3(t->y) / SPL_SUBPIXEL + 1;
     if (left > x0) x0 = left;
     if (top > y0) y0 = top;
     if (right < x1) x1 = right;
     if (bottom < y1) y1 = bottom;
-    for (int32_t y = y0; y < y1; y++)
-        for (int32_t x = x0; x < x1; x++)
-            for (int32_t s = 0; s < SPL_SAMPLES; s++) {
-                int64_t px = (int64_t)x * SPL_SUBPIXEL + spl_sample_x[s],
-                        py = (int64_t)y * SPL_SUBPIXEL + spl_sample_y[s];
-                int64_t E0 = e[0].a * px + e[0].b * py + e[0].c, E1 = e[1].a * px + e[1].b * py + e[1].c;
-                int64_t E2 = e[2].a * px + e[2].b * py + e[2].c;
-                if (E0 + e[0].bias < 0 || E1 + e[1].bias < 0 || E2 + e[2].bias < 0) continue;
-                double depth = ((double)E0 * t->d[0] + (double)E1 * t->d[1] + (double)E2 * t->d[2]) * scale;
-                visit(context, x, y, s, depth);
-            }
+    if (x0 >= x1 || y0 >= y1) return;
+    edge e[3] = {edge_of(t, 0, x0, y0), edge_of(t, 1, x0, y0), edge_of(t, 2, x0, y0)};
+    const double scale = 1 / (double)area_of(t);
+    for (int32_t y = y0; y < y1; y++) {
+        int64_t E[3] = {e[0].at, e[1].at, e[2].at};
+        for (int32_t x = x0; x < x1; x++) {
+            if (E[0] + e[0].most >= 0 && E[1] + e[1].most >= 0 && E[2] + e[2].most >= 0)
+                cover_pixel(t, e, E, scale, x, y, visit, context);
+            for (int i = 0; i < 3; i++) E[i] += e[i].step_x;
+        }
+        for (int i = 0; i < 3; i++) e[i].at += e[i].step_y;
+    }
 }
 
 /* With screen-space weights l_i, perspective-correct ones are l_i q_i / sum_j l_j q_j (q = 1 / w). */

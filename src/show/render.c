@@ -8,7 +8,7 @@
 #include "show/shadow.h"
 #include "show/show.h"
 
-enum { SIDE_MAX = 8192, AO_TAPS = 24, TILE_SAMPLES = SPL_TILE * SPL_TILE * SPL_SAMPLES };
+enum { SIDE_MAX = 8192, AO_TAPS = 24, AO_TURNS = 16, TONES = 4096, TILE_SAMPLES = SPL_TILE * SPL_TILE * SPL_SAMPLES };
 
 /* Blended surfaces this solid hide what is behind them. */
 static const float SOLID = 0.98f;
@@ -25,10 +25,12 @@ typedef struct picture {
     const spl_show_options *options;
     spl_raster raster;
     spl_lights lights;
-    spl_shadow shadow, contact;
+    spl_shadow shadow, cast, contact;
     spl_box box;
     double size, floor_y, grid; /* diagonal of what is drawn, height of the floor, distance of its lines */
     spl_vec3 centre;
+    float tap[AO_TURNS][AO_TAPS][2]; /* directions of occlusion taps, within the unit disc */
+    uint8_t tone[TONES];             /* spl_tone of (i / (TONES - 1))^2 x 4 */
     fragment *fragment;
     uint8_t *rgba;
 } picture;
@@ -237,27 +239,53 @@ static spl_vec3 point_at(const picture *p, double x, double y, double depth)
 }
 
 /* How open the surroundings of a pixel are, 0 to 1. Taps lie on a spiral that is turned from pixel to pixel in a fixed
- * 4 x 4 pattern, which the eye averages. */
+ * 4 x 4 pattern, which the eye averages. Works in camera coordinates: x right, y up, z towards the viewer. */
 static float openness(const picture *p, int32_t px, int32_t py, const fragment *f)
 {
-    double radius = 0.055 * p->size, reach = radius * p->camera->focal / (p->camera->ortho ? 1 : (double)f->depth);
-    reach = fmin(reach, 200);
-    if (!(f->depth > 0) || reach < 1.5) return 1;
-    spl_vec3 at = point_at(p, px + 0.5, py + 0.5, (double)f->depth), n = spl_v3_from_float(f->normal);
-    double sum = 0, bias = 0.012 * radius, turn = ((px & 3) * 4 + (py & 3)) * (6.283185307179586 / 16);
+    const spl_camera *c = p->camera;
+    float radius = (float)(0.055 * p->size), focal = (float)c->focal, depth = c->ortho ? 1 : f->depth;
+    float reach = fminf(radius * focal / depth, 200), scale = depth / focal;
+    if (!(f->depth > 0) || reach < 1.5f) return 1;
+    spl_vec3 n = spl_v3_from_float(f->normal);
+    float nx = (float)spl_dot(n, c->right), ny = (float)spl_dot(n, c->up), nz = (float)spl_dot(n, c->back);
+    float cx = (float)c->cx - 0.5f, cy = (float)c->cy - 0.5f;
+    float ax = ((float)px - cx) * scale, ay = (cy - (float)py) * scale;
+    float sum = 0, bias = 0.012f * radius, square = radius * radius;
     for (int i = 0; i < AO_TAPS; i++) {
-        double part = (i + 0.5) / AO_TAPS, angle = part * 6.283185307179586 * 7 + turn;
-        int32_t x = px + (int32_t)lrint(cos(angle) * part * reach), y = py + (int32_t)lrint(sin(angle) * part * reach);
+        const float *tap = p->tap[(px & 3) * 4 + (py & 3)][i];
+        /* Rounded to the nearest by an offset that keeps the number positive: offsets are below 201. */
+        int32_t x = px + (int32_t)(tap[0] * reach + 256.5f) - 256, y = py + (int32_t)(tap[1] * reach + 256.5f) - 256;
         if (x < 0 || y < 0 || x >= p->raster.width || y >= p->raster.height) continue;
         const fragment *g = &p->fragment[(size_t)y * (size_t)p->raster.width + (size_t)x];
         if (!(g->depth > 0)) continue;
-        spl_vec3 v = spl_sub(point_at(p, x + 0.5, y + 0.5, (double)g->depth), at);
-        double vv = spl_dot(v, v), fall = radius * radius - vv;
-        if (fall <= 0) continue;
-        fall /= radius * radius;
-        sum += fall * fall * fmax(0, spl_dot(v, n) - bias) / (sqrt(vv) + 1e-3 * radius);
+        float there = c->ortho ? scale : g->depth / focal;
+        float vx = ((float)x - cx) * there - ax, vy = (cy - (float)y) * there - ay, vz = f->depth - g->depth;
+        float vv = vx * vx + vy * vy + vz * vz, fall = 1 - vv / square, rise = vx * nx + vy * ny + vz * nz - bias;
+        if (fall > 0 && rise > 0) sum += fall * fall * rise / (sqrtf(vv) + 1e-3f * radius);
     }
-    return (float)fmax(0, 1 - 2.1 * sum / AO_TAPS);
+    return fmaxf(0, 1 - 2.1f * sum / AO_TAPS);
+}
+
+/* The square root spreads the table as the eye does; light beyond 4 is white. */
+static uint8_t tone(const picture *p, float linear)
+{
+    float at = sqrtf(fminf(fmaxf(linear, 0), 4)) * (0.5f * (TONES - 1));
+    return p->tone[(int32_t)(at + 0.5f)];
+}
+
+static void make_tables(picture *p)
+{
+    for (int i = 0; i < TONES; i++) {
+        float root = 2 * (float)i / (TONES - 1);
+        p->tone[i] = spl_tone(root * root);
+    }
+    const double circle = 2 * acos(-1.0), rounds = 7; /* 24 taps on 7 rounds: no two in one direction */
+    for (int turn = 0; turn < AO_TURNS; turn++)
+        for (int i = 0; i < AO_TAPS; i++) {
+            double part = (i + 0.5) / AO_TAPS, angle = circle * (part * rounds + (double)turn / AO_TURNS);
+            p->tap[turn][i][0] = (float)(cos(angle) * part);
+            p->tap[turn][i][1] = (float)(sin(angle) * part);
+        }
 }
 
 static double smooth(double low, double high, double v)
@@ -280,9 +308,9 @@ static void shade_floor(const picture *p, double x, double y, float color[3])
     double distance = ray.y < -1e-6 ? (p->floor_y - eye.y) / ray.y : -1;
     if (!(distance > 0)) return;
     spl_vec3 at = spl_madd(eye, ray, distance);
-    double away = hypot(at.x - p->centre.x, at.z - p->centre.z) / p->size;
-    float lit = spl_shadow_lit(&p->shadow, at, spl_v3(0, 1, 0), 0.02 * p->size), near = spl_contact_at(&p->contact, at);
-    float dim = (1 - 0.30f * (1 - lit)) * (1 - 0.62f * fminf(1, near));
+    double ox = at.x - p->centre.x, oz = at.z - p->centre.z, away = sqrt(ox * ox + oz * oz) / p->size;
+    float dark = spl_shadow_value(&p->cast, at), near = spl_shadow_value(&p->contact, at);
+    float dim = (1 - 0.30f * dark) * (1 - 0.62f * fminf(1, near));
     if (p->options->grid) {
         double pixel = distance / p->camera->focal, across = pixel / fmax(0.15, -ray.y);
         /* Lines that run away from the viewer are seen at their own width, those across it foreshortened. */
@@ -319,7 +347,7 @@ static void finish_rows(void *context, size_t begin, size_t end)
             float lamp = 0.65f + 0.35f * open;
             for (int c = 0; c < 3; c++)
                 p->rgba[4 * at + (size_t)c] =
-                    spl_tone(f->direct[c] * lamp + f->ambient[c] * open + back[c] * (1 - f->cover));
+                    tone(p, f->direct[c] * lamp + f->ambient[c] * open + back[c] * (1 - f->cover));
             p->rgba[4 * at + 3] = 255;
         }
 }
@@ -365,7 +393,8 @@ static supple_result prepare(picture *p, const spl_stage *stage, supple_error *e
     const spl_show_options *o = p->options;
     supple_result r = spl_raster_init(&p->raster, p->camera, o->width, o->height, stage->geometry, stage->draw_count,
                                       stage->allocator, error);
-    if (r == SUPPLE_OK) r = spl_shadow_init(&p->shadow, stage, p->lights.key, map_size(o), 0.02, error);
+    if (r == SUPPLE_OK) r = spl_shadow_init(&p->shadow, stage, p->lights.key, map_size(o), 0.10, error);
+    if (r == SUPPLE_OK && o->ground) r = spl_cast_init(&p->cast, &p->shadow, stage->allocator, error);
     if (r == SUPPLE_OK && o->ground) r = spl_contact_init(&p->contact, stage, p->floor_y, 192, error);
     if (r != SUPPLE_OK) return r;
     p->fragment = spl_new(stage->allocator, (size_t)o->width * (size_t)o->height, sizeof *p->fragment);
@@ -395,6 +424,7 @@ supple_result spl_show_draw(const spl_draw *draws, int32_t draw_count, const spl
     picture p = {.draw = draws, .camera = camera, .options = options, .lights = spl_lights_for(camera)};
     spl_box box = bounds(draws, draw_count);
     measure(&p, &box);
+    make_tables(&p);
     spl_stage stage = {draws, geometry, draw_count, p.box, pool, a};
     supple_result r = prepare(&p, &stage, error);
     if (r == SUPPLE_OK) {
@@ -406,6 +436,7 @@ supple_result spl_show_draw(const spl_draw *draws, int32_t draw_count, const spl
     spl_free(a, p.rgba);
     spl_free(a, p.fragment);
     spl_shadow_release(&p.contact, a);
+    spl_shadow_release(&p.cast, a);
     spl_shadow_release(&p.shadow, a);
     spl_raster_release(&p.raster);
     spl_free(a, geometry);

@@ -9,7 +9,7 @@ static const float FLOOR[3] = {0.13f, 0.12f, 0.105f};
 
 /* Flesh scatters light past the terminator: diffuse is (n.l + wrap) / (1 + wrap). */
 static const double WRAP = 0.14;
-static const double GLOSS = 26, REFLECTANCE = 0.035;
+static const double GLOSS = 32, REFLECTANCE = 0.035; /* the power is written out as five squares */
 
 spl_lights spl_lights_for(const spl_camera *c)
 {
@@ -44,7 +44,8 @@ static void sample_texture(const spl_draw *d, const spl_raster_triangle *t, doub
     blend_uv(d, index, next, du);
     spl_raster_weights(t, x, y + 1, next);
     blend_uv(d, index, next, dv);
-    double a = hypot(du[0] - uv[0], du[1] - uv[1]), b = hypot(dv[0] - uv[0], dv[1] - uv[1]);
+    for (int c = 0; c < 2; c++) du[c] -= uv[c], dv[c] -= uv[c];
+    double a = sqrt(du[0] * du[0] + du[1] * du[1]), b = sqrt(dv[0] * dv[0] + dv[1] * dv[1]);
     double footprint[2] = {a > b ? a : b, a > b ? b : a};
     spl_texture_sample(d->texture, uv, footprint, out);
 }
@@ -103,7 +104,8 @@ void spl_surface_at(const spl_draw *d, const spl_raster_triangle *t, const spl_c
     if (!spl_v3_finite(n) || !(spl_norm(n) > 1e-12)) n = plane;
     /* A mirrored part has its winding the other way round than its normals: believe the normals. */
     if (spl_dot(plane, n) < 0) plane = spl_scale(plane, -1);
-    if (spl_dot(plane, viewer) < 0) n = spl_scale(n, -1);
+    s->inside = spl_dot(plane, viewer) < 0;
+    if (s->inside) n = spl_scale(n, -1);
     s->normal = spl_unit(n, camera->back);
     color_at(d, t, x, y, w, s->color);
 }
@@ -120,8 +122,9 @@ static double gloss(spl_vec3 n, spl_vec3 l, spl_vec3 v)
     if (nl <= 0) return 0;
     spl_vec3 h = spl_unit(spl_add(l, v), n);
     double nh = fmax(0, spl_dot(n, h)), m = 1 - fmax(0, spl_dot(v, h)), m2 = m * m;
+    double nh2 = nh * nh, nh4 = nh2 * nh2, nh8 = nh4 * nh4, nh16 = nh8 * nh8;
     double fresnel = REFLECTANCE + (1 - REFLECTANCE) * m2 * m2 * m;
-    return fresnel * (GLOSS + 8) / 8 * pow(nh, GLOSS) * nl;
+    return fresnel * (GLOSS + 8) / 8 * nh16 * nh16 * nl;
 }
 
 void spl_surface_light(const spl_surface *s, const spl_lights *lights, spl_vec3 v, float lit, float direct[3],
@@ -132,6 +135,7 @@ void spl_surface_light(const spl_surface *s, const spl_lights *lights, spl_vec3 
     /* The rim light counts towards the silhouette only, or it would wash out surfaces that face up. */
     double facing = fmax(0, spl_dot(s->normal, v)), edge = 1 - facing;
     float rim = (float)(fmax(0, spl_dot(s->normal, lights->rim)) * edge * edge);
+    if (s->inside) key *= 0.7f, rim = 0, shine = 0; /* skin turned inside out must not shine */
     float up = (float)(0.5 + 0.5 * s->normal.y);
     for (int c = 0; c < 3; c++) {
         direct[c] = s->color[c] * (KEY[c] * key + RIM[c] * rim) + KEY[c] * shine + RIM[c] * rim * 0.25f;

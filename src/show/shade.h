@@ -16,6 +16,7 @@ spl_lights spl_lights_for(const spl_camera *camera);
 /* What a surface shows at one place. */
 typedef struct spl_surface {
     spl_vec3 position, normal; /* the normal faces the viewer */
+    bool inside;               /* it is the back of the surface that is seen */
     float color[4];            /* linear, with alpha */
 } spl_surface;
 

@@ -94,9 +94,9 @@ static float depth_at(const spl_shadow *s, int32_t x, int32_t y)
     return s->depth[(size_t)y * (size_t)s->size + (size_t)x];
 }
 
-enum { TAPS = 3 };
+enum { TAPS = 2, CAST_SIZE = 256 };
 
-/* Percentage-closer filtering: a tent of 7 x 7 taps that moves with the point, so that the edge is smooth. */
+/* Percentage-closer filtering: a tent of 5 x 5 taps that moves with the point, so that the edge is smooth. */
 float spl_shadow_lit(const spl_shadow *s, spl_vec3 p, spl_vec3 normal, double radius)
 {
     if (!s->size) return 1;
@@ -111,18 +111,19 @@ float spl_shadow_lit(const spl_shadow *s, spl_vec3 p, spl_vec3 normal, double ra
     double fx = x - 0.5 - floor(x - 0.5), fy = y - 0.5 - floor(y - 0.5);
     int32_t x0 = (int32_t)floor(x - 0.5), y0 = (int32_t)floor(y - 0.5);
     float open = 0, sum = 0;
-    for (int j = -TAPS; j <= TAPS + 1; j++)
+    for (int j = -TAPS; j <= TAPS + 1; j++) {
+        float wy = (float)(TAPS + 1 - fabs(j - fy));
+        int32_t row = y0 + (int32_t)floor(j * step + 0.5);
         for (int i = -TAPS; i <= TAPS + 1; i++) {
-            float w = (float)((TAPS + 1 - fabs(i - fx)) * (TAPS + 1 - fabs(j - fy)));
-            if (w <= 0) continue;
-            float d = depth_at(s, x0 + (int32_t)lrint(i * step), y0 + (int32_t)lrint(j * step));
-            if ((double)d <= nearness) open += w;
+            float w = wy * (float)(TAPS + 1 - fabs(i - fx));
+            if ((double)depth_at(s, x0 + (int32_t)floor(i * step + 0.5), row) <= nearness) open += w;
             sum += w;
         }
+    }
     return sum > 0 ? open / sum : 1;
 }
 
-/* --- Contact with the floor --- */
+/* --- On the floor --- */
 
 /* One box blur along rows, written transposed: two of them blur both ways and restore the order. */
 static void blur_transposed(const float *from, float *to, int32_t n, int32_t radius)
@@ -138,30 +139,60 @@ static void blur_transposed(const float *from, float *to, int32_t n, int32_t rad
     }
 }
 
+/* Three box blurs, which is nearly a Gaussian. */
+static bool blur(float *map, int32_t n, int32_t radius, const supple_allocator *a)
+{
+    float *other = spl_new(a, (size_t)n * (size_t)n, sizeof *other);
+    if (!other) return false;
+    for (int pass = 0; pass < 3; pass++) {
+        blur_transposed(map, other, n, radius);
+        blur_transposed(other, map, n, radius);
+    }
+    spl_free(a, other);
+    return true;
+}
+
+/* Part of a square block of texels behind which the light is hidden. */
+static float hidden_part(const spl_shadow *s, int32_t x0, int32_t y0, int32_t side)
+{
+    int32_t count = 0;
+    for (int32_t y = y0; y < y0 + side; y++)
+        for (int32_t x = x0; x < x0 + side; x++) count += isfinite(depth_at(s, x, y)) ? 1 : 0;
+    return (float)count / (float)(side * side);
+}
+
+supple_result spl_cast_init(spl_shadow *cast, const spl_shadow *shadow, const supple_allocator *a, supple_error *error)
+{
+    int32_t n = shadow->size > CAST_SIZE ? CAST_SIZE : shadow->size, side = shadow->size / n;
+    *cast = (spl_shadow){.size = n, .camera = shadow->camera, .texel = shadow->texel * side};
+    cast->camera.cx /= side;
+    cast->camera.cy /= side;
+    cast->camera.focal /= side;
+    cast->depth = spl_new(a, (size_t)n * (size_t)n, sizeof *cast->depth);
+    for (int32_t y = 0; cast->depth && y < n; y++)
+        for (int32_t x = 0; x < n; x++)
+            cast->depth[(size_t)y * (size_t)n + (size_t)x] = hidden_part(shadow, x * side, y * side, side);
+    if (cast->depth && blur(cast->depth, n, 1 + n / 160, a)) return SUPPLE_OK;
+    spl_shadow_release(cast, a);
+    return spl_fail_memory(error, "a shadow");
+}
+
 supple_result spl_contact_init(spl_shadow *s, const spl_stage *stage, double floor_y, int32_t size, supple_error *error)
 {
     supple_result r = spl_shadow_init(s, stage, spl_v3(0, -1, 0), size, 0.35, error);
     if (r != SUPPLE_OK) return r;
-    float *other = spl_new(stage->allocator, (size_t)size * (size_t)size, sizeof *other);
-    if (!other) {
-        spl_shadow_release(s, stage->allocator);
-        return spl_fail_memory(error, "a shadow");
-    }
     double fade = 0.05 * spl_norm(spl_sub(stage->box.max, stage->box.min));
     for (size_t i = 0; i < (size_t)size * (size_t)size; i++) {
         /* Seen from below, nearness is -(y - eye.y). */
         double height = s->camera.eye.y - (double)s->depth[i] - floor_y;
         s->depth[i] = isfinite(s->depth[i]) && fade > 0 ? (float)exp(-fmax(0, height) / fade) : 0;
     }
-    for (int pass = 0; pass < 3; pass++) {
-        blur_transposed(s->depth, other, size, 1 + size / 64);
-        blur_transposed(other, s->depth, size, 1 + size / 64);
-    }
-    spl_free(stage->allocator, other);
-    return SUPPLE_OK;
+    if (blur(s->depth, size, 1 + size / 64, stage->allocator)) return SUPPLE_OK;
+    spl_shadow_release(s, stage->allocator);
+    return spl_fail_memory(error, "a shadow");
 }
 
-float spl_contact_at(const spl_shadow *s, spl_vec3 p)
+float spl_shadow_value(const spl_shadow *s, spl_vec3 p)
 {
     if (!s->size) return 0;
     spl_vec3 c = spl_camera_point(&s->camera, p);

@@ -31,11 +31,15 @@ void spl_shadow_release(spl_shadow *shadow, const supple_allocator *a);
 /* How much of the light reaches a point: 1 all, 0 none. `radius` is the blur in world units, `normal` the surface's. */
 float spl_shadow_lit(const spl_shadow *shadow, spl_vec3 p, spl_vec3 normal, double radius);
 
-/* Turns a map seen from straight below into closeness to the floor (1 touching, 0 far), blurred. */
+/* The shadow that everything together casts, from a light's map of a power-of-two size: 1 where the light is hidden, 0
+ * where not, blurred. The floor lies behind all that is drawn, so that on it no depths need comparing. */
+supple_result spl_cast_init(spl_shadow *cast, const spl_shadow *shadow, const supple_allocator *a, supple_error *error);
+
+/* Seen from straight below: closeness to the floor, 1 touching and 0 far, blurred. */
 supple_result spl_contact_init(spl_shadow *contact, const spl_stage *stage, double floor_y, int32_t size,
                                supple_error *error);
 
-/* Closeness of what is above a point of the floor, 0 to 1. */
-float spl_contact_at(const spl_shadow *contact, spl_vec3 p);
+/* The value of either of these at a point, interpolated. */
+float spl_shadow_value(const spl_shadow *map, spl_vec3 p);
 
 #endif

@@ -19,6 +19,7 @@ enum {
     MARGIN = 20,
     GUTTER = 4,
     CAPTION = 44,
+    LABEL = 30, /* kept free for a label above and below the character */
     SIDE_MAX = 16384,
 };
 
@@ -167,7 +168,8 @@ typedef struct block {
 static supple_result draw_row(sheet_writer *w, const block *b, int32_t row, supple_error *error)
 {
     const spl_show_options *o = &b->options;
-    spl_framing framing = spl_framing_begin(sheet_view[row], o->width, o->height, 0.09);
+    spl_framing framing = spl_framing_begin(sheet_view[row], o->width, o->height, 0.05);
+    framing.ky = framing.focal / (framing.cy - LABEL);
     for (int32_t i = 0; i < w->kept; i++) add_to_framing(&w->show, &w->frame[i], &framing);
     spl_camera still = spl_framing_camera(&framing);
     for (int32_t i = 0; i < w->kept; i++) {
@@ -221,7 +223,7 @@ static int32_t cell_height(sheet_writer *w)
         aspect = fmax(aspect, spl_framing_aspect(&framing));
     }
     aspect = fmin(fmax(aspect, 0.62), 1.7);
-    return (int32_t)(aspect * w->cell_width) + 20;
+    return (int32_t)(aspect * 0.9 * w->cell_width) + 2 * LABEL;
 }
 
 static supple_result draw_block(sheet_writer *w, const supple_range *range, supple_error *error)

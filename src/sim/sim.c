@@ -236,6 +236,8 @@ static supple_result run_frame(supple_sim *sim, double start, supple_error *erro
     stats.ms_solve = end - posed;
     stats.ms_total = end - start;
     sim->stats = stats;
+    for (int32_t i = 0; i < sim->part_count; i++)
+        spl_shading_set_mirrored(sim->shading[i], spl_pose_mirrors(&sim->pose, sim->scene, sim->part[i].instance));
     return result;
 }
 

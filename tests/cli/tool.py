@@ -20,19 +20,27 @@ SLOWER = 20 if SANITIZED else 1
 Done = collections.namedtuple("Done", "code out err seconds megabytes")
 
 
+def interrupt(process, when):
+    """Ctrl-C, as soon as the condition holds."""
+    while process.returncode is None and not when():
+        time.sleep(0.01)
+    if process.returncode is None:
+        os.kill(process.pid, signal.SIGINT)
+
+
 class Tool:
     def __init__(self, path):
         self.path = os.path.abspath(path)
 
-    def __call__(self, *arguments, timeout=120, cwd=None, interrupt_after=None):
+    def __call__(self, *arguments, timeout=120, cwd=None, interrupt_when=None):
         """One run: exit code (negative: killed by that signal), both streams, wall time and peak memory."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             start = time.monotonic()
             process = subprocess.Popen([self.path, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd)
             watchdog = threading.Timer(timeout * SLOWER, process.kill)
             watchdog.start()
-            if interrupt_after is not None:
-                threading.Timer(interrupt_after, process.send_signal, [signal.SIGINT]).start()
+            if interrupt_when:
+                threading.Thread(target=interrupt, args=(process, interrupt_when), daemon=True).start()
             _, status, usage = os.wait4(process.pid, 0)
             watchdog.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)

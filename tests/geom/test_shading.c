@@ -155,6 +155,33 @@ TEST(a_quarter_turn_is_exact)
     free_mesh(&m);
 }
 
+/* A mirror maps normals as it maps positions: outside stays outside. */
+TEST(a_mirror_image_has_mirrored_normals)
+{
+    mesh m = make_sphere();
+    bend(&m);
+    spl_mat4 a = {{-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
+    float *x = moved(&m, &a);
+    spl_shading_rest rest = rest_of(&m);
+    spl_shading *s = create(&rest);
+    REQUIRE(s);
+    spl_shading_set_mirrored(s, true);
+    double worst = 0;
+    spl_shading_update_normals(s, NULL, x, m.out, 12);
+    for (int32_t v = 0; v < m.vertex_count; v++)
+        worst = fmax(worst, difference(m.out + 3 * v, turned(&a, m.normal + 3 * v)));
+    spl_shading_update_tangents(s, NULL, x, m.out, 16);
+    for (int32_t v = 0; v < m.vertex_count; v++) {
+        worst = fmax(worst, difference(m.out + 4 * v, turned(&a, m.tangent + 4 * v)));
+        if (m.out[4 * v + 3] != 1) worst = 2;
+    }
+    printf("    largest error %.2g\n", worst);
+    CHECK(worst < 1e-6);
+    spl_shading_destroy(s);
+    free(x);
+    free_mesh(&m);
+}
+
 TEST(a_stretched_sphere_has_the_ellipsoid_s_normals)
 {
     mesh m = make_sphere();
@@ -332,7 +359,7 @@ TEST(every_allocation_may_fail)
     free_mesh(&m);
 }
 
-TEST_MAIN(RUN(a_rigid_motion_rotates_exactly), RUN(a_quarter_turn_is_exact),
+TEST_MAIN(RUN(a_rigid_motion_rotates_exactly), RUN(a_quarter_turn_is_exact), RUN(a_mirror_image_has_mirrored_normals),
           RUN(a_stretched_sphere_has_the_ellipsoid_s_normals), RUN(seams_stay_closed_and_hard_edges_hard),
           RUN(collapsed_triangles_give_the_rest_normal), RUN(threads_do_not_change_bits),
           RUN(every_allocation_may_fail))

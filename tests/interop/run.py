@@ -16,7 +16,7 @@ from tool import Tool, assets, shared
 
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
 BLENDER, THREE = 1e-6, 2e-6  # largest errors, of the diagonal
-FRAMES = 24  # of each clip: enough to see a wrong time or order, little enough for the time there is
+FRAMES = 90  # of each clip: enough to see a wrong time or order, little enough for the time there is
 WHOLE = ("CesiumMan", "demo-hero")  # these are played whole
 
 
@@ -53,7 +53,8 @@ class Character:
     def job(self):
         caches = [p for p in (self.base + ".pc2", self.base + ".mdd") if os.path.exists(p)]
         return {"name": self.name, "input": self.file, "glb": self.base + ".glb", "npy": self.base + ".npy", "fps": self.fps,
-                "caches": caches, "files": [self.base + ".glb", self.base + ".gltf"], "picture": self.picture}
+                "caches": caches, "files": [self.base + ".glb", self.base + ".gltf"], "picture": self.picture,
+                "size": [600, 980] if self.name == "demo-hero" else [480, 480]}
 
 
 def need(results, name):
@@ -130,7 +131,8 @@ def main():
     cases.run("npm_packages", call, os.path.join(out, "npm.log"), 300, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
     validated = outside(cases, "validator", out, jobs, 300, "node", "validate.mjs")
     played = outside(cases, "three", out, jobs, 900, "node", "play.mjs")
-    blended = outside(cases, "blender", out, jobs, 900, "blender", "-b", "--factory-startup", "--python", "blender_check.py", "--")
+    blended = outside(cases, "blender", out, jobs, 900, "blender", "-b", "--factory-startup", "--python-exit-code", "1", "--python",
+                      os.path.join(HERE, "blender_check.py"), "--")
     for character in characters:
         cases.run(f"validator_{character.name}", check_validator, validated, character.name)
         cases.run(f"blender_{character.name}", check_blender, blended, character.name)

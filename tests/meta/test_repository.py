@@ -15,6 +15,9 @@ ORDER = ("core math geom sparse scene rig fem body contact statics methods slide
 EXCEPTIONS = {
     ("src/scene/writers/", "rig/pose.h"),  # a glb carries the rest pose of the nodes it keeps
 }
+# What lies at the top of the repository; a new room is a decision, a stray file is not.
+TOP = set("""README.md CHANGES.md CONTRIBUTING.md LICENSE CMakeLists.txt CMakePresets.json Makefile .clang-format .clang-tidy .gitignore
+.ci include src cli import tests bench examples docs scripts cmake""".split())
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 FUNCTION_LINES, FILE_LINES = 120, 800
 
@@ -120,6 +123,11 @@ def check_paths(root):
     assert not wrong, "\n    ".join([""] + wrong[:30])
 
 
+def check_top(root):
+    strays = sorted({name.split("/")[0] for name in tracked(root)} - TOP)
+    assert not strays, f"at the top of the repository, and not of the house: {strays}"
+
+
 def check_executables(root):
     """Scripts that are called by name can be."""
     wrong = [n for n in tracked(root, "scripts/*", ".ci/*")
@@ -139,6 +147,7 @@ def main():
     cases.run(f"no_function_over_{FUNCTION_LINES}_lines", check_functions, root)
     cases.run(f"no_file_over_{FILE_LINES}_lines", check_files, root)
     cases.run("no_paths_of_one_machine", check_paths, root)
+    cases.run("nothing_strays_at_the_top", check_top, root)
     cases.run("scripts_can_be_run", check_executables, root)
     cases.end()
 

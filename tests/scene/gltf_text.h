@@ -1,7 +1,9 @@
-/* Shared by the reader's tests: an allocator that counts and can fail, and a check that a scene holds together. */
+/* Shared by the reader's tests: handmade files, an allocator that counts and can fail, a check that a scene holds
+ * together. */
 #ifndef SPL_TESTS_SCENE_GLTF_TEXT_H
 #define SPL_TESTS_SCENE_GLTF_TEXT_H
 
+#include "scene/readers/gltf.h"
 #include "scene/scene.h"
 #include "test.h"
 
@@ -134,6 +136,80 @@ static inline void check_scene(const supple_scene *scene)
     for (int32_t i = 0; i < scene->skin_count; i++)
         for (int32_t k = 0; k < scene->skin[i].joint_count; k++)
             CHECK(scene->skin[i].joint[k] >= 0 && scene->skin[i].joint[k] < scene->node_count);
+}
+
+/* ---- handmade files ---------------------------------------------------------------------------------------------- */
+
+static inline size_t base64_encode(const void *bytes, size_t size, char *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *p = bytes;
+    size_t n = 0;
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t bits = (uint32_t)p[i] << 16;
+        if (i + 1 < size) bits |= (uint32_t)p[i + 1] << 8;
+        if (i + 2 < size) bits |= p[i + 2];
+        for (size_t k = 0; k < 4; k++) out[n++] = i + k > size ? '=' : digits[bits >> (18 - 6 * k) & 63];
+    }
+    out[n] = '\0';
+    return n;
+}
+
+enum { TEXT_SIZE = 1 << 16 };
+
+/* A .gltf with `bytes` as its buffer 0 and `rest` (more top-level keys, with ' for ") behind it. Returns its length. */
+static inline size_t make_text(const void *bytes, size_t size, const char *rest, char text[TEXT_SIZE])
+{
+    size_t n =
+        (size_t)sprintf(text, "{'asset':{'version':'2.0'},'buffers':[{'byteLength':%zu,'uri':'data:;base64,", size);
+    n += base64_encode(bytes, size, text + n);
+    n += (size_t)snprintf(text + n, TEXT_SIZE - n, "'}]%s%s}", rest[0] ? "," : "", rest);
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\'') text[i] = '"';
+    return n;
+}
+
+static inline supple_result load_text_with(const supple_config *config, const void *bytes, size_t size,
+                                           const char *rest, supple_scene **scene, supple_error *error)
+{
+    static char text[TEXT_SIZE];
+    size_t n = make_text(bytes, size, rest, text);
+    return supple_scene_load_memory(text, n, "handmade", config, scene, error);
+}
+
+/* Loads it; NULL with a failed check and the message if that fails. */
+static inline supple_scene *load_text(const void *bytes, size_t size, const char *rest)
+{
+    supple_scene *scene;
+    supple_error error = {0};
+    supple_result result = load_text_with(NULL, bytes, size, rest, &scene, &error);
+    if (result) printf("    %s\n", error.message);
+    CHECK(result == SUPPLE_OK);
+    if (scene) check_scene(scene);
+    return scene;
+}
+
+/* Whether it is refused as bad input, with a message that contains `word`, without leak and within bounds. */
+static inline bool refused(const void *bytes, size_t size, const char *rest, const char *word)
+{
+    meter m = {0};
+    supple_config config = metered(&m);
+    supple_scene *scene;
+    supple_error error = {0};
+    supple_result result = load_text_with(&config, bytes, size, rest, &scene, &error);
+    bool ok = result == SUPPLE_ERROR_INPUT && !scene && strstr(error.message, word) &&
+              strncmp(error.message, "handmade: ", 10) == 0;
+    if (!ok) printf("    result %d: %s\n", (int)result, error.message);
+    supple_scene_destroy(scene);
+    return ok && m.live == 0 && m.peak_bytes < (size_t)500 << 20;
+}
+
+static inline bool warned(const supple_scene *scene, const char *word)
+{
+    for (int32_t i = 0; i < scene->warning_count; i++)
+        if (strstr(scene->warning[i], word)) return true;
+    printf("    no warning of '%s'\n", word);
+    return false;
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/pose.h"
 #include "scene/document.h"
 
 #include <string.h>
@@ -92,6 +93,22 @@ static bool list_parts(spl_bake *b)
     return true;
 }
 
+/* A baked node has the identity transform, so the sign of its old one, which tells viewers the winding, is gone. */
+static bool find_mirrored(spl_bake *b)
+{
+    spl_pose pose;
+    const supple_range *range = &b->writer->ranges[0];
+    if (spl_pose_init(&pose, b->scene, NULL) != SUPPLE_OK) return false;
+    spl_pose_sample(&pose, b->scene, range->clip, range->first_frame / b->writer->fps);
+    for (int32_t i = 0; i < b->part_count; i++) {
+        const spl_instance *instance = &b->scene->instance[b->part[i].instance];
+        bool triangles = b->scene->mesh[instance->mesh].primitive[b->part[i].primitive].triangle_count > 0;
+        b->part[i].mirrored = triangles && spl_pose_mirrors(&pose, b->scene, b->part[i].instance);
+    }
+    spl_pose_release(&pose);
+    return true;
+}
+
 /* ---- meshes ----------------------------------------------------------------------------------------------------- */
 
 static bool starts_with(const char *text, const char *start)
@@ -109,7 +126,7 @@ static void drop_extension(json_t *object, const char *name)
 }
 
 /* Takes out of a primitive what the frames bring anew. */
-static void strip_primitive(json_t *primitive)
+static void strip_primitive(json_t *primitive, bool mirrored)
 {
     json_t *attributes = json_object_get(primitive, "attributes"), *value;
     const char *key;
@@ -121,11 +138,15 @@ static void strip_primitive(json_t *primitive)
             json_object_del(attributes, key);
     }
     json_object_del(primitive, "targets");
+    if (mirrored) { /* triangles turned round come in their place */
+        json_object_del(primitive, "indices");
+        json_object_del(primitive, "mode");
+    }
     drop_extension(primitive, "KHR_draco_mesh_compression"); /* its fallback has become the data */
 }
 
 /* An object's own mesh, from the untouched document: several skins may share a mesh. */
-static json_t *make_mesh(spl_bake *b, int32_t mesh)
+static json_t *make_mesh(spl_bake *b, int32_t mesh, const spl_bake_part *part)
 {
     json_t *list = json_object_get(b->scene->document->json, "meshes");
     json_t *copy = json_deep_copy(json_array_get(list, (size_t)mesh)), *primitive;
@@ -133,7 +154,7 @@ static json_t *make_mesh(spl_bake *b, int32_t mesh)
     if (!copy) b->failed = true;
     json_object_del(copy, "weights");
     json_object_del(json_object_get(copy, "extras"), "targetNames");
-    json_array_foreach(json_object_get(copy, "primitives"), k, primitive) strip_primitive(primitive);
+    json_array_foreach(json_object_get(copy, "primitives"), k, primitive) strip_primitive(primitive, part[k].mirrored);
     return copy;
 }
 
@@ -150,7 +171,7 @@ static bool place_meshes(spl_bake *b)
     for (int32_t i = 0; i < scene->instance_count; i++) {
         const spl_instance *instance = &scene->instance[i];
         if (!b->baked[instance->node]) continue;
-        json_t *mesh = make_mesh(b, instance->mesh), *primitives = json_object_get(mesh, "primitives");
+        json_t *mesh = make_mesh(b, instance->mesh, part), *primitives = json_object_get(mesh, "primitives");
         for (int32_t k = 0; k < scene->mesh[instance->mesh].primitive_count; k++)
             (part++)->json = json_array_get(primitives, (size_t)k);
         size_t index = taken[instance->mesh] ? json_array_size(meshes) : (size_t)instance->mesh;
@@ -291,7 +312,7 @@ static void finish_lists(spl_bake *b)
 static supple_result make_document(spl_bake *b, supple_error *error)
 {
     b->root = json_deep_copy(b->scene->document->json);
-    if (!b->root || !choose_nodes(b) || !list_parts(b) || !place_meshes(b) || !fix_nodes(b))
+    if (!b->root || !choose_nodes(b) || !list_parts(b) || !find_mirrored(b) || !place_meshes(b) || !fix_nodes(b))
         return spl_fail_memory(error, "the output's document");
     if ((int64_t)b->part_count * b->writer->frame_total > MAX_TARGETS)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,

@@ -20,6 +20,7 @@ typedef struct spl_bake_part {
     int32_t instance, primitive;
     int32_t first_vertex, vertex_count; /* output order */
     bool normal, tangent;
+    bool mirrored;         /* the pose turns it inside out: its triangles are turned round */
     size_t base;           /* its place in the base block: POSITION, then NORMAL */
     size_t frame;          /* its place in a frame's block: POSITION, NORMAL, TANGENT, 3 floats a vertex each */
     json_t *json;          /* the primitive; belongs to the document */

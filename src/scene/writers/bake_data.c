@@ -419,6 +419,30 @@ static void add_base_tangent(spl_bake *b, spl_bake_part *part, json_t *attribute
     spl_bake_set(b, attributes, "TANGENT", json_integer(accessor));
 }
 
+/* The triangles of a mirrored part, each turned round. */
+static void add_turned_indices(spl_bake *b, const spl_bake_part *part)
+{
+    const spl_mesh *mesh = &b->scene->mesh[b->scene->instance[part->instance].mesh];
+    const spl_primitive *p = &mesh->primitive[part->primitive];
+    size_t count = 3 * (size_t)p->triangle_count;
+    uint8_t *bytes = spl_new(&b->allocator, count, 4);
+    for (size_t i = 0; bytes && i < count; i++) {
+        static const size_t turned[3] = {0, 2, 1};
+        spl_put_u32(bytes + 4 * i, (uint32_t)p->triangle[i / 3 * 3 + turned[i % 3]], false);
+    }
+    spl_bake_piece piece = {
+        .source = bytes, .owned = bytes, .count = count, .element = 4, .source_stride = 4, .stride = 4};
+    int32_t view = bytes ? add_piece(b, piece, ELEMENT_ARRAY_BUFFER) : -1;
+    if (view < 0) {
+        b->failed = true;
+        return;
+    }
+    json_t *accessor = make_accessor(view, 0, count, "SCALAR");
+    spl_bake_set(b, accessor, "componentType", json_integer(5125));
+    spl_bake_append(b, b->accessors, accessor);
+    spl_bake_set(b, part->json, "indices", json_integer((json_int_t)json_array_size(b->accessors) - 1));
+}
+
 /* The accessors of one part: the base shape, then a target for each frame. */
 static void add_part(spl_bake *b, int32_t index, int32_t view)
 {
@@ -428,6 +452,7 @@ static void add_part(spl_bake *b, int32_t index, int32_t view)
     b->bounded[index] = spool_accessor(b, view, part->base, part->vertex_count, attributes, "POSITION");
     if (part->normal) spool_accessor(b, view, part->base + floats, part->vertex_count, attributes, "NORMAL");
     if (part->tangent) add_base_tangent(b, part, attributes);
+    if (part->mirrored) add_turned_indices(b, part);
     if (b->still) return;
     json_t *targets = json_array();
     for (int32_t k = 0; k < b->writer->frame_total; k++) {

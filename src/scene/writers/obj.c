@@ -5,6 +5,7 @@
  * exactly. */
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/pose.h"
 #include "scene/writers/writer.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ enum { PATH_LIMIT = 4096, PATH_ROOM = 64 };
 typedef struct obj_writer {
     supple_writer base;
     char **names;      /* of the mesh instances */
+    bool *mirrored;    /* mesh instances whose triangles wind the other way round in world space */
     char **materials;  /* of the scene's materials */
     char *folder;      /* the temporary one; NULL until it exists */
     int32_t files;     /* frames in the folder */
@@ -104,12 +106,13 @@ static void write_vertices(FILE *f, const spl_primitive *p, const float *positio
         fprintf(f, "vn %.9g %.9g %.9g\n", (double)normal[3 * v], (double)normal[3 * v + 1], (double)normal[3 * v + 2]);
 }
 
-static void write_faces(FILE *f, const spl_primitive *p, bool has_normal, const counts *c)
+static void write_faces(FILE *f, const spl_primitive *p, bool has_normal, bool mirrored, const counts *c)
 {
+    static const int order[2][3] = {{0, 1, 2}, {0, 2, 1}};
     for (int32_t t = 0; t < p->triangle_count; t++) {
         fputc('f', f);
         for (int k = 0; k < 3; k++) {
-            long long i = p->triangle[3 * t + k];
+            long long i = p->triangle[3 * t + order[mirrored][k]];
             fprintf(f, " %lld", i + 1 + c->v);
             if (p->uv) fprintf(f, "/%lld", i + 1 + c->vt);
             if (has_normal) fprintf(f, "%s%lld", p->uv ? "/" : "//", i + 1 + c->vn);
@@ -135,7 +138,7 @@ static void write_frame(const obj_writer *w, FILE *f, const supple_frame *frame)
             const float *normal = p->normal && frame->normal ? frame->normal + 3 * first : NULL;
             write_vertices(f, p, frame->position + 3 * first, normal);
             if (p->material >= 0) fprintf(f, "usemtl %s\n", w->materials[p->material]);
-            write_faces(f, p, normal != NULL, &c);
+            write_faces(f, p, normal != NULL, w->mirrored[i], &c);
             c.v += p->vertex_count;
             c.vt += p->uv ? p->vertex_count : 0;
             c.vn += normal ? p->vertex_count : 0;
@@ -183,6 +186,19 @@ static supple_result make_folder(obj_writer *w, supple_error *error)
     return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", w->base.path, strerror(reason));
 }
 
+static bool find_mirrored(obj_writer *w)
+{
+    const supple_scene *scene = w->base.scene;
+    const supple_range *range = &w->base.ranges[0];
+    spl_pose pose;
+    w->mirrored = spl_new(&w->base.allocator, (size_t)scene->instance_count, sizeof *w->mirrored);
+    if (!w->mirrored || spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) return false;
+    spl_pose_sample(&pose, scene, range->clip, range->first_frame / w->base.fps);
+    for (int32_t i = 0; i < scene->instance_count; i++) w->mirrored[i] = spl_pose_mirrors(&pose, scene, i);
+    spl_pose_release(&pose);
+    return true;
+}
+
 static supple_result obj_open(supple_writer *writer, supple_error *error)
 {
     obj_writer *w = (obj_writer *)writer;
@@ -190,7 +206,7 @@ static supple_result obj_open(supple_writer *writer, supple_error *error)
         return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: the path is too long", writer->path);
     w->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     w->names = spl_instance_names(writer->scene, &writer->allocator);
-    if (!w->c_locale || !w->names) return spl_fail_memory(error, "an .obj output");
+    if (!w->c_locale || !w->names || !find_mirrored(w)) return spl_fail_memory(error, "an .obj output");
     supple_result result = name_materials(w, error);
     if (result == SUPPLE_OK) result = make_folder(w, error);
     if (result != SUPPLE_OK || !writer->scene->material_count) return result;
@@ -237,6 +253,7 @@ static void obj_release(supple_writer *writer)
     for (int32_t k = w->has_mtl ? -1 : 0; w->folder && k < w->files; k++) unlink(inside_path(w, k).text);
     if (w->folder) rmdir(w->folder);
     spl_free(a, w->folder);
+    spl_free(a, w->mirrored);
     spl_names_free(w->names, writer->scene->instance_count, a);
     spl_names_free(w->materials, writer->scene->material_count, a);
     if (w->c_locale) freelocale(w->c_locale);

@@ -49,6 +49,7 @@ spl_rigged_clip *spl_rigged_add_clip(spl_rigged *rigged, const char *name, int32
 
 static size_t key_at(const spl_rigged *rigged, const spl_rigged_clip *clip, int32_t joint, int32_t key)
 {
+    (void)rigged; /* without assertions */
     assert(joint >= 0 && joint < rigged->joint_count && key >= 0 && key < clip->key_count);
     return (size_t)joint * (size_t)clip->key_count + (size_t)key;
 }
@@ -120,7 +121,7 @@ static uint8_t *blob_grow(blob *b, size_t more)
 {
     if (b->failed) return NULL;
     if (more > b->capacity - b->size) {
-        size_t capacity = b->capacity + b->capacity / 2 + more + 256;
+        size_t capacity = b->capacity + b->capacity / 2 + more + 4096;
         uint8_t *data = capacity > more ? spl_resize(b->allocator, b->data, capacity, 1) : NULL;
         if (!data) {
             b->failed = true;

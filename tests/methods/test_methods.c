@@ -1,0 +1,52 @@
+#include "fixture.h"
+#include "test.h"
+
+TEST(the_registry_finds_methods_by_name_and_index)
+{
+    CHECK(supple_method_count() == spl_method_count() && spl_method_count() >= 2);
+    for (int32_t i = 0; i < spl_method_count(); i++) {
+        const spl_method *m = spl_method_at(i);
+        REQUIRE(m && m->init && m->step && m->release && m->state_size > 0);
+        CHECK(spl_method_find(m->name) == m);
+        CHECK(strcmp(supple_method_name(i), m->name) == 0);
+        CHECK(strlen(supple_method_summary(i)) > 10 && !strchr(supple_method_summary(i), '\n'));
+    }
+    CHECK(!spl_method_find("no such method") && !spl_method_find(NULL) && !spl_method_find(""));
+    CHECK(!spl_method_at(-1) && !spl_method_at(spl_method_count()));
+    CHECK(!supple_method_name(-1) && !supple_method_summary(1000));
+}
+
+TEST(auto_skins_by_dual_quaternions_what_has_a_skin)
+{
+    rig *r = rig_make(10, 4);
+    const char *why = NULL;
+    CHECK(spl_method_auto(&r->scene, &why) == &spl_method_dualquat);
+    CHECK(why && strstr(why, "twist"));
+    r->instance[0].skin = -1; /* influences without a skin are no skin */
+    CHECK(spl_method_auto(&r->scene, &why) == &spl_method_linear);
+    CHECK(why && strstr(why, "nothing is skinned"));
+    CHECK(spl_method_auto(&r->scene, NULL) == &spl_method_linear);
+    rig_free(r);
+}
+
+TEST(scenes_without_a_skin_or_without_vertices_are_no_trouble)
+{
+    for (int32_t i = 0; i < spl_method_count(); i++) {
+        rig *r = rig_make(0, 4);
+        r->instance[0].skin = -1;
+        REQUIRE(rig_init(r, spl_method_at(i)) == SUPPLE_OK);
+        rig_pose(r, 1, 1, 0);
+        rig_step(r, spl_method_at(i));
+        for (int32_t v = 37; v < 90; v++) {
+            spl_vec3 expected = spl_mat4_point(&r->world[RIG_RIGID], rig_rest(r, v));
+            CHECK(spl_distance(rig_out(r, v), expected) < 1e-6);
+        }
+        for (int32_t v = 0; v < 37; v++)
+            CHECK(spl_distance(rig_out(r, v), spl_mat4_point(&r->world[0], rig_rest(r, v))) < 1e-6);
+        rig_release(r, spl_method_at(i));
+        rig_free(r);
+    }
+}
+
+TEST_MAIN(RUN(the_registry_finds_methods_by_name_and_index), RUN(auto_skins_by_dual_quaternions_what_has_a_skin),
+          RUN(scenes_without_a_skin_or_without_vertices_are_no_trouble))
