@@ -50,7 +50,7 @@ SUPPLE_API supple_result supple_plugin_open(const char *path, supple_plugin **ou
 /* The solver of a plug-in; set it as `solver` of a supple_config. */
 SUPPLE_API const supple_solver_backend *supple_plugin_solver(const supple_plugin *plugin);
 
-/* Unloads a plug-in. Accepts NULL. */
+/* Gives a plug-in back; its code may stay in memory. Accepts NULL. */
 SUPPLE_API void supple_plugin_close(supple_plugin *plugin);
 
 #ifdef __cplusplus

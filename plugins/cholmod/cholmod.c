@@ -4,7 +4,8 @@
  * under the GNU GPL, version 2 or later: the built plug-in is under the GPL. libsupple.so never links it.
  *
  * BLAS runs on one thread: its own threading changes bits and fights the host's threads. OpenBLAS keeps that number per
- * process; a host that uses the same OpenBLAS sees it set. */
+ * process; a host that uses the same OpenBLAS sees it set. CHOLMOD's own OpenMP loops are kept to the calling thread.
+ */
 #include <cholmod.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -15,6 +16,9 @@
 
 /* OpenBLAS only, if the BLAS is OpenBLAS. */
 extern void openblas_set_num_threads(int count) __attribute__((weak));
+/* OpenMP's, if CHOLMOD was built with it: a property of the calling thread, so it is set and put back. */
+extern int omp_get_max_active_levels(void) __attribute__((weak));
+extern void omp_set_max_active_levels(int levels) __attribute__((weak));
 
 typedef struct factor {
     cholmod_common common;
@@ -40,6 +44,19 @@ static supple_result fail_by_status(const factor *f, const char *what, supple_er
     if (f->common.status == CHOLMOD_OUT_OF_MEMORY)
         return fail(error, SUPPLE_ERROR_MEMORY, "CHOLMOD: out of memory in the %s", what);
     return fail(error, SUPPLE_ERROR_SOLVE, "CHOLMOD: the %s failed with status %d", what, f->common.status);
+}
+
+static int enter_one_thread(void)
+{
+    if (!omp_get_max_active_levels || !omp_set_max_active_levels) return -1;
+    int before = omp_get_max_active_levels();
+    omp_set_max_active_levels(0);
+    return before;
+}
+
+static void leave_one_thread(int before)
+{
+    if (before >= 0) omp_set_max_active_levels(before);
 }
 
 static void destroy(void *object)
@@ -127,7 +144,9 @@ static supple_result factorise(void *object, const double *values, int32_t *colu
     f->matrix.x = no_longer_const;
     f->matrix.xtype = CHOLMOD_REAL;
     *column = -1;
+    int levels = enter_one_thread();
     int done = cholmod_factorize(&f->matrix, f->L, &f->common);
+    leave_one_thread(levels);
     f->matrix.x = NULL;
     bool positive = f->L->minor >= f->L->n;
     if (done && positive && f->common.status >= CHOLMOD_OK) {
@@ -154,7 +173,9 @@ static supple_result solve(void *object, double *x, int32_t k, supple_error *err
     double *to = b->x;
     for (size_t i = 0; i < n; i++)
         for (size_t c = 0; c < columns; c++) to[c * n + i] = x[i * columns + c];
+    int levels = enter_one_thread();
     int done = cholmod_solve2(CHOLMOD_A, f->L, b, NULL, &f->x, NULL, &f->y, &f->e, &f->common);
+    leave_one_thread(levels);
     cholmod_free_dense(&b, &f->common);
     if (!done) return fail_by_status(f, "solve", error);
     const double *from = f->x->x;

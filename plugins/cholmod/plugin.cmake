@@ -10,6 +10,8 @@ if(SUPPLE_CHOLMOD AND CHOLMOD_INCLUDE_DIR AND CHOLMOD_LIBRARY)
   target_include_directories(supple_cholmod PRIVATE include)
   target_include_directories(supple_cholmod SYSTEM PRIVATE ${CHOLMOD_INCLUDE_DIR})
   target_link_libraries(supple_cholmod PRIVATE supple_options ${CHOLMOD_LIBRARY} $<$<BOOL:${OPENBLAS_LIBRARY}>:${OPENBLAS_LIBRARY}>)
+  # Threads of OpenBLAS and OpenMP may outlive a dlclose: the code under them must stay.
+  target_link_options(supple_cholmod PRIVATE -Wl,-z,nodelete)
   install(TARGETS supple_cholmod LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 else()
   message(STATUS "CHOLMOD not found: libsupple-cholmod.so is not built; the library's own solver serves alone")
