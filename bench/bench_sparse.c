@@ -6,7 +6,9 @@
 #include "core/timer.h"
 #include "sparse/assembly.h"
 #include "sparse/factor.h"
+#include "sparse/ic0.h"
 #include "sparse/lattice.h"
+#include "sparse/pcg.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -128,8 +130,6 @@ static void run_float(const problem *p, int runs)
     double factor = factor_ms(p, f, 2, false), one = solve_float_ms(p, f, 1, 3 * runs);
     double three = solve_float_ms(p, f, 3, 3 * runs), error = residual(p, 3);
     spl_factor_stats s = spl_factor_get_stats(f);
-    double sink = 0, read = read_ms(p->values, s.bytes < 8 * spl_pattern_values(p->pattern) ? s.bytes : 0, &sink);
-    (void)read;
     printf(
         "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"supple-float\", \"factor_ms\": "
         "%.2f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, \"solve3_ms\": %.3f, \"solve3_gb_s\": %.1f, \"residual\": "
@@ -137,6 +137,41 @@ static void run_float(const problem *p, int runs)
         p->name, p->n, factor, (double)s.bytes * 1e-6, one, three, 2e-6 * (double)s.bytes / three, error);
     fflush(stdout);
     spl_factor_destroy(f);
+}
+
+static void multiply(void *context, const double *x, double *y, int32_t k)
+{
+    const problem *p = context;
+    spl_rows_multiply(&p->rows, p->values, x, k, y, NULL);
+}
+
+static void run_pcg(problem *p, int32_t k)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_ic0 *f = NULL;
+    spl_pcg *w = NULL;
+    double shift = 0, begin = processor_ms();
+    if (spl_ic0_create(p->pattern, &a, &f, NULL) == SUPPLE_OK &&
+        spl_pcg_create(p->n, k, &a, NULL, &w, NULL) == SUPPLE_OK &&
+        spl_ic0_factorise(f, p->values, &shift, NULL) == SUPPLE_OK) {
+        double setup = processor_ms() - begin;
+        spl_pcg_problem q = {.multiply = multiply,
+                             .multiply_context = p,
+                             .precondition = spl_ic0_precondition,
+                             .precondition_context = f,
+                             .tolerance = 1e-6,
+                             .max_iterations = 2000};
+        for (size_t i = 0; i < p->n * (size_t)k; i++) p->x[i] = 0;
+        begin = processor_ms();
+        spl_pcg_result r = spl_pcg_solve(w, &q, p->b, p->x, k);
+        printf(
+            "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"pcg-ic0\", \"sides\": %d, "
+            "\"setup_ms\": %.2f, \"shift\": %g, \"solve_ms\": %.2f, \"iterations\": %d, \"residual\": %.2g}\n",
+            p->name, p->n, (int)k, setup, shift, processor_ms() - begin, (int)r.iterations, r.residual);
+        fflush(stdout);
+    }
+    spl_pcg_destroy(w);
+    spl_ic0_destroy(f);
 }
 
 static void run_threads(const problem *p, int32_t threads, int runs)
@@ -188,7 +223,8 @@ static void measure(const char *name, const int32_t cells[3], int block, int run
         least(&gather_ms, processor_ms() - begin);
     }
     size_t stream = 64U << 20;
-    double *memory = calloc(stream, 1);
+    double *memory = malloc(stream);
+    for (size_t i = 0; i < stream / sizeof *memory; i++) memory[i] = (double)i;
     double rate = (double)stream / read_ms(memory, stream, &sink) * 1e-6;
     free(memory);
     printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"tets\": %d, \"unknowns\": %zu, \"entries_of_A\": %zu, "
@@ -204,6 +240,8 @@ static void measure(const char *name, const int32_t cells[3], int block, int run
         backend_fn *cholmod = load_cholmod();
         run(&p, NULL, runs);
         run_float(&p, runs);
+        run_pcg(&p, 1);
+        run_pcg(&p, 3);
         if (cholmod) run(&p, cholmod("simplicial"), block == 3 ? 1 : runs);
         if (cholmod) run(&p, cholmod("supernodal"), runs);
         run_threads(&p, 1, runs);

@@ -1,5 +1,5 @@
 /* Supple: solvers from plug-ins. The library needs none of them: its own sparse factorisation serves alone.
- * libsupple-cholmod.so (see plugins/cholmod) brings CHOLMOD's supernodal one, which is faster on large vector problems
+ * libsupple-cholmod.so (see src/sparse/cholmod) brings CHOLMOD's supernodal one, which is faster on large vector problems
  * and whose licence is the GNU GPL: a host that loads it takes on its terms, so it is never loaded unasked.
  *
  *     supple_plugin *plugin;

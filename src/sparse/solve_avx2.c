@@ -17,7 +17,9 @@
 #define SUB      _mm256_sub_pd
 #define FORWARD  forward_d4
 #define BACKWARD backward_d4
-#define COLUMNS  columns_d4
+#define GATHER   gather_d4
+#define FINISH   finish_d4
+#define ADD      _mm256_add_pd
 #include "sparse/solve_lanes.h"
 #include "sparse/solve_undef.h"
 
@@ -35,7 +37,9 @@
 #define SUB      _mm_sub_ps
 #define FORWARD  forward_f4
 #define BACKWARD backward_f4
-#define COLUMNS  columns_f4
+#define GATHER   gather_f4
+#define FINISH   finish_f4
+#define ADD      _mm_add_ps
 #include "sparse/solve_lanes.h"
 #include "sparse/solve_undef.h"
 
@@ -53,7 +57,9 @@
 #define SUB      _mm256_sub_ps
 #define FORWARD  forward_f8
 #define BACKWARD backward_f8
-#define COLUMNS  columns_f8
+#define GATHER   gather_f8
+#define FINISH   finish_f8
+#define ADD      _mm256_add_ps
 #include "sparse/solve_lanes.h"
 #include "sparse/solve_undef.h"
 

@@ -1,6 +1,6 @@
 /* Solves with one panel for AVX2, several right-hand sides side by side in one vector; included once per vector type.
- * The including file defines V, REAL, LANES and LOAD, STORE, SET, FMA (a b + c), FNMA (c - a b), MUL, SUB, and the
- * names FORWARD, BACKWARD and COLUMNS. */
+ * The including file defines V, REAL, LANES and LOAD, STORE, SET, FMA (a b + c), FNMA (c - a b), MUL, ADD, SUB, and the
+ * names FORWARD, BACKWARD, GATHER and FINISH. */
 static void FORWARD(const REAL *panel, const int32_t *rows, int32_t width, int32_t tiles, REAL *x)
 {
     const REAL *own = x + (size_t)rows[0] * LANES; /* the panel's own rows follow one another */
@@ -32,43 +32,60 @@ static void FORWARD(const REAL *panel, const int32_t *rows, int32_t width, int32
     }
 }
 
-/* Columns [k, k + count) of the panel against the rows below their tile, then within it. `count` is a constant at most
- * 8, at least the columns there are: sums of columns beyond are not used. */
-SPL_INLINE void COLUMNS(const REAL *panel, int32_t k, int count, int32_t width, int32_t tiles, const REAL *inverse,
-                        REAL *y)
+/* sum_c += L(rows of one tile, c)^T y for columns [0, width), two at a time: the tile's rows stay in registers and the
+ * panel is read once, in order. */
+SPL_INLINE void GATHER(const REAL *tile, int32_t width, const REAL *y, REAL *sum)
 {
-    V sum[SPL_TILE];
-    for (int c = 0; c < count; c++) sum[c] = SET0();
-    size_t stride = (size_t)(SPL_TILE * width);
-    int32_t t = k / SPL_TILE;
-    const REAL *at = panel + (size_t)(t + 1) * stride + (size_t)k * SPL_TILE,
-               *yt = y + (size_t)(t + 1) * SPL_TILE * LANES;
-    for (int32_t q = t + 1; q < tiles; q++, at += stride, yt += SPL_TILE * LANES)
-        for (int l = 0; l < SPL_TILE; l++) {
-            V yl = LOAD(yt + l * LANES);
-            for (int c = 0; c < count; c++) sum[c] = FMA(SET(at + c * SPL_TILE + l), yl, sum[c]);
+    V yl[SPL_TILE];
+    for (int l = 0; l < SPL_TILE; l++) yl[l] = LOAD(y + l * LANES);
+    int32_t c = 0;
+    for (; c + 1 < width; c += 2, tile += 2 * SPL_TILE, sum += 2 * LANES) {
+        V a = LOAD(sum), b = LOAD(sum + LANES), a2 = MUL(SET(tile + 4), yl[4]),
+          b2 = MUL(SET(tile + SPL_TILE + 4), yl[4]);
+        for (int l = 0; l < 4; l++) {
+            a = FMA(SET(tile + l), yl[l], a);
+            b = FMA(SET(tile + SPL_TILE + l), yl[l], b);
         }
-    at = panel + (size_t)t * stride + (size_t)k * SPL_TILE;
-    for (int c = (width - k < count ? width - k : count) - 1; c >= 0; c--) {
-        V v = SUB(MUL(LOAD(y + (size_t)(k + c) * LANES), SET(inverse + k + c)), sum[c]);
-        for (int32_t l = c + 1; l < SPL_TILE; l++)
-            v = FNMA(SET(at + c * SPL_TILE + l), LOAD(y + (size_t)(k + l) * LANES), v);
-        STORE(y + (size_t)(k + c) * LANES, v);
+        for (int l = 5; l < SPL_TILE; l++) {
+            a2 = FMA(SET(tile + l), yl[l], a2);
+            b2 = FMA(SET(tile + SPL_TILE + l), yl[l], b2);
+        }
+        STORE(sum, ADD(a, a2));
+        STORE(sum + LANES, ADD(b, b2));
+    }
+    if (c < width) {
+        V a = LOAD(sum), a2 = MUL(SET(tile + 4), yl[4]);
+        for (int l = 0; l < 4; l++) a = FMA(SET(tile + l), yl[l], a);
+        for (int l = 5; l < SPL_TILE; l++) a2 = FMA(SET(tile + l), yl[l], a2);
+        STORE(sum, ADD(a, a2));
+    }
+}
+
+/* The own columns of tile t, last first, against the rows after them in the tile. */
+SPL_INLINE void FINISH(const REAL *tile, int32_t first, int32_t width, const REAL *inverse, const REAL *sum, REAL *y)
+{
+    int32_t last = width - first < SPL_TILE ? width : first + SPL_TILE;
+    for (int32_t k = last - 1; k >= first; k--) {
+        V v = SUB(MUL(LOAD(y + (size_t)k * LANES), SET(inverse + k)), LOAD(sum + (size_t)k * LANES));
+        for (int32_t l = k - first + 1; l < SPL_TILE; l++)
+            v = FNMA(SET(tile + k * SPL_TILE + l), LOAD(y + (size_t)(first + l) * LANES), v);
+        STORE(y + (size_t)k * LANES, v);
     }
 }
 
 static void BACKWARD(const REAL *panel, const int32_t *rows, int32_t width, int32_t tiles, const REAL *inverse, REAL *x,
                      REAL *y)
 {
+    REAL sum[SPL_MAX_WIDTH * LANES];
+    for (int32_t i = 0; i < width * LANES; i++) sum[i] = 0;
+    int32_t own = (width - 1) / SPL_TILE; /* the last tile with columns of the panel */
     for (int32_t i = 0; i < tiles * SPL_TILE; i++) STORE(y + (size_t)i * LANES, LOAD(x + (size_t)rows[i] * LANES));
-    for (int32_t k = (width - 1) & ~(SPL_TILE - 1); k >= 0; k -= SPL_TILE) {
-        int32_t left = width - k;
-        if (left > 4)
-            COLUMNS(panel, k, 8, width, tiles, inverse, y);
-        else if (left > 2)
-            COLUMNS(panel, k, 4, width, tiles, inverse, y);
-        else
-            COLUMNS(panel, k, 2, width, tiles, inverse, y);
+    for (int32_t t = own + 1; t < tiles; t++)
+        GATHER(panel + (size_t)(t * SPL_TILE) * (size_t)width, width, y + (size_t)(t * SPL_TILE) * LANES, sum);
+    for (int32_t t = own; t >= 0; t--) {
+        const REAL *tile = panel + (size_t)(t * SPL_TILE) * (size_t)width;
+        FINISH(tile, t * SPL_TILE, width, inverse, sum, y);
+        GATHER(tile, t * SPL_TILE, y + (size_t)(t * SPL_TILE) * LANES, sum); /* what it is to the columns before */
     }
     for (int32_t i = 0; i < width; i++) STORE(x + (size_t)rows[i] * LANES, LOAD(y + (size_t)i * LANES));
 }

@@ -10,6 +10,9 @@
 #undef FNMA
 #undef MUL
 #undef SUB
+#undef ADD
+#undef GATHER
+#undef FINISH
 #undef W
 #undef W_LOAD
 #undef W_STORE
