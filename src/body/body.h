@@ -8,6 +8,7 @@
 #include "body/attach.h"
 #include "body/flesh.h"
 #include "body/roles.h"
+#include "body/upsample.h"
 #include "rig/bones.h"
 
 #include <supple/body.h>
@@ -41,7 +42,9 @@ typedef struct spl_body {
     double size_m;
     spl_flesh_report flesh;
     spl_attach_report attach;
-    bool cached; /* the tetrahedra came from the cache */
+    bool cached;            /* the tetrahedra came from the cache */
+    spl_surface skin;       /* the tetrahedra's surface */
+    spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */
 } spl_body;
 
 /* The public handle. */

@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN_CELLS   1.6  /* a limb this thick, in cells, is seen by the lattice */
-#define BOOST_STEP   0.35 /* how much more, relative, a limb in pieces is taken to need */
-#define BOOST_MOST   2.5
-#define PASSES_MOST  5
-#define ACROSS_LIMB  4.0  /* cells that the choice of resolution wants across the thinnest limb */
-#define COARSEST     24.0 /* cells along the longest axis that it takes at least */
-#define THIN_SHARE   0.05 /* of the area is thinner than "the thinnest limb" */
-#define LOST_CELLS   0.75 /* a vertex this far from the body's surface is not covered by it */
-#define SURFACE_TETS 4.0  /* tetrahedra per squared cell of surface beyond 12 per cell of volume: measured 2.6 to 3.8  \
-                           */
+#define SEEN_CELLS  1.6  /* a limb this thick, in cells, is seen by the lattice */
+#define BOOST_STEP  0.35 /* how much more, relative, a limb in pieces is taken to need */
+#define BOOST_MOST  2.5
+#define PASSES_MOST 5
+#define ACROSS_LIMB 4.0  /* cells that the choice of resolution wants across the thinnest limb */
+#define COARSEST    24.0 /* cells along the longest axis that it takes at least */
+#define THIN_SHARE  0.05 /* of the area is thinner than "the thinnest limb" */
+#define LOST_CELLS  0.75 /* a vertex this far from the body's surface is not covered by it */
+#define SURFACE_TETS                                                                                                   \
+    4.0 /* tetrahedra per squared cell of surface beyond 12 per cell of volume: measured 2.6 to 3.8                    \
+         */
 #define FINEST 2000
 enum { POINT_LIMIT = 400000000 }; /* lattice points: 2 GB of states and slots */
 
