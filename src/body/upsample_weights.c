@@ -173,10 +173,11 @@ static void fit_normals(const setup *s, size_t point, const spl_patch *patch, co
         spl_vec3 target = spl_v3_from_float(s->visual->normal + 3 * (size_t)v), rest = target;
         if (!spl_v3_finite(target)) target = rest = spl_v3(0, 0, 0);
         if (p->part[point] == SPL_UPSAMPLE_SKIN) {
+            float *rounded = s->u->normal_weight + s->u->vertex[v].normal;
             spl_fit_normals(patch, surface_normal, target, weight);
-            round_weights(weight, patch->count, s->u->normal_weight + s->u->vertex[v].normal);
+            round_weights(weight, patch->count, rounded);
             for (int32_t i = 0; i < patch->count; i++)
-                rest = spl_madd(rest, surface_normal[patch->index[i]], -weight[i]);
+                rest = spl_madd(rest, surface_normal[patch->index[i]], -(double)rounded[i]);
         }
         if (spl_norm(rest) < least_normal_offset) continue;
         spl_v3_to_float(in_frame(fit, rest), s->u->normal_offset + 3 * (size_t)v);
@@ -190,13 +191,16 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     report *result = &s->report[point];
     uint32_t first = s->first[point];
     spl_vec3 rest = s->p->position[point];
+    /* The offset is what the weights leave over as they are stored: where neighbours hardly determine a direction, sums
+     * of the exact ones are 1 to 1e-5 only, and rounding moves that to one neighbour. */
+    round_weights(fit->weight, patch->count, u->weight + first);
     for (int32_t i = 0; i < patch->count; i++) {
-        u->index[first + (uint32_t)i] = (uint32_t)patch->index[i];
-        for (int a = 0; a < 2; a++) s->tangent[2 * (first + (uint32_t)i) + (uint32_t)a] = (float)fit->tangent[a][i];
-        rest = spl_madd(rest, patch->point[i], -fit->weight[i]);
+        uint32_t at = first + (uint32_t)i;
+        u->index[at] = (uint32_t)patch->index[i];
+        for (uint32_t a = 0; a < 2; a++) s->tangent[2 * at + a] = (float)fit->tangent[a][i];
+        rest = spl_madd(rest, patch->point[i], -(double)u->weight[at]);
     }
     for (uint32_t i = first + (uint32_t)patch->count; i < s->first[point + 1]; i++) u->index[i] = u->index[first];
-    round_weights(fit->weight, patch->count, u->weight + first);
     spl_v3_to_float(in_frame(fit, rest), result->r);
     result->has_frame = fit->has_frame;
     result->framed = spl_norm(rest) > least_offset * u->surface->diagonal;

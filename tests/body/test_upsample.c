@@ -45,8 +45,8 @@ static void rig_release(rig *r)
 }
 
 /* Takes over the body; copies the visual mesh, with the normals of its own surface. */
-static rig rig_make(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads,
-                    const bool *follow)
+static rig rig_make_accepting(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads,
+                              const bool *follow, spl_upsample_accept *accept, const void *context)
 {
     rig r = {.body = body, .surface = malloc(sizeof(spl_surface)), .count = visual->vertex_count};
     *r.surface = shape_surface(&body);
@@ -67,11 +67,24 @@ static rig rig_make(shape body, const shape *visual, const spl_upsample_options 
         spl_v3_to_float(normal, r.rest_normal + 3 * v);
     }
     spl_surface_release(&skin);
-    spl_upsample_visual mesh = {r.count, r.rest, r.rest_normal, visual->triangle_count, visual->triangle, follow};
+    spl_upsample_visual mesh = {.vertex_count = r.count,
+                                .position = r.rest,
+                                .normal = r.rest_normal,
+                                .triangle_count = visual->triangle_count,
+                                .triangle = visual->triangle,
+                                .follow = follow,
+                                .accept = accept,
+                                .accept_context = context};
     if (spl_pool_create(&config, &r.pool, NULL) != SUPPLE_OK) abort();
     if (spl_upsample_create(r.surface, &mesh, options, r.pool, &a, &r.u, NULL) != SUPPLE_OK) abort();
     if (spl_upsample_frame_create(r.u, &a, &r.f, NULL) != SUPPLE_OK) abort();
     return r;
+}
+
+static rig rig_make(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads,
+                    const bool *follow)
+{
+    return rig_make_accepting(body, visual, options, threads, follow, NULL, NULL);
 }
 
 static void rig_move(rig *r, motion *move, const double *parameter)
@@ -635,7 +648,12 @@ TEST(every_allocation_may_fail)
     bool *follow = calloc((size_t)fine.vertex_count, 1);
     for (int32_t i = 0; i < 3 * fine.vertex_count; i++) position[i] = (float)fine.position[i] * (i < 90 ? 0.1F : 1);
     for (int32_t i = 0; i < 30; i++) follow[i] = true;
-    spl_upsample_visual visual = {fine.vertex_count, position, position, fine.triangle_count, fine.triangle, follow};
+    spl_upsample_visual visual = {.vertex_count = fine.vertex_count,
+                                  .position = position,
+                                  .normal = position,
+                                  .triangle_count = fine.triangle_count,
+                                  .triangle = fine.triangle,
+                                  .follow = follow};
     spl_upsample_options o = spl_upsample_options_default();
     long n = 0;
     for (bool done = false; !done && n < 1000; n++) {
