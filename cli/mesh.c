@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const cli_option options[] = {
-    {"-o", "FLESH", "where to write the tetrahedra: .msh, .mesh or .vtk (none: only report)", false},
+    {"-o", "OUT", "the tetrahedra as .msh, .mesh or .vtk, or a picture as .png (none: only report)", true},
     {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
@@ -124,7 +124,27 @@ static int read_config(const cli_arguments *arguments, supple_body_config *bc)
     return 0;
 }
 
-static int mesh_character(const cli_arguments *arguments, const supple_config *config, const char *output, bool binary,
+static bool is_picture(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && strcmp(path + n - 4, ".png") == 0;
+}
+
+static supple_result write_outputs(const cli_arguments *arguments, const supple_body *body, const supple_config *config,
+                                   bool binary, supple_error *error)
+{
+    const char *path;
+    supple_result result = SUPPLE_OK;
+    for (int i = 0; result == SUPPLE_OK && (path = cli_get(arguments, "-o", i)); i++) {
+        if (is_picture(path))
+            result = supple_body_picture(body, path, config, error);
+        else
+            result = supple_body_save(body, path, binary, config, error);
+    }
+    return result;
+}
+
+static int mesh_character(const cli_arguments *arguments, const supple_config *config, bool binary,
                           supple_body_info *info)
 {
     supple_body_config bc = supple_body_config_default();
@@ -135,30 +155,38 @@ static int mesh_character(const cli_arguments *arguments, const supple_config *c
     supple_body *body = NULL;
     supple_result result = supple_scene_load_file(arguments->operands[0], config, &scene, &error);
     if (result == SUPPLE_OK) result = supple_body_create(scene, &bc, config, &body, &error);
-    if (result == SUPPLE_OK && output) result = supple_body_save(body, output, binary, config, &error);
+    if (result == SUPPLE_OK) result = write_outputs(arguments, body, config, binary, &error);
     if (result == SUPPLE_OK) *info = *supple_body_get_info(body);
     supple_body_destroy(body);
     supple_scene_destroy(scene);
     return result == SUPPLE_OK ? 0 : cli_fail(&error);
 }
 
-static int run(const cli_arguments *arguments)
+static int convert(const cli_arguments *arguments, const supple_config *config, bool binary, supple_body_info *info)
 {
     const char *output = cli_get(arguments, "-o", 0);
+    supple_error error;
+    if (cli_get(arguments, "-o", 1) || (output && is_picture(output)))
+        return cli_usage_error("a file of tetrahedra is converted to one .msh, .mesh or .vtk");
+    if (supple_tets_convert(arguments->operands[0], output, binary, config, info, &error) != SUPPLE_OK)
+        return cli_fail(&error);
+    return 0;
+}
+
+static int run(const cli_arguments *arguments)
+{
     bool binary = cli_get(arguments, "--binary", 0) != NULL;
     supple_config config;
     supple_body_info info;
+    const char *path;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple mesh IN -o flesh.msh");
-    if (output && !supple_tets_known(output))
-        return cli_usage_error("%.200s: tetrahedra are written as .msh, .mesh or .vtk", output);
+    for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)
+        if (!supple_tets_known(path) && !is_picture(path))
+            return cli_usage_error("%.200s: tetrahedra are written as .msh, .mesh or .vtk, a picture as .png", path);
     if (!cli_config(arguments, &config)) return 2;
-    int code = 0;
-    if (supple_tets_known(arguments->operands[0])) {
-        supple_error error;
-        if (supple_tets_convert(arguments->operands[0], output, binary, &config, &info, &error) != SUPPLE_OK)
-            code = cli_fail(&error);
-    } else
-        code = mesh_character(arguments, &config, output, binary, &info);
+    bool from_tets = supple_tets_known(arguments->operands[0]);
+    int code =
+        from_tets ? convert(arguments, &config, binary, &info) : mesh_character(arguments, &config, binary, &info);
     if (code) return code;
     if (cli_get(arguments, "--json", 0)) return print_json(&info);
     print_report(&info);

@@ -1,6 +1,7 @@
 /* Supple: solvers from plug-ins. The library needs none of them: its own sparse factorisation serves alone.
- * libsupple-cholmod.so (see src/sparse/cholmod) brings CHOLMOD's supernodal one, which is faster on large vector problems
- * and whose licence is the GNU GPL: a host that loads it takes on its terms, so it is never loaded unasked.
+ * libsupple-cholmod.so (see src/sparse/cholmod) brings CHOLMOD's supernodal one, which can be faster on large, thick
+ * bodies (it has METIS's ordering) and whose licence is the GNU GPL: a host that loads it takes on its terms, so it is
+ * never loaded unasked.
  *
  *     supple_plugin *plugin;
  *     if (supple_plugin_open("libsupple-cholmod.so", &plugin, &error) == SUPPLE_OK)

@@ -141,6 +141,10 @@ SUPPLE_API bool supple_tets_known(const char *path);
 SUPPLE_API supple_result supple_body_save(const supple_body *body, const char *path, bool binary,
                                           const supple_config *config, supple_error *error);
 
+/* Draws a body as a PNG: its surface, cut open, bones and attachments, the visual mesh upsampled at rest. */
+SUPPLE_API supple_result supple_body_picture(const supple_body *body, const char *path, const supple_config *config,
+                                             supple_error *error);
+
 /* Reads tetrahedra, checks them and writes them in another format (output NULL: only checks). Fills the fields of
  * `info` that have a meaning for bare tetrahedra; the others are 0, or NAN. */
 SUPPLE_API supple_result supple_tets_convert(const char *input, const char *output, bool binary,

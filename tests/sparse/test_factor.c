@@ -271,6 +271,23 @@ TEST(failures_are_named)
     matrix_free(&m);
 }
 
+/* Two nodes on a stiff spring, one held softly: weak is not singular, but what drowns in rounding is. */
+TEST(weakly_held_is_not_singular)
+{
+    matrix m = matrix_make(TRIDIAGONAL, 2, 1, 1);
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_factor *f;
+    REQUIRE(spl_factor_create(&m.pattern, NULL, &a, NULL, &f, NULL) == SUPPLE_OK);
+    m.values[0] = 1 + 1e-9;
+    m.values[1] = -1;
+    m.values[2] = 1;
+    CHECK(spl_factor_factorise(f, m.values, NULL) == SUPPLE_OK);
+    m.values[0] = 1 + 1e-13;
+    CHECK(spl_factor_factorise(f, m.values, NULL) == SUPPLE_ERROR_SOLVE);
+    spl_factor_destroy(f);
+    matrix_free(&m);
+}
+
 /* After a failure the factor serves again; values may change while the pattern stays. */
 TEST(a_factor_is_used_many_times)
 {
@@ -342,5 +359,5 @@ TEST(every_allocation_may_fail)
 
 TEST_MAIN(RUN(solves_every_shape_like_a_dense_solver), RUN(agrees_with_elimination), RUN(an_empty_matrix_is_fine),
           RUN(meshes_solve_to_rounding), RUN(bits_do_not_depend_on_threads), RUN(dense_matrices_of_any_width),
-          RUN(pivots_of_both_signs_when_asked), RUN(failures_are_named), RUN(a_factor_is_used_many_times),
-          RUN(wrong_arguments_are_refused), RUN(every_allocation_may_fail))
+          RUN(pivots_of_both_signs_when_asked), RUN(failures_are_named), RUN(weakly_held_is_not_singular),
+          RUN(a_factor_is_used_many_times), RUN(wrong_arguments_are_refused), RUN(every_allocation_may_fail))

@@ -93,7 +93,8 @@ static bool copy_pattern(factor *f, int32_t n, const size_t *start, const int32_
     return true;
 }
 
-/* `supernodal`: as cholmod_common has it. AMD alone: what METIS gains depends on how it was built. */
+/* `supernodal`: as cholmod_common has it. The ordering is CHOLMOD's own choice: AMD, and METIS too where AMD's fill is
+ * large and CHOLMOD was built with it. */
 static supple_result create_with(int supernodal, int32_t n, const size_t *start, const int32_t *row, void **out,
                                  supple_error *error)
 {
