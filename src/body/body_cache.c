@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FLESH_VERSION = 1, REPORT_NUMBERS = 24 + 18 };
+enum { FLESH_VERSION = 2, REPORT_NUMBERS = 24 + 18 };
 
 static spl_key key_of(const spl_surface *s, const spl_flesh_options *o)
 {

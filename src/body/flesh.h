@@ -24,8 +24,8 @@ typedef struct spl_flesh_report {
     spl_stuff_report stuff;
     spl_tets_shape shape;               /* in the input's unit */
     double surface_volume;              /* of the surface's closed components; NAN where some is open */
-    double mean_distance, max_distance; /* from the input's surface to the body's, in the input's unit */
-    double area_lost;                   /* share of the input's area farther than a cell from the body's surface */
+    double mean_distance, max_distance; /* from the input's exposed surface to the body's, in the input's unit */
+    double area_lost;                   /* share of that surface's area farther than a cell from the body's */
 } spl_flesh_report;
 
 /* Makes the body of a surface. `place` as in spl_stuff, on that surface. A surface that is empty, flat, or so open that

@@ -146,6 +146,7 @@ supple_result spl_stuff_nodes(stuff *s, supple_error *error)
     spl_geodesic scratch;
     supple_result result = spl_geodesic_make(s->in->surface->vertex_count, s->a, &scratch, error);
     if (result != SUPPLE_OK || !v) {
+        spl_geodesic_release(&scratch);
         spl_free(s->a, v);
         return result != SUPPLE_OK ? result : spl_fail_memory(error, "the lattice's nodes");
     }
