@@ -55,21 +55,39 @@ void spl_stuff_scratch_give(stuff_scratch *scratch, int32_t index)
     atomic_store_explicit(&scratch->taken[index], false, memory_order_release);
 }
 
-static bool near_along(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
+static double near_limit(const stuff *s, const spl_place *a, const spl_place *b)
 {
     const spl_surface *f = s->in->surface;
     double straight = spl_distance(spl_surface_point(f, a), spl_surface_point(f, b));
-    double limit = fmax(NEAR_CELLS * 2 * s->lattice.half, NEAR_RATIO * straight);
-    if (straight > limit || a->triangle < 0 || b->triangle < 0) return false;
-    return spl_surface_walk(f, a, b, limit) <= limit || spl_geodesic_near(scratch, f, a, b, limit);
+    return fmax(NEAR_CELLS * 2 * s->lattice.half, NEAR_RATIO * straight);
 }
 
+/* Ways between a and b: along the surface, or through a thin part first. Each is tried as a straight walk; only if none
+ * leads there the geodesic distances are computed. */
 bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
 {
-    spl_place through;
-    if (near_along(s, scratch, a, b)) return true;
-    if (other_side(s, a, &through) && near_along(s, scratch, &through, b)) return true;
-    return other_side(s, b, &through) && near_along(s, scratch, a, &through);
+    if (a->triangle < 0 || b->triangle < 0) return false;
+    const spl_surface *f = s->in->surface;
+    spl_place through_a, through_b;
+    const spl_place *way[3][2] = {{a, b}};
+    int ways = 1;
+    double limit[3] = {near_limit(s, a, b)};
+    if (spl_surface_walk(f, a, b, limit[0]) < INFINITY) return true;
+    if (other_side(s, a, &through_a)) {
+        way[ways][0] = &through_a;
+        way[ways++][1] = b;
+    }
+    if (other_side(s, b, &through_b)) {
+        way[ways][0] = a;
+        way[ways++][1] = &through_b;
+    }
+    for (int i = 1; i < ways; i++) {
+        limit[i] = near_limit(s, way[i][0], way[i][1]);
+        if (spl_surface_walk(f, way[i][0], way[i][1], limit[i]) < INFINITY) return true;
+    }
+    for (int i = 0; i < ways; i++)
+        if (spl_geodesic_near(scratch, f, way[i][0], way[i][1], limit[i])) return true;
+    return false;
 }
 
 /* Whether a segment between two points inside the body leaves it. Surfaces inside the body (parts that overlap) do not
