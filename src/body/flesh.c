@@ -13,8 +13,9 @@
 #define COARSEST     24.0 /* cells along the longest axis that it takes at least */
 #define THIN_SHARE   0.05 /* of the vertices measure less than "the thinnest limb" */
 #define THIN_SAMPLES 4096 /* vertices that are measured for it */
-#define SURFACE_TETS 4.0  /* tetrahedra per squared cell of surface beyond 12 per cell of volume: measured 2.6 to 3.8  \
-                           */
+#define SURFACE_TETS                                                                                                   \
+    4.0 /* tetrahedra per squared cell of surface beyond 12 per cell of volume: measured 2.6 to 3.8                    \
+         */
 #define FINEST       2000
 #define POINT_BYTES  13.0 /* a lattice point: state, slot, place in the queue */
 #define SAMPLE_BYTES 80.0

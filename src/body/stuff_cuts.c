@@ -77,6 +77,7 @@ static double find_zero(const spl_stuff_input *in, spl_vec3 from, spl_vec3 to, d
 static double leave_limb(const stuff *s, const stuff_node *n, spl_vec3 from, spl_vec3 to)
 {
     const spl_stuff_input *in = s->in;
+    if (n->place.triangle < 0) return 0.5; /* in an opening, away from any triangle */
     double growth = spl_stuff_growth(in, &n->place);
     spl_hit hit;
     if (n->interior && growth < 0.05 * s->lattice.half && spl_tree_ray(in->tree, from, spl_sub(to, from), 1, &hit))

@@ -173,6 +173,45 @@ static supple_result sign_regions(sample_work *w, size_t n, supple_error *error)
     return made ? SUPPLE_OK : spl_fail_memory(error, "the samples");
 }
 
+/* Where a surface is open its inside ends in the openings, away from any triangle. A point outside the convex hull of
+ * the borders sees them in one half of its view, so that the winding number is on the same side of one half as around
+ * it; in the hull's box each point that is not near the surface asks for itself. */
+typedef struct open_work {
+    stuff *s;
+    spl_vec3 low, high;
+} open_work;
+
+static void open_range(void *context, size_t begin, size_t end)
+{
+    const open_work *w = context;
+    stuff *s = w->s;
+    for (size_t i = begin; i < end; i++) {
+        if (s->state[i] != POINT_UNKNOWN) continue;
+        int32_t c[3];
+        spl_lattice_coordinates(&s->lattice, i, c);
+        spl_vec3 p = spl_lattice_point(&s->lattice, c);
+        if (p.x < w->low.x || p.y < w->low.y || p.z < w->low.z || p.x > w->high.x || p.y > w->high.y || p.z > w->high.z)
+            continue;
+        s->state[i] = spl_winding_number(s->in->winding, p) > 0.5 ? POINT_INSIDE : POINT_OUTSIDE;
+    }
+}
+
+static void sign_openings(stuff *s)
+{
+    const spl_surface *f = s->in->surface;
+    double margin = 2 * s->lattice.half;
+    open_work w = {s, {INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    for (size_t e = 0; e < 3 * (size_t)f->triangle_count; e++) {
+        if (f->across[e] >= 0) continue;
+        for (size_t k = 0; k < 2; k++) { /* both ends: corners k and k + 1 */
+            spl_vec3 p = f->position[f->triangle[k == 0 ? e : e % 3 == 2 ? e - 2 : e + 1]];
+            w.low = spl_v3(fmin(w.low.x, p.x - margin), fmin(w.low.y, p.y - margin), fmin(w.low.z, p.z - margin));
+            w.high = spl_v3(fmax(w.high.x, p.x + margin), fmax(w.high.y, p.y + margin), fmax(w.high.z, p.z + margin));
+        }
+    }
+    spl_parallel_for(s->in->pool, s->lattice.point_count, 1024, open_range, &w);
+}
+
 /* A point farther from the surface than an edge is long is on the same side as all its neighbours: sides spread from
  * the band and from the border of the lattice, component by component. */
 static supple_result spread_sides(stuff *s, supple_error *error)
@@ -200,9 +239,9 @@ static supple_result spread_sides(stuff *s, supple_error *error)
                 if (s->state[p] == POINT_UNKNOWN) {
                     s->state[p] = POINT_OUTSIDE;
                     queue[count++] = p;
-                } else if (s->state[p] == POINT_BAND && !known) {
+                } else if (!known && (s->state[p] == POINT_BAND || s->state[p] == POINT_INSIDE)) {
                     known = true;
-                    if (s->sample[s->slot[p]].value < 0) side = POINT_INSIDE;
+                    if (s->state[p] == POINT_INSIDE || s->sample[s->slot[p]].value < 0) side = POINT_INSIDE;
                 }
             }
         }
@@ -238,5 +277,6 @@ supple_result spl_stuff_sample(stuff *s, supple_error *error)
         result = sign_regions(&work, n, error);
     else
         spl_parallel_for(s->in->pool, n, 256, sign_range, &work);
+    if (!s->watertight) sign_openings(s);
     return result == SUPPLE_OK ? spread_sides(s, error) : result;
 }
