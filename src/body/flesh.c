@@ -1,6 +1,6 @@
 #include "body/flesh.h"
 
-#include "body/frame.h"
+#include "body/flesh_private.h"
 #include "body/growth.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -8,49 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN_CELLS  1.6  /* a limb this thick, in cells, is seen by the lattice */
-#define BOOST_STEP  0.35 /* how much more, relative, a limb in pieces is taken to need */
-#define BOOST_MOST  2.5
-#define PASSES_MOST 5
-#define ACROSS_LIMB 4.0  /* cells that the choice of resolution wants across the thinnest limb */
-#define COARSEST    24.0 /* cells along the longest axis that it takes at least */
-#define THIN_SHARE  0.05 /* of the area is thinner than "the thinnest limb" */
-#define LOST_CELLS  1.0  /* a vertex farther than this from the body is not covered by it */
-#define EXPOSED     1e-3 /* cells outside a triangle where it is asked whether anything covers it */
+#define PASSES_MOST  5
+#define ACROSS_LIMB  4.0  /* cells that the choice of resolution wants across the thinnest limb */
+#define COARSEST     24.0 /* cells along the longest axis that it takes at least */
+#define THIN_SHARE   0.05 /* of the vertices measure less than "the thinnest limb" */
+#define THIN_SAMPLES 4096 /* vertices that are measured for it */
 #define SURFACE_TETS                                                                                                   \
     4.0 /* tetrahedra per squared cell of surface beyond 12 per cell of volume: measured 2.6 to 3.8                    \
          */
-#define FINEST 2000
-enum { POINT_LIMIT = 400000000 }; /* lattice points: 2 GB of states and slots */
+#define FINEST       2000
+#define POINT_BYTES  13.0 /* a lattice point: state, slot, place in the queue */
+#define SAMPLE_BYTES 80.0
+#define NODE_BYTES   1100.0
 
 spl_flesh_options spl_flesh_options_default(void)
 {
-    return (spl_flesh_options){.resolution = 0, .max_tets = 60000};
+    return (spl_flesh_options){.resolution = 0, .max_tets = 60000, .max_bytes = 4e9};
 }
-
-/* The surface in the body's frame with everything that is asked of it. */
-typedef struct flesh {
-    const spl_flesh_options *options;
-    const supple_config *config;
-    const supple_allocator *a;
-    spl_pool *pool;
-    const spl_surface *given;
-    spl_frame_of_body frame;
-    spl_surface surface;
-    spl_tree tree;
-    spl_winding winding;
-    double *thickness, *boost, *growth; /* by vertex; growth and thickness in the frame's unit */
-    double cell, longest, volume;
-    spl_tets tets;
-    spl_place *place;
-    int32_t *piece; /* by tet vertex: connected component */
-    bool *keep;     /* by component: it is the largest of some part of the surface */
-    int32_t piece_count;
-    int32_t marked_count; /* vertices of the surface that the last pass left without a body */
-    spl_flesh_report report;
-} flesh;
-
-/* ---- preparation ---- */
 
 static supple_result enter_frame(flesh *f, supple_error *error)
 {
@@ -98,9 +72,8 @@ static double cell_of_budget(double volume, double area, double tets)
 static supple_result choose_cell(flesh *f, supple_error *error)
 {
     const spl_surface *s = &f->surface;
-    double area = 0;
     for (int32_t c = 0; c < s->component_count; c++) {
-        area += s->area[c];
+        f->area += s->area[c];
         f->volume += fabs(s->volume[c]);
     }
     f->longest = extent(s);
@@ -113,154 +86,51 @@ static supple_result choose_cell(flesh *f, supple_error *error)
         f->cell = f->longest / f->options->resolution;
         return SUPPLE_OK;
     }
-    double budget = cell_of_budget(f->volume, area, 0.97 * f->options->max_tets);
+    double budget = cell_of_budget(f->volume, f->area, 0.97 * f->options->max_tets);
     double *sorted = spl_new(f->a, (size_t)s->vertex_count, sizeof *sorted);
     if (!sorted) return spl_fail_memory(error, "the thickness");
-    spl_limb_thickness(s, &f->tree, &f->winding, ACROSS_LIMB * f->longest / COARSEST, f->pool, sorted);
-    qsort(sorted, (size_t)s->vertex_count, sizeof *sorted, compare_doubles);
-    double thin = sorted[(size_t)(THIN_SHARE * s->vertex_count)];
+    int32_t stride = 1 + s->vertex_count / THIN_SAMPLES;
+    int32_t count =
+        spl_limb_thickness(s, &f->tree, &f->winding, ACROSS_LIMB * f->longest / COARSEST, stride, f->pool, sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    double thin = sorted[(size_t)(THIN_SHARE * count)];
     spl_free(f->a, sorted);
     f->cell = fmax(budget, fmin(thin / ACROSS_LIMB, f->longest / COARSEST));
     return SUPPLE_OK;
 }
 
-/* ---- one pass ---- */
-
-static void set_growth(flesh *f)
-{
-    for (int32_t i = 0; i < f->surface.vertex_count; i++) {
-        double seen = SEEN_CELLS * f->cell * f->boost[i];
-        f->growth[i] = fmax(0, 0.5 * (seen - f->thickness[i]));
-    }
-}
-
-static int32_t root_of(int32_t *root, int32_t i)
-{
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-/* Pieces of the tetrahedra, connected over shared vertices, numbered by their lowest vertex. */
-static supple_result find_pieces(flesh *f, supple_error *error)
-{
-    const spl_tets *t = &f->tets;
-    size_t n = (size_t)t->vertex_count;
-    spl_free(f->a, f->piece);
-    f->piece = spl_new(f->a, n, sizeof *f->piece);
-    int32_t *root = spl_new(f->a, n, sizeof *root);
-    if (!f->piece || !root) {
-        spl_free(f->a, root);
-        return spl_fail_memory(error, "the body's pieces");
-    }
-    for (size_t i = 0; i < n; i++) root[i] = (int32_t)i;
-    for (size_t i = 0; i < 4 * (size_t)t->tet_count; i++) {
-        int32_t a = root_of(root, t->tet[i & ~(size_t)3]), b = root_of(root, t->tet[i]);
-        if (a < b)
-            root[b] = a;
-        else
-            root[a] = b;
-    }
-    f->piece_count = 0;
-    for (size_t i = 0; i < n; i++) { /* a root comes before its members */
-        int32_t r = root_of(root, (int32_t)i);
-        f->piece[i] = r == (int32_t)i ? f->piece_count++ : f->piece[r];
-    }
-    spl_free(f->a, root);
-    return SUPPLE_OK;
-}
-
-/* Keeps the largest piece of each component of the surface: parts that do not touch are several bodies, what is left
- * over are crumbs. A piece belongs to the components that its vertices' places are on. */
-static supple_result judge_pieces(flesh *f, supple_error *error)
-{
-    const spl_tets *t = &f->tets;
-    size_t pieces = (size_t)f->piece_count, components = (size_t)f->surface.component_count;
-    double *volume = spl_new(f->a, pieces, sizeof *volume);
-    int32_t *largest = spl_new(f->a, components, sizeof *largest); /* piece + 1 */
-    spl_free(f->a, f->keep);
-    f->keep = spl_new(f->a, pieces, sizeof *f->keep);
-    bool made = volume && largest && f->keep;
-    for (int32_t i = 0; made && i < t->tet_count; i++) volume[f->piece[t->tet[4 * (size_t)i]]] += spl_tets_volume(t, i);
-    for (int32_t v = 0; made && v < t->vertex_count; v++) {
-        if (f->place[v].triangle < 0) continue;
-        int32_t *best = &largest[f->surface.component[f->place[v].triangle]];
-        if (!*best || volume[f->piece[v]] > volume[*best - 1]) *best = f->piece[v] + 1;
-    }
-    for (size_t c = 0; made && c < components; c++)
-        if (largest[c]) f->keep[largest[c] - 1] = true;
-    spl_free(f->a, volume);
-    spl_free(f->a, largest);
-    return made ? SUPPLE_OK : spl_fail_memory(error, "the body's pieces");
-}
-
-/* ---- growing what is in pieces ---- */
-
-/* Marks the surface's vertices that no kept vertex of the body is near: their limb was lost or has come off. */
-static supple_result mark_uncovered(flesh *f, bool *marked, supple_error *error)
-{
-    const spl_tets *t = &f->tets;
-    int32_t *kept = spl_new(f->a, (size_t)t->tet_count, 12 * sizeof *kept);
-    spl_tree near = {0};
-    if (!kept) return spl_fail_memory(error, "the body's pieces");
-    int32_t count = 0;
-    for (int32_t i = 0; i < t->tet_count; i++) { /* all faces of kept tets: the distance to the solid itself */
-        const int32_t *c = t->tet + 4 * (size_t)i;
-        if (!f->keep[f->piece[c[0]]]) continue;
-        for (int k = 0; k < 4; k++, count++)
-            for (int j = 0; j < 3; j++) kept[3 * (size_t)count + (size_t)j] = c[spl_tet_face[k][j]];
-    }
-    supple_result result = spl_tree_make(t->position, kept, count, f->a, &near, error);
-    for (int32_t v = 0; result == SUPPLE_OK && v < f->surface.vertex_count; v++) {
-        spl_hit hit;
-        marked[v] = !spl_tree_nearest(&near, f->surface.position[v], LOST_CELLS * f->cell, -1, &hit);
-    }
-    spl_tree_release(&near);
-    spl_free(f->a, kept);
-    return result;
-}
-
-/* Raises the boost at marked vertices, at the places of loose pieces and within two cells of them. *again tells whether
- * another pass is worth its time: there is something to raise, and less than before the last pass. Tips of horns and
- * single sharp vertices stay out of reach of any growth; without this they took all the passes. */
-static supple_result raise_boost(flesh *f, bool *again, supple_error *error)
+/* Memory of a pass at its peak, estimated from above: the lattice, its points near the surface, the nodes inside with
+ * their fourteen edges in seven arrays, and the tetrahedra. */
+static double estimate_bytes(const flesh *f, double *points)
 {
     const spl_surface *s = &f->surface;
-    size_t n = (size_t)s->vertex_count;
-    bool *marked = spl_new(f->a, n, sizeof *marked), *raised = spl_new(f->a, n, sizeof *raised);
-    int32_t *near = spl_new(f->a, n, sizeof *near);
-    double *distance = spl_new(f->a, n, sizeof *distance);
-    spl_geodesic scratch = {0};
-    supple_result result = marked && raised && near && distance ? SUPPLE_OK : spl_fail_memory(error, "the growth");
-    if (result == SUPPLE_OK) result = spl_geodesic_make(s->vertex_count, f->a, &scratch, error);
-    if (result == SUPPLE_OK) result = mark_uncovered(f, marked, error);
-    for (int32_t v = 0; result == SUPPLE_OK && v < f->tets.vertex_count; v++)
-        if (!f->keep[f->piece[v]] && f->place[v].triangle >= 0)
-            marked[s->triangle[3 * (size_t)f->place[v].triangle]] = true;
-    int32_t before = f->report.passes > 1 ? f->marked_count : INT32_MAX;
-    f->marked_count = 0;
-    for (size_t v = 0; result == SUPPLE_OK && v < n; v++) f->marked_count += marked[v];
-    *again = false;
-    for (int32_t v = 0; result == SUPPLE_OK && f->marked_count < before && v < s->vertex_count; v++) {
-        if (!marked[v] || f->boost[v] >= BOOST_MOST) continue;
-        int32_t corner = s->corner[s->corner_first[v]];
-        spl_place at = {corner / 3, {corner % 3 == 0, corner % 3 == 1, corner % 3 == 2}};
-        int32_t count = spl_geodesic_within(&scratch, s, &at, 2 * f->cell, s->vertex_count, near, distance);
-        for (int32_t i = 0; i < count; i++) raised[near[i]] = true;
-        *again = true;
+    double most = 0, h = f->cell, grown = 0;
+    for (int32_t i = 0; i < s->vertex_count; i++) {
+        most = fmax(most, f->growth[i]);
+        grown += f->growth[i] / s->vertex_count;
     }
-    for (size_t v = 0; result == SUPPLE_OK && v < n; v++)
-        if (raised[v]) f->boost[v] += BOOST_STEP;
-    spl_geodesic_release(&scratch);
-    spl_free(f->a, marked);
-    spl_free(f->a, raised);
-    spl_free(f->a, near);
-    spl_free(f->a, distance);
-    return result;
+    *points = 2 * ((s->high.x - s->low.x + 2 * most) / h + 6) * ((s->high.y - s->low.y + 2 * most) / h + 6) *
+              ((s->high.z - s->low.z + 2 * most) / h + 6);
+    double near = fmin(*points, 6 * fmax(1, most / h) * f->area / (h * h));
+    double nodes = 2 * (f->volume + grown * f->area) / (h * h * h) + f->area / (h * h);
+    return POINT_BYTES * *points + SAMPLE_BYTES * near + NODE_BYTES * nodes;
+}
+
+static supple_result check_memory(const flesh *f, supple_error *error)
+{
+    double points, bytes = estimate_bytes(f, &points);
+    if (bytes <= f->options->max_bytes) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
+                    "%.0f cells along the longest axis need about %.1f GB of memory (%.3g lattice points), more than "
+                    "the %.1f GB allowed; lower --resolution",
+                    f->longest / f->cell, bytes * 1e-9, points, f->options->max_bytes * 1e-9);
 }
 
 static supple_result one_pass(flesh *f, supple_error *error)
 {
-    set_growth(f);
+    spl_flesh_set_growth(f);
+    supple_result result = check_memory(f, error);
+    if (result != SUPPLE_OK) return result;
     spl_tets_release(&f->tets);
     spl_free(f->a, f->place);
     f->place = NULL;
@@ -268,109 +138,27 @@ static supple_result one_pass(flesh *f, supple_error *error)
                           .tree = &f->tree,
                           .winding = &f->winding,
                           .growth = f->growth,
-                          .thickness = SEEN_CELLS * BOOST_MOST * f->cell,
+                          .thickness = SPL_SEEN_CELLS * SPL_BOOST_MOST * f->cell,
                           .cell = f->cell,
-                          .point_limit = POINT_LIMIT,
+                          .point_limit = (size_t)(f->options->max_bytes / POINT_BYTES),
                           .config = f->config,
                           .allocator = f->a,
                           .pool = f->pool};
-    supple_result result = spl_stuff(&in, &f->tets, &f->place, &f->report.stuff, error);
-    if (result == SUPPLE_OK) result = find_pieces(f, error);
-    if (result == SUPPLE_OK) result = judge_pieces(f, error);
+    result = spl_stuff(&in, &f->tets, &f->place, &f->report.stuff, error);
+    if (result == SUPPLE_OK) result = spl_flesh_pieces(f, error);
     f->report.passes++;
     return result;
 }
 
 static supple_result stuff_until_whole(flesh *f, supple_error *error)
 {
-    size_t n = (size_t)f->surface.vertex_count;
-    f->thickness = spl_new(f->a, n, sizeof *f->thickness);
-    f->boost = spl_new(f->a, n, sizeof *f->boost);
-    f->growth = spl_new(f->a, n, sizeof *f->growth);
-    if (!f->thickness || !f->boost || !f->growth) return spl_fail_memory(error, "the growth");
-    for (size_t i = 0; i < n; i++) f->boost[i] = 1;
-    spl_limb_thickness(&f->surface, &f->tree, &f->winding, SEEN_CELLS * (BOOST_MOST + BOOST_STEP) * f->cell, f->pool,
-                       f->thickness);
-    supple_result result = spl_vertex_median(&f->surface, 2, f->a, f->thickness, error);
+    supple_result result = spl_flesh_start_growth(f, error);
     for (bool again = true; again && result == SUPPLE_OK;) {
         result = one_pass(f, error);
         if (result != SUPPLE_OK || f->report.passes == PASSES_MOST) break;
-        result = raise_boost(f, &again, error);
+        result = spl_flesh_raise_boost(f, &again, error);
     }
     return result;
-}
-
-/* ---- the result ---- */
-
-/* Leaves out the pieces that are not kept and the vertices that only they used. */
-static supple_result drop_crumbs(flesh *f, supple_error *error)
-{
-    spl_tets *t = &f->tets;
-    int32_t *number = spl_new(f->a, (size_t)t->vertex_count, sizeof *number), vertices = 0, tets = 0;
-    if (!number) return spl_fail_memory(error, "the body's pieces");
-    for (int32_t i = 0; i < t->tet_count; i++) {
-        if (!f->keep[f->piece[t->tet[4 * (size_t)i]]]) continue;
-        memmove(t->tet + 4 * (size_t)tets++, t->tet + 4 * (size_t)i, 4 * sizeof *t->tet);
-    }
-    f->report.crumbs = t->tet_count - tets;
-    t->tet_count = tets;
-    for (int32_t v = 0; v < t->vertex_count; v++) {
-        number[v] = vertices;
-        if (!f->keep[f->piece[v]]) continue;
-        t->position[vertices] = spl_frame_back(&f->frame, t->position[v]);
-        f->place[vertices++] = f->place[v];
-    }
-    t->vertex_count = vertices;
-    for (size_t i = 0; i < 4 * (size_t)tets; i++) t->tet[i] = number[t->tet[i]];
-    for (int32_t p = 0; p < f->piece_count; p++) f->report.component_count += f->keep[p];
-    spl_free(f->a, number);
-    return spl_tets_find_surface(t, error);
-}
-
-/* Whether a triangle of the surface in the frame is seen from outside. Walls that overlapping parts have inside each
- * other are no surface of the body. */
-static bool is_exposed(const flesh *f, int32_t triangle, spl_vec3 centroid)
-{
-    spl_vec3 outside = spl_madd(centroid, f->surface.face[triangle], EXPOSED * f->cell);
-    return spl_winding_number(&f->winding, outside) < 0.5;
-}
-
-/* Distances from the exposed surface to the body's, weighted by area. */
-static supple_result measure_distances(flesh *f, supple_error *error)
-{
-    const spl_surface *s = &f->surface;
-    const spl_tets *t = &f->tets;
-    spl_flesh_report *r = &f->report;
-    spl_tree tree;
-    supple_result result = spl_tree_make(t->position, t->surface, t->surface_count, f->a, &tree, error);
-    if (result != SUPPLE_OK) return result;
-    double total = 0, lost = 0, sum = 0;
-    for (int32_t i = 0; i < s->triangle_count; i++) {
-        const int32_t *c = s->triangle + 3 * (size_t)i;
-        spl_vec3 p = s->position[c[0]], q = s->position[c[1]], o = s->position[c[2]];
-        spl_vec3 centroid = spl_scale(spl_add(spl_add(p, q), o), 1.0 / 3);
-        double area = 0.5 * spl_norm(spl_cross(spl_sub(q, p), spl_sub(o, p)));
-        if (!is_exposed(f, i, centroid)) continue;
-        spl_hit hit;
-        spl_tree_nearest(&tree, spl_frame_back(&f->frame, centroid), INFINITY, -1, &hit);
-        total += area;
-        sum += area * hit.distance;
-        if (hit.distance > r->cell) lost += area;
-        r->max_distance = fmax(r->max_distance, hit.distance);
-    }
-    r->mean_distance = total > 0 ? sum / total : 0;
-    r->area_lost = total > 0 ? lost / total : 0;
-    spl_tree_release(&tree);
-    return SUPPLE_OK;
-}
-
-static supple_result measure(flesh *f, supple_error *error)
-{
-    const spl_surface *g = f->given;
-    f->report.shape = spl_tets_quality(&f->tets);
-    f->report.surface_volume = 0;
-    for (int32_t c = 0; c < g->component_count; c++) f->report.surface_volume += g->closed[c] ? g->volume[c] : NAN;
-    return measure_distances(f, error);
 }
 
 static void release(flesh *f)
@@ -393,10 +181,10 @@ supple_result spl_flesh_make(const spl_surface *surface, const spl_flesh_options
     supple_result result = enter_frame(&f, error);
     if (result == SUPPLE_OK) result = choose_cell(&f, error);
     if (result == SUPPLE_OK) result = stuff_until_whole(&f, error);
-    if (result == SUPPLE_OK) result = drop_crumbs(&f, error);
+    if (result == SUPPLE_OK) result = spl_flesh_drop_crumbs(&f, error);
     f.report.cell = f.cell * f.frame.size;
     f.report.resolution = f.cell > 0 ? (int32_t)lround(f.longest / f.cell) : 0;
-    if (result == SUPPLE_OK) result = measure(&f, error);
+    if (result == SUPPLE_OK) result = spl_flesh_measure(&f, error);
     release(&f);
     if (result != SUPPLE_OK) {
         spl_tets_release(&f.tets);

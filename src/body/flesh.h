@@ -11,10 +11,12 @@
 typedef struct spl_flesh_options {
     int32_t resolution; /* cells along the longest axis; 0: chosen */
     int32_t max_tets;   /* budget for the choice */
+    double max_bytes;   /* estimated memory beyond which a resolution is refused */
 } spl_flesh_options;
 
 spl_flesh_options spl_flesh_options_default(void);
 
+/* The exposed surface is what can be touched from outside: walls inside, of parts that overlap, do not count. */
 typedef struct spl_flesh_report {
     int32_t resolution;      /* cells along the longest axis */
     double cell;             /* lattice constant, in the input's unit */
@@ -25,7 +27,7 @@ typedef struct spl_flesh_report {
     spl_tets_shape shape;               /* in the input's unit */
     double surface_volume;              /* of the surface's closed components; NAN where some is open */
     double mean_distance, max_distance; /* from the input's exposed surface to the body's, in the input's unit */
-    double area_lost;                   /* share of that surface's area farther than a cell from the body's */
+    double area_lost;                   /* share of the exposed area farther than a cell from the body's surface */
 } spl_flesh_report;
 
 /* Makes the body of a surface. `place` as in spl_stuff, on that surface. A surface that is empty, flat, or so open that

@@ -15,8 +15,18 @@ typedef struct thickness_work {
     const spl_tree *tree;
     const spl_winding *winding;
     double limit;
+    size_t stride;
     double *thickness;
 } thickness_work;
+
+/* Whether the centre of a ball that touches the surface at p is inside. Mostly it sees p, and a ray is quicker than the
+ * winding number. */
+static bool is_inside(const thickness_work *w, spl_vec3 centre, spl_vec3 p)
+{
+    spl_hit hit;
+    if (!spl_tree_ray(w->tree, centre, spl_sub(p, centre), 1 - SETTLED, &hit)) return true;
+    return spl_winding_number(w->winding, centre) > 0.5;
+}
 
 static double ball_at(const thickness_work *w, spl_vec3 p, spl_vec3 n)
 {
@@ -31,7 +41,7 @@ static double ball_at(const thickness_work *w, spl_vec3 p, spl_vec3 n)
         double across = spl_dot(n, back);
         bool beside = spl_dot(to_p, to_q) > OPPOSITE * spl_norm(to_p) * spl_norm(to_q);
         /* From outside, beyond the limb's other side, everything looks beside: go on shrinking. */
-        if (across <= 0 || (beside && spl_winding_number(w->winding, c) > 0.5)) break;
+        if (across <= 0 || (beside && is_inside(w, c, p))) break;
         double smaller = spl_dot(back, back) / (2 * across);
         if (smaller >= r * (1 - 1e-9)) break;
         r = smaller;
@@ -42,14 +52,19 @@ static double ball_at(const thickness_work *w, spl_vec3 p, spl_vec3 n)
 static void measure_range(void *context, size_t begin, size_t end)
 {
     const thickness_work *w = context;
-    for (size_t i = begin; i < end; i++) w->thickness[i] = ball_at(w, w->surface->position[i], w->surface->normal[i]);
+    for (size_t i = begin; i < end; i++) {
+        size_t v = i * w->stride;
+        w->thickness[i] = ball_at(w, w->surface->position[v], w->surface->normal[v]);
+    }
 }
 
-void spl_limb_thickness(const spl_surface *surface, const spl_tree *tree, const spl_winding *winding, double limit,
-                        spl_pool *pool, double *thickness)
+int32_t spl_limb_thickness(const spl_surface *surface, const spl_tree *tree, const spl_winding *winding, double limit,
+                           int32_t stride, spl_pool *pool, double *thickness)
 {
-    thickness_work w = {surface, tree, winding, limit, thickness};
-    spl_parallel_for(pool, (size_t)surface->vertex_count, 128, measure_range, &w);
+    thickness_work w = {surface, tree, winding, limit, (size_t)stride, thickness};
+    int32_t count = (surface->vertex_count - 1) / stride + 1;
+    spl_parallel_for(pool, (size_t)count, 128, measure_range, &w);
+    return count;
 }
 
 enum { MEDIAN_OF = 64 };

@@ -9,9 +9,10 @@
 
 /* By surface vertex: the diameter of the largest ball that touches the surface there and something nearly opposite, at
  * most `limit`. Edges and corners of thick parts do not count as thin: what the ball touches must be seen from its
- * centre at 110 degrees from the vertex or more. */
-void spl_limb_thickness(const spl_surface *surface, const spl_tree *tree, const spl_winding *winding, double limit,
-                        spl_pool *pool, double *thickness);
+ * centre at 110 degrees from the vertex or more. Every `stride`-th vertex is measured; returns how many. The surface
+ * must not be empty. */
+int32_t spl_limb_thickness(const spl_surface *surface, const spl_tree *tree, const spl_winding *winding, double limit,
+                           int32_t stride, spl_pool *pool, double *thickness);
 
 /* The median of a value over each vertex and its neighbours, `rounds` times: single outliers vanish, limits of limbs
  * stay. */

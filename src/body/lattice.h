@@ -57,6 +57,12 @@ static inline spl_vec3 spl_lattice_point(const spl_lattice *l, const int32_t c[3
     return spl_v3(l->half * c[0], l->half * c[1], l->half * c[2]);
 }
 
+/* The length of the edges in a direction. */
+static inline double spl_lattice_length(const spl_lattice *l, int d)
+{
+    return (spl_is_long(d) ? 2 : 1.7320508075688772) * l->half;
+}
+
 /* The 12 tetrahedra of the cell whose black corner has the doubled coordinates c: four points each, as offsets from c.
  * Points 0 and 1 are the ends of the red long edge, 2 and 3 those of the black one; orientation is positive. */
 extern const int8_t (*spl_lattice_tets(void))[4][3];

@@ -24,6 +24,7 @@ static supple_result prepare(stuff *s, supple_error *error)
     const spl_surface *f = s->in->surface;
     for (int32_t i = 0; s->in->growth && i < f->vertex_count; i++)
         s->growth_max = fmax(s->growth_max, s->in->growth[i]);
+    s->watertight = f->border_edges == 0 && f->nonmanifold_edges == 0 && f->twisted_edges == 0;
     spl_vec3 g = spl_v3(s->growth_max, s->growth_max, s->growth_max);
     if (!spl_lattice_make(&s->lattice, spl_sub(f->low, g), spl_add(f->high, g), s->in->cell, 2, s->in->point_limit))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,

@@ -12,23 +12,49 @@
 #define FALSI_STEPS  6
 #define FALSI_ENOUGH 1e-3 /* of the edge */
 
-static double grown(const spl_stuff_input *in, spl_vec3 p, int32_t *hint)
+/* What is known of the sides of the surface along an edge from a node to a point outside. */
+typedef struct edge_sides {
+    bool known;
+    double crossing; /* inside before this parameter, outside after; 0: outside all along */
+    spl_hit hit;     /* there */
+} edge_sides;
+
+/* Of a watertight surface rays tell the sides: a segment with one crossing is inside before it. Everything else is left
+ * to the winding number, which takes as long as five rays. */
+static edge_sides look_along(const stuff *s, spl_vec3 from, spl_vec3 to, double at_from, double at_to)
 {
-    spl_place place;
-    double value = spl_stuff_distance(in, p, INFINITY, *hint, &place);
-    *hint = place.triangle;
-    return value - spl_stuff_growth(in, &place);
+    edge_sides e = {0};
+    spl_hit back;
+    spl_vec3 d = spl_sub(to, from);
+    if (!s->watertight || at_to < 0) return e;
+    if (at_from >= 0)
+        e.known = at_from + at_to > (1 + 1e-9) * spl_norm(d) || !spl_tree_ray(s->in->tree, from, d, 1, &e.hit);
+    else if (spl_tree_ray(s->in->tree, from, d, 1, &e.hit) && spl_tree_ray(s->in->tree, to, spl_scale(d, -1), 1, &back))
+        e.known = fabs(e.hit.distance + back.distance - 1) < 1e-9;
+    e.crossing = e.known && at_from < 0 ? e.hit.distance : 0;
+    return e;
+}
+
+/* The field at a point of the edge, less the growth there. */
+static double grown(const spl_stuff_input *in, spl_vec3 p, double t, const edge_sides *e, int32_t *hint)
+{
+    spl_hit hit;
+    if (!spl_tree_nearest(in->tree, p, INFINITY, *hint, &hit)) return INFINITY;
+    *hint = hit.triangle;
+    bool inside = e->known ? t < e->crossing : spl_winding_number(in->winding, p) > 0.5;
+    spl_place place = {hit.triangle, {hit.bary[0], hit.bary[1], hit.bary[2]}};
+    return (inside ? -hit.distance : hit.distance) - spl_stuff_growth(in, &place);
 }
 
 /* Where the grown field of a segment from inside to outside is zero: false position, Illinois variant. */
-static double find_zero(const spl_stuff_input *in, spl_vec3 from, spl_vec3 to, double at_from, double at_to)
+static double find_zero(const spl_stuff_input *in, spl_vec3 from, spl_vec3 to, double at_from, double at_to,
+                        const edge_sides *e, int32_t hint)
 {
     double low = 0, high = 1, f_low = at_from, f_high = at_to, t = 0.5;
-    int32_t hint = -1;
     int side = 0;
     for (int i = 0; i < FALSI_STEPS; i++) {
         t = (low * f_high - high * f_low) / (f_high - f_low);
-        double f = grown(in, spl_lerp(from, to, t), &hint);
+        double f = grown(in, spl_lerp(from, to, t), t, e, &hint);
         if (f < 0) {
             if (t - low < FALSI_ENOUGH && i) return t;
             low = t;
@@ -51,6 +77,7 @@ static double find_zero(const spl_stuff_input *in, spl_vec3 from, spl_vec3 to, d
 static double leave_limb(const stuff *s, const stuff_node *n, spl_vec3 from, spl_vec3 to)
 {
     const spl_stuff_input *in = s->in;
+    if (n->place.triangle < 0) return 0.5; /* in an opening, away from any triangle */
     double growth = spl_stuff_growth(in, &n->place);
     spl_hit hit;
     if (n->interior && growth < 0.05 * s->lattice.half && spl_tree_ray(in->tree, from, spl_sub(to, from), 1, &hit))
@@ -60,19 +87,35 @@ static double leave_limb(const stuff *s, const stuff_node *n, spl_vec3 from, spl
     return f0 < 0 && f1 > 0 ? f0 / (f0 - f1) : 0.5;
 }
 
+/* The field at a lattice point: its sample, or computed where it is farther from the surface than the band goes. */
+static stuff_sample field_at(const stuff *s, const int32_t c[3])
+{
+    stuff_sample q = {.point = spl_lattice_index(&s->lattice, c)};
+    const stuff_sample *known = spl_stuff_find_sample(s, q.point);
+    if (known) return *known;
+    q.value = spl_stuff_distance(s->in, spl_lattice_point(&s->lattice, c), INFINITY, -1, &q.place);
+    return q;
+}
+
 static double cut_edge(const stuff *s, int32_t n, int d)
 {
     const stuff_node *node = &s->node[n];
-    spl_vec3 from = s->position[n];
     int32_t c[3];
     spl_lattice_coordinates(&s->lattice, node->point, c);
+    stuff_sample start = field_at(s, c);
     for (int k = 0; k < 3; k++) c[k] += spl_direction[d][k];
-    spl_vec3 to = spl_lattice_point(&s->lattice, c);
-    int32_t hint = node->place.triangle;
-    double f_to = grown(s->in, to, &hint);
+    stuff_sample end = field_at(s, c);
+    spl_vec3 from = s->position[n], to = spl_lattice_point(&s->lattice, c);
+    double f_to = end.value - spl_stuff_growth(s->in, &end.place);
     if (f_to <= 0) return leave_limb(s, node, from, to);
-    double f_from = grown(s->in, from, &hint);
-    return f_from < 0 ? find_zero(s->in, from, to, f_from, f_to) : 0.5;
+    double f_from = start.value - spl_stuff_growth(s->in, &start.place);
+    if (f_from >= 0) return 0.5;
+    edge_sides e = look_along(s, from, to, start.value, end.value);
+    if (e.known && start.value < 0) {
+        spl_place at = {e.hit.triangle, {e.hit.bary[0], e.hit.bary[1], e.hit.bary[2]}};
+        if (spl_stuff_growth(s->in, &at) == 0) return e.crossing; /* the field is zero on the surface itself */
+    }
+    return find_zero(s->in, from, to, f_from, f_to, &e, start.place.triangle);
 }
 
 static void cut_range(void *context, size_t begin, size_t end)

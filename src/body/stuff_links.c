@@ -1,5 +1,6 @@
 /* Links: which neighbouring nodes belong to one limb, and the fronts where limbs part. */
 #include "body/stuff_private.h"
+#include "body/walk.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -19,20 +20,74 @@ static bool other_side(const stuff *s, const spl_place *at, spl_place *out)
     return spl_dot(spl_surface_normal(in->surface, out), n) < 0;
 }
 
-static bool near_along(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
+supple_result spl_stuff_scratch_make(const stuff *s, stuff_scratch *out, supple_error *error)
+{
+    size_t n = (size_t)spl_pool_thread_count(s->in->pool);
+    *out = (stuff_scratch){0};
+    out->geodesic = spl_new(s->a, n, sizeof *out->geodesic);
+    out->taken = spl_new(s->a, n, sizeof *out->taken);
+    supple_result result =
+        out->geodesic && out->taken ? SUPPLE_OK : spl_fail_memory(error, "the lattice's working memory");
+    for (size_t i = 0; result == SUPPLE_OK && i < n; i++) {
+        result = spl_geodesic_make(s->in->surface->vertex_count, s->a, &out->geodesic[i], error);
+        atomic_init(&out->taken[i], false);
+        out->count += result == SUPPLE_OK;
+    }
+    return result;
+}
+
+void spl_stuff_scratch_release(const stuff *s, stuff_scratch *scratch)
+{
+    for (int32_t i = 0; i < scratch->count; i++) spl_geodesic_release(&scratch->geodesic[i]);
+    spl_free(s->a, scratch->geodesic);
+    spl_free(s->a, scratch->taken);
+    *scratch = (stuff_scratch){0};
+}
+
+int32_t spl_stuff_scratch_take(stuff_scratch *scratch)
+{
+    for (int32_t i = 0;; i = (i + 1) % scratch->count) /* one is free: there are as many as threads */
+        if (!atomic_exchange_explicit(&scratch->taken[i], true, memory_order_acquire)) return i;
+}
+
+void spl_stuff_scratch_give(stuff_scratch *scratch, int32_t index)
+{
+    atomic_store_explicit(&scratch->taken[index], false, memory_order_release);
+}
+
+static double near_limit(const stuff *s, const spl_place *a, const spl_place *b)
 {
     const spl_surface *f = s->in->surface;
     double straight = spl_distance(spl_surface_point(f, a), spl_surface_point(f, b));
-    double limit = fmax(NEAR_CELLS * 2 * s->lattice.half, NEAR_RATIO * straight);
-    return spl_geodesic_near(scratch, f, a, b, limit);
+    return fmax(NEAR_CELLS * 2 * s->lattice.half, NEAR_RATIO * straight);
 }
 
+/* Ways between a and b: along the surface, or through a thin part first. Each is tried as a straight walk; only if none
+ * leads there the geodesic distances are computed. */
 bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
 {
-    spl_place through;
-    if (near_along(s, scratch, a, b)) return true;
-    if (other_side(s, a, &through) && near_along(s, scratch, &through, b)) return true;
-    return other_side(s, b, &through) && near_along(s, scratch, a, &through);
+    if (a->triangle < 0 || b->triangle < 0) return false;
+    const spl_surface *f = s->in->surface;
+    spl_place through_a, through_b;
+    const spl_place *way[3][2] = {{a, b}};
+    int ways = 1;
+    double limit[3] = {near_limit(s, a, b)};
+    if (spl_surface_walk(f, a, b, limit[0]) < INFINITY) return true;
+    if (other_side(s, a, &through_a)) {
+        way[ways][0] = &through_a;
+        way[ways++][1] = b;
+    }
+    if (other_side(s, b, &through_b)) {
+        way[ways][0] = a;
+        way[ways++][1] = &through_b;
+    }
+    for (int i = 1; i < ways; i++) {
+        limit[i] = near_limit(s, way[i][0], way[i][1]);
+        if (spl_surface_walk(f, way[i][0], way[i][1], limit[i]) < INFINITY) return true;
+    }
+    for (int i = 0; i < ways; i++)
+        if (spl_geodesic_near(scratch, f, way[i][0], way[i][1], limit[i])) return true;
+    return false;
 }
 
 /* Whether a segment between two points inside the body leaves it. Surfaces inside the body (parts that overlap) do not
@@ -63,12 +118,45 @@ static spl_vec3 point_of(const stuff *s, int32_t node)
 static bool linked(const stuff *s, spl_geodesic *scratch, int32_t n, int32_t m, int d)
 {
     const stuff_node *a = &s->node[n], *b = &s->node[m];
-    double length = (spl_is_long(d) ? 2 : 1.7320508075688772) * s->lattice.half;
     if (a->interior && b->interior) {
-        if (-a->value > length || -b->value > length) return true;
+        if (-a->value - b->value > spl_lattice_length(&s->lattice, d)) return true; /* no surface fits between */
         if (!leaves(s->in, point_of(s, n), point_of(s, m))) return true;
     }
     return spl_stuff_same_limb(s, scratch, &a->place, &b->place);
+}
+
+/* Each pair of neighbours once: every second long direction and every second short one. */
+enum { FORWARD = SPL_DIRECTIONS / 2 };
+static const int8_t forward[FORWARD] = {0, 2, 4, 6, 7, 8, 9};
+
+/* The first node at the neighbouring point, -1 for none. */
+static int32_t first_neighbour(const stuff *s, int32_t n, int d)
+{
+    int32_t c[3];
+    spl_lattice_coordinates(&s->lattice, s->node[n].point, c);
+    for (int k = 0; k < 3; k++) c[k] += spl_direction[d][k];
+    return spl_lattice_holds(&s->lattice, c) ? s->slot[spl_lattice_index(&s->lattice, c)] : -1;
+}
+
+typedef struct link_work {
+    stuff *s;
+    stuff_scratch scratch;
+    uint8_t *same; /* FORWARD x node_count: a bit for each node of the neighbouring point that is linked */
+} link_work;
+
+static void judge_range(void *context, size_t begin, size_t end)
+{
+    link_work *w = context;
+    int32_t k = spl_stuff_scratch_take(&w->scratch);
+    for (size_t i = begin; i < end; i++)
+        for (size_t f = 0; f < FORWARD; f++) {
+            unsigned bit = 1, mask = 0;
+            int32_t n = (int32_t)i, m = first_neighbour(w->s, n, forward[f]);
+            for (; m >= 0; m = w->s->node[m].next, bit <<= 1)
+                if (linked(w->s, &w->scratch.geodesic[k], n, m, forward[f])) mask |= bit;
+            w->same[FORWARD * i + f] = (uint8_t)mask;
+        }
+    spl_stuff_scratch_give(&w->scratch, k);
 }
 
 static void set_link(stuff *s, int32_t n, int d, int32_t m)
@@ -80,27 +168,20 @@ static void set_link(stuff *s, int32_t n, int d, int32_t m)
         *at = m;
 }
 
-/* Each pair of neighbours once: every second long direction and every second short one. */
-static bool is_forward(int d)
+static void set_links(link_work *w)
 {
-    return d < SPL_LONG ? (d & 1) == 0 : d < SPL_LONG + 4;
-}
-
-static void link_node(stuff *s, spl_geodesic *scratch, int32_t n)
-{
-    int32_t c[3];
-    spl_lattice_coordinates(&s->lattice, s->node[n].point, c);
-    for (int d = 0; d < SPL_DIRECTIONS; d++) {
-        int32_t e[3] = {c[0] + spl_direction[d][0], c[1] + spl_direction[d][1], c[2] + spl_direction[d][2]};
-        if (!is_forward(d) || !spl_lattice_holds(&s->lattice, e)) continue;
-        for (int32_t m = s->slot[spl_lattice_index(&s->lattice, e)]; m >= 0; m = s->node[m].next) {
-            if (linked(s, scratch, n, m, d)) {
-                set_link(s, n, d, m);
-                set_link(s, m, spl_opposite(d), n);
-            } else
-                s->report.broken_links++;
+    stuff *s = w->s;
+    for (int32_t n = 0; n < s->node_count; n++)
+        for (size_t f = 0; f < FORWARD; f++) {
+            unsigned mask = w->same[FORWARD * (size_t)n + f];
+            for (int32_t m = first_neighbour(s, n, forward[f]); m >= 0; m = s->node[m].next, mask >>= 1) {
+                if (mask & 1) {
+                    set_link(s, n, forward[f], m);
+                    set_link(s, m, spl_opposite(forward[f]), n);
+                } else
+                    s->report.broken_links++;
+            }
         }
-    }
 }
 
 /* Over every lattice triangle, links must say "same limb" for one pair or for all three: a node whose two neighbours
@@ -124,14 +205,19 @@ static bool parts_limbs(const stuff *s, int32_t n)
 supple_result spl_stuff_links(stuff *s, supple_error *error)
 {
     size_t n = SPL_DIRECTIONS * (size_t)s->node_count;
+    link_work w = {.s = s};
+    supple_result result = spl_stuff_scratch_make(s, &w.scratch, error);
     s->link = spl_new(s->a, n, sizeof *s->link);
-    if (!s->link) return spl_fail_memory(error, "the lattice's links");
-    for (size_t i = 0; i < n; i++) s->link[i] = -1;
-    spl_geodesic scratch;
-    supple_result result = spl_geodesic_make(s->in->surface->vertex_count, s->a, &scratch, error);
-    if (result != SUPPLE_OK) return result;
-    for (int32_t i = 0; i < s->node_count; i++) link_node(s, &scratch, i);
-    spl_geodesic_release(&scratch);
+    w.same = spl_new(s->a, FORWARD * (size_t)s->node_count, sizeof *w.same);
+    bool made = result == SUPPLE_OK && s->link && w.same;
+    for (size_t i = 0; made && i < n; i++) s->link[i] = -1;
+    if (made) {
+        spl_parallel_for(s->in->pool, (size_t)s->node_count, 32, judge_range, &w);
+        set_links(&w);
+    }
+    spl_stuff_scratch_release(s, &w.scratch);
+    spl_free(s->a, w.same);
+    if (!made) return spl_fail_memory(error, "the lattice's links");
     for (int32_t i = 0; i < s->node_count; i++) s->node[i].front = s->node[i].torn;
     for (int32_t i = 0; i < s->node_count; i++)
         if (!s->node[i].front && parts_limbs(s, i)) s->node[i].front = true;

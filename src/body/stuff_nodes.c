@@ -139,34 +139,81 @@ static int32_t nodes_of(const stuff *s, const stuff_sample *q, cover *v, spl_geo
     return count;
 }
 
-/* Sampling order (ascending points) decides the numbers of the nodes; slots turn from samples to first nodes. */
-supple_result spl_stuff_nodes(stuff *s, supple_error *error)
+enum { BATCH = 2048 };
+
+/* Samples are worked on a batch at a time: in parallel into slots of their own, then added in their order. */
+typedef struct node_work {
+    stuff *s;
+    stuff_scratch scratch;
+    cover *covers;              /* as many as scratches */
+    size_t first;               /* sample of the batch */
+    stuff_node (*found)[LIMBS]; /* BATCH */
+    int32_t *count;             /* BATCH */
+} node_work;
+
+static void find_range(void *context, size_t begin, size_t end)
 {
-    cover *v = spl_new(s->a, 1, sizeof *v);
-    spl_geodesic scratch;
-    supple_result result = spl_geodesic_make(s->in->surface->vertex_count, s->a, &scratch, error);
-    if (result != SUPPLE_OK || !v) {
-        spl_geodesic_release(&scratch);
-        spl_free(s->a, v);
-        return result != SUPPLE_OK ? result : spl_fail_memory(error, "the lattice's nodes");
+    node_work *w = context;
+    int32_t k = spl_stuff_scratch_take(&w->scratch);
+    for (size_t i = begin; i < end; i++) {
+        const stuff_sample *q = &w->s->sample[w->first + i];
+        w->count[i] =
+            q->place.triangle < 0 ? 0 : nodes_of(w->s, q, &w->covers[k], &w->scratch.geodesic[k], w->found[i]);
     }
-    bool made = true;
-    for (size_t p = 0; p < s->lattice.point_count && made; p++) {
-        stuff_node found[LIMBS];
-        int32_t count = 0;
-        if (s->state[p] == POINT_BAND)
-            count = nodes_of(s, &s->sample[s->slot[p]], v, &scratch, found);
-        else if (s->state[p] == POINT_INSIDE)
-            found[count++] = (stuff_node){.point = p, .interior = true, .value = -INFINITY, .place = {.triangle = -1}};
-        s->slot[p] = count ? s->node_count : -1;
-        if (count > 1) s->report.doubled += count;
-        for (int32_t k = 0; k < count && made; k++) {
-            found[k].next = k + 1 < count ? s->node_count + 1 : -1;
-            made = add_node(s, found[k]);
+    spl_stuff_scratch_give(&w->scratch, k);
+}
+
+static bool add_nodes(stuff *s, stuff_node *found, int32_t count)
+{
+    if (count > 1) s->report.doubled += count;
+    if (count > 0) s->slot[found[0].point] = s->node_count;
+    for (int32_t k = 0; k < count; k++) {
+        found[k].next = k + 1 < count ? s->node_count + 1 : -1;
+        if (!add_node(s, found[k])) return false;
+    }
+    return true;
+}
+
+/* Adds the nodes of all points below `end` that lie deep inside, from where the last call stopped. */
+static bool add_deep(stuff *s, size_t *next, size_t end)
+{
+    for (; *next < end; (*next)++) {
+        stuff_node deep = {.point = *next, .interior = true, .value = -INFINITY, .place = {.triangle = -1}};
+        if (s->state[*next] == POINT_INSIDE && !add_nodes(s, &deep, 1)) return false;
+    }
+    return true;
+}
+
+/* Ascending points decide the numbers of the nodes. */
+static bool find_nodes(node_work *w)
+{
+    stuff *s = w->s;
+    size_t next = 0;
+    for (size_t p = 0; p < s->lattice.point_count; p++) s->slot[p] = -1;
+    for (w->first = 0; w->first < s->sample_count; w->first += BATCH) {
+        size_t n = s->sample_count - w->first < BATCH ? s->sample_count - w->first : BATCH;
+        spl_parallel_for(s->in->pool, n, 16, find_range, w);
+        for (size_t i = 0; i < n; i++) {
+            if (w->count[i] == 0) continue;
+            if (!add_deep(s, &next, s->sample[w->first + i].point) || !add_nodes(s, w->found[i], w->count[i]))
+                return false;
         }
     }
+    return add_deep(s, &next, s->lattice.point_count);
+}
+
+supple_result spl_stuff_nodes(stuff *s, supple_error *error)
+{
+    node_work w = {.s = s};
+    supple_result result = spl_stuff_scratch_make(s, &w.scratch, error);
+    w.covers = spl_new(s->a, (size_t)w.scratch.count, sizeof *w.covers);
+    w.found = spl_new(s->a, BATCH, sizeof *w.found);
+    w.count = spl_new(s->a, BATCH, sizeof *w.count);
+    bool made = result == SUPPLE_OK && w.covers && w.found && w.count && find_nodes(&w);
     s->report.nodes = s->node_count;
-    spl_geodesic_release(&scratch);
-    spl_free(s->a, v);
+    spl_stuff_scratch_release(s, &w.scratch);
+    spl_free(s->a, w.covers);
+    spl_free(s->a, w.found);
+    spl_free(s->a, w.count);
     return made ? SUPPLE_OK : spl_fail_memory(error, "the lattice's nodes");
 }

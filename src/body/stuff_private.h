@@ -6,6 +6,8 @@
 #include "body/lattice.h"
 #include "body/stuff.h"
 
+#include <stdatomic.h>
+
 /* What is known of a lattice point. Points of the band are near the surface and have a sample. */
 enum { POINT_UNKNOWN, POINT_BAND, POINT_OUTSIDE, POINT_INSIDE };
 
@@ -31,9 +33,10 @@ typedef struct stuff {
     const supple_allocator *a;
     spl_lattice lattice;
     double growth_max;
+    bool watertight;      /* sides change at triangles only, not in openings */
     uint8_t *state;       /* by lattice point */
     int32_t *slot;        /* by lattice point: its sample while sampling, then its first node; -1 for none */
-    stuff_sample *sample; /* of the band */
+    stuff_sample *sample; /* of the band, by ascending point */
     size_t sample_count;
     stuff_node *node;
     int32_t node_count, node_room;
@@ -65,8 +68,24 @@ supple_result spl_stuff_emit(stuff *s, spl_tets *out, spl_place **place, supple_
 /* Signed distance of p (negative inside) and its nearest place; the winding number gives the sign. */
 double spl_stuff_distance(const spl_stuff_input *in, spl_vec3 p, double radius, int32_t hint, spl_place *place);
 
+/* The sample of a lattice point; NULL if it is not in the band. */
+const stuff_sample *spl_stuff_find_sample(const stuff *s, size_t point);
+
 /* How far the body is grown at a place. */
 double spl_stuff_growth(const spl_stuff_input *in, const spl_place *place);
+
+/* Geodesic working memory for loops: as many as there are threads, taken and given back piece by piece. Which one a
+ * piece gets makes no difference to its result. */
+typedef struct stuff_scratch {
+    int32_t count;
+    spl_geodesic *geodesic;
+    atomic_bool *taken;
+} stuff_scratch;
+
+supple_result spl_stuff_scratch_make(const stuff *s, stuff_scratch *out, supple_error *error);
+void spl_stuff_scratch_release(const stuff *s, stuff_scratch *scratch);
+int32_t spl_stuff_scratch_take(stuff_scratch *scratch);
+void spl_stuff_scratch_give(stuff_scratch *scratch, int32_t index);
 
 /* Whether two places are on the same limb: near along the surface, or through a thin part of the body. */
 bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b);
