@@ -7,17 +7,22 @@
 
 /* ---- exactness --------------------------------------------------------------------------------------------------- */
 
+/* Rest and rigid motions everywhere, affine ones wherever there is no frame: at all vertices if `affine_too`. */
 static void check_exact(rig *r, bool affine_too)
 {
     spl_upsample_stats stats = spl_upsample_get_stats(r->u);
     double at_rest = rig_error(r, stay, NULL, NULL), turned = rig_error(r, affine, rigid_map, NULL);
-    double sheared = rig_error(r, affine, affine_map, NULL);
+    double sheared = rig_error(r, affine, affine_map, NULL), limit = 1e-6 * r->diagonal;
     printf("    rest %.1e, rigid %.1e, affine %.1e of the diagonal; %d of %d with a frame, gain %.2f\n",
            at_rest / r->diagonal, turned / r->diagonal, sheared / r->diagonal, stats.framed, stats.skin,
            stats.largest_gain);
-    CHECK(at_rest < 1e-6 * r->diagonal);
-    CHECK(turned < 1e-6 * r->diagonal);
-    if (affine_too) CHECK(sheared < 1e-6 * r->diagonal);
+    CHECK(at_rest < limit);
+    CHECK(turned < limit);
+    CHECK((stats.framed == 0) == affine_too);
+    for (int32_t v = 0; v < r->count; v++)
+        if (affine_too || r->u->vertex[v].frame < 0)
+            CHECK(spl_distance(affine(spl_v3_from_float(r->rest + 3 * v), affine_map),
+                               spl_v3_from_float(r->out + 3 * v)) < limit);
 }
 
 TEST(rest_rigid_and_affine_motions)
@@ -28,6 +33,21 @@ TEST(rest_rigid_and_affine_motions)
         spl_upsample_options o = with(kinds[i], 20);
         rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
         check_exact(&r, i < 2);
+        rig_release(&r);
+        shape_free(&fine);
+    }
+}
+
+/* A body in one point takes its skin there, offsets included: the patch has no frame to carry them. */
+TEST(constants)
+{
+    spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
+    for (int i = 0; i < 3; i++) {
+        shape fine = shape_sphere(20, 1.05);
+        spl_upsample_options o = with(kinds[i], 20);
+        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+        CHECK(rig_error(&r, collapse, NULL, NULL) == 0);
+        for (int32_t v = 0; v < 3 * r.count; v++) CHECK(isfinite(r.normal[v]));
         rig_release(&r);
         shape_free(&fine);
     }
@@ -182,26 +202,70 @@ TEST(eigenvectors)
 
 /* ---- quality ----------------------------------------------------------------------------------------------------- */
 
-TEST(quadratic_beats_linear_beats_nothing)
+/* A sphere of about 6 n n vertices that are spread evenly: a cube's, by angles. */
+static shape even_sphere(int n)
 {
-    shape fine = shape_sphere(50, 1);
-    double curvature = 0.5, rms[3];
-    spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
+    shape s = shape_box(n, 2, 2, 2);
+    for (int32_t v = 0; v < s.vertex_count; v++) {
+        double *p = s.position + 3 * v;
+        for (int i = 0; i < 3; i++) p[i] = tan(p[i] * shape_pi / 4);
+        double length = spl_norm(point_of(p));
+        for (int i = 0; i < 3; i++) p[i] /= length;
+    }
+    return s;
+}
+
+/* The bend's second-order part. */
+static spl_vec3 quadratic_bend(spl_vec3 p, const double *parameter)
+{
+    double c = parameter[0];
+    return spl_v3(p.x + c * p.z * p.z / 2, p.y, p.z - c * p.x * p.z);
+}
+
+/* Errors of the three kinds under a bend. */
+static void compare_kinds(shape (*sphere)(int), int coarse, int detailed, double rms[3], double *pure)
+{
+    static const char *const name[] = {"quadratic", "linear", "barycentric"};
+    double curvature = 0.5;
+    shape fine = sphere(detailed);
     for (int i = 0; i < 3; i++) {
-        spl_upsample_options o = with(kinds[i], 20);
-        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+        spl_upsample_options o = with((spl_upsample_kind)i, 20);
+        rig r = rig_make(sphere(coarse), &fine, &o, 1, NULL);
         double worst = rig_error(&r, bend, &curvature, &rms[i]);
         spl_upsample_stats s = spl_upsample_get_stats(r.u);
-        printf("    %s: rms %.2e, worst %.2e; %d body vertices, %d visual, %d reduced, %d linear, %d corners\n",
-               i == 0   ? "quadratic"
-               : i == 1 ? "linear"
-                        : "barycentric",
-               rms[i], worst, r.surface->vertex_count, s.skin, s.reduced, s.linear, s.corners);
+        printf("    %-11s rms %.2e, worst %.2e; %d body vertices, %d visual; %d reduced, %d linear, %d corners\n",
+               name[i], rms[i], worst, r.surface->vertex_count, s.skin, s.reduced, s.linear, s.corners);
+        if (i == 0) *pure = rig_error(&r, quadratic_bend, &curvature, NULL);
         rig_release(&r);
     }
-    CHECK(rms[0] * 3 < rms[1]);
-    CHECK(rms[0] < rms[2]);
+    printf("    linear / quadratic %.2f, barycentric / linear %.2f\n", rms[1] / rms[0], rms[2] / rms[1]);
     shape_free(&fine);
+}
+
+TEST(quadratic_beats_linear_beats_barycentric)
+{
+    double rms[3], pure;
+    compare_kinds(even_sphere, 6, 29, rms, &pure);
+    CHECK(rms[0] * 3 < rms[1]);
+    CHECK(rms[1] < rms[2]);
+    CHECK(pure < 1e-6);
+}
+
+static shape polar_sphere(int n)
+{
+    return shape_sphere(n, 1);
+}
+
+/* At the poles of a sphere of parallels and meridians the 20 nearest neighbours are the pole and one ring about it,
+ * which do not tell xn and yn from x and y (n along the normal, constant on the ring). Measured within 15 degrees of
+ * them: 1.4 times better than linear, and nearly all of the error. The fade of ill-determined directions costs the rest
+ * (2.45 without it). */
+TEST(poles_cost_part_of_the_gain)
+{
+    double rms[3], pure;
+    compare_kinds(polar_sphere, 10, 50, rms, &pure);
+    CHECK(rms[0] * 2 < rms[1]);
+    CHECK(rms[1] < rms[2]);
 }
 
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
@@ -213,8 +277,9 @@ TEST(same_bits_at_any_number_of_threads)
     spl_upsample_options o = spl_upsample_options_default();
     rig one = rig_make(shape_torus(20, 1, 0.4), &fine, &o, 1, NULL);
     rig_move(&one, bend, &curvature);
-    for (int32_t threads = 2; threads <= 5; threads++) {
-        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads, NULL);
+    int32_t threads[] = {2, 3, 7};
+    for (int i = 0; i < 3; i++) {
+        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads[i], NULL);
         rig_move(&r, bend, &curvature);
         CHECK(memcmp(one.out, r.out, (size_t)r.count * 12) == 0);
         CHECK(memcmp(one.normal, r.normal, (size_t)r.count * 12) == 0);
@@ -243,11 +308,12 @@ TEST(seams_stay_closed)
     shape_free(&fine);
 }
 
-TEST(kernels_and_inputs_agree)
+/* On the surface and off it, which takes frames; for even and odd numbers of neighbours. */
+static void check_kernels(double radius, int32_t k)
 {
-    shape fine = shape_torus(30, 1, 0.4);
+    shape fine = shape_torus(30, 1, radius);
     double curvature = 0.3;
-    spl_upsample_options o = spl_upsample_options_default();
+    spl_upsample_options o = with(SPL_UPSAMPLE_QUADRATIC, k);
     rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
     rig_move(&r, bend, &curvature);
     size_t n = (size_t)r.count;
@@ -256,34 +322,64 @@ TEST(kernels_and_inputs_agree)
     spl_upsample_vertices_scalar(r.u, r.f, &to, 0, n);
     for (size_t i = 0; i < 3 * n; i++) {
         CHECK_NEAR(out[i / 3 * 8 + i % 3], r.out[i], 2e-6);
-        CHECK_NEAR(out[i / 3 * 8 + 4 + i % 3], r.normal[i], 1e-4);
+        CHECK_NEAR(out[i / 3 * 8 + 4 + i % 3], r.normal[i], 1e-5);
         CHECK(out[i / 3 * 8 + 3] == 0 && out[i / 3 * 8 + 7] == 0);
     }
     for (int32_t i = 0; i < 3 * r.body.vertex_count; i++) body[i] = (float)r.moved[i];
     spl_upsample_apply_float(r.u, r.f, r.pool, body, &to);
     for (size_t i = 0; i < 3 * n; i++) CHECK_NEAR(out[i / 3 * 8 + i % 3], r.out[i], 2e-6);
+    CHECK(radius == 0.4 || spl_upsample_get_stats(r.u).framed > 100);
     free(out);
     free(body);
     rig_release(&r);
     shape_free(&fine);
 }
 
+TEST(kernels_and_inputs_agree)
+{
+    check_kernels(0.4, 20);
+    check_kernels(0.48, 20);
+    check_kernels(0.48, 7);
+    check_kernels(0.4, 13);
+    if (!spl_cpu_has_avx2()) SKIP("no AVX2 here: the scalar kernel was compared with itself");
+}
+
+static rig scaled_rig(shape (*sphere)(int), int coarse, int detailed, double scale)
+{
+    double curvature = 0.5 / scale;
+    shape body = sphere(coarse), fine = sphere(detailed);
+    for (int32_t i = 0; i < 3 * body.vertex_count; i++) body.position[i] *= scale;
+    for (int32_t i = 0; i < 3 * fine.vertex_count; i++) fine.position[i] *= 1.01 * scale;
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(body, &fine, &o, 1, NULL);
+    rig_move(&r, bend, &curvature);
+    shape_free(&fine);
+    return r;
+}
+
+static void check_scales(shape (*sphere)(int), int coarse, int detailed, double normals_to)
+{
+    double scales[] = {1e-3, 1e-2, 0.1, 10, 100, 1e3};
+    rig one = scaled_rig(sphere, coarse, detailed, 1);
+    spl_upsample_stats t = spl_upsample_get_stats(one.u);
+    for (int k = 0; k < 6; k++) {
+        rig r = scaled_rig(sphere, coarse, detailed, scales[k]);
+        spl_upsample_stats s = spl_upsample_get_stats(r.u);
+        CHECK(s.reduced == t.reduced && s.linear == t.linear && s.corners == t.corners && s.follow == t.follow);
+        for (int32_t i = 0; i < 3 * r.count; i++) {
+            CHECK_NEAR((double)r.out[i] / scales[k], one.out[i], 2e-6);
+            CHECK_NEAR(r.normal[i], one.normal[i], normals_to);
+        }
+        rig_release(&r);
+    }
+    rig_release(&one);
+}
+
 TEST(scale_changes_nothing)
 {
-    double curvature = 0.5, reference = 0;
-    for (int power = -3; power <= 3; power += 3) {
-        double scale = pow(10, power);
-        shape body = shape_sphere(10, 1), fine = shape_sphere(30, 1.01);
-        for (int32_t i = 0; i < 3 * body.vertex_count; i++) body.position[i] *= scale;
-        for (int32_t i = 0; i < 3 * fine.vertex_count; i++) fine.position[i] *= scale;
-        spl_upsample_options o = spl_upsample_options_default();
-        rig r = rig_make(body, &fine, &o, 1, NULL);
-        double scaled = curvature / scale, error = rig_error(&r, bend, &scaled, NULL) / scale;
-        if (power == -3) reference = error;
-        CHECK_NEAR(error, reference, 1e-5);
-        rig_release(&r);
-        shape_free(&fine);
-    }
+    check_scales(even_sphere, 6, 17, 2e-5);
+    /* About a pole 20 vertices are at one distance, 19 of them neighbours, and rounding chooses which. */
+    check_scales(polar_sphere, 10, 30, 2e-4);
 }
 
 /* ---- bad input --------------------------------------------------------------------------------------------------- */
@@ -310,6 +406,29 @@ TEST(one_triangle)
     shape_free(&fine);
 }
 
+/* A tetrahedron and a cube have fewer vertices than k. */
+TEST(fewer_vertices_than_neighbours)
+{
+    double corner[12] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1, 1};
+    int32_t triangle[12] = {0, 1, 2, 0, 3, 1, 0, 2, 3, 1, 3, 2};
+    for (int kind = 0; kind < 3; kind++)
+        for (int box = 0; box < 2; box++) {
+            shape body = box ? shape_box(1, 2, 2, 2) : shape_new(4, 4), fine = shape_box(5, 2, 2, 2);
+            if (!box) {
+                memcpy(body.position, corner, sizeof corner);
+                memcpy(body.triangle, triangle, sizeof triangle);
+            }
+            spl_upsample_options o = with((spl_upsample_kind)kind, 64);
+            rig r = rig_make(body, &fine, &o, 1, NULL);
+            CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+            CHECK(rig_error(&r, affine, rigid_map, NULL) < 1e-6 * r.diagonal);
+            rig_move(&r, collapse, NULL);
+            check_finite(&r);
+            rig_release(&r);
+            shape_free(&fine);
+        }
+}
+
 TEST(degenerate_body)
 {
     shape body = shape_soup(40, 0.3), fine = shape_sphere(20, 1);
@@ -321,7 +440,7 @@ TEST(degenerate_body)
     for (int kind = 0; kind < 3; kind++) {
         o.kind = (spl_upsample_kind)kind;
         rig r = rig_make(body, &fine, &o, 1, NULL);
-        CHECK(rig_error(&r, stay, NULL, NULL) < 2e-6 * r.diagonal);
+        CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
         rig_move(&r, affine, affine_map);
         check_finite(&r);
         rig_move(&r, collapse, NULL);
@@ -349,7 +468,10 @@ TEST(vertices_that_are_not_finite_stay)
     spl_upsample_target to = {out, 12, turned, 12};
     spl_upsample_apply(u, f, NULL, body.position, &to);
     CHECK(isnan(out[0]) && isinf(out[7]));
+    CHECK(out[1] == 0 && out[2] == 0 && out[6] == 0 && out[8] == 0);
     CHECK_NEAR(out[5], 1, 1e-6);
+    for (int i = 0; i < 9; i++) CHECK(isfinite(turned[i]) && (i / 3 != 1 || isfinite(out[i])));
+    CHECK(spl_upsample_get_stats(u).vertices == 3 && spl_upsample_get_stats(u).skin == 1);
     spl_upsample_frame_destroy(f);
     spl_upsample_destroy(u);
     spl_surface_release(&surface);
@@ -445,9 +567,10 @@ TEST(makehuman)
     shape_free(&fine);
 }
 
-TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
+TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(constants), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
           RUN(normals_of_a_bend), RUN(weights_sum_to_one), RUN(cube_with_vertices_off_its_faces),
           RUN(offset_of_a_flat_sheet), RUN(quadratic_motions_are_exact_in_space), RUN(eigenvectors),
-          RUN(quadratic_beats_linear_beats_nothing), RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed),
-          RUN(kernels_and_inputs_agree), RUN(scale_changes_nothing), RUN(one_triangle), RUN(degenerate_body),
+          RUN(quadratic_beats_linear_beats_barycentric), RUN(poles_cost_part_of_the_gain),
+          RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed), RUN(kernels_and_inputs_agree),
+          RUN(scale_changes_nothing), RUN(one_triangle), RUN(fewer_vertices_than_neighbours), RUN(degenerate_body),
           RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail), RUN(makehuman))
