@@ -155,7 +155,11 @@ static supple_result list_riders(spl_upsample *u, const spl_upsample_visual *vis
         *rider = (spl_upsample_rider){.vertex = v, .piece = fixed ? -1 : piece};
         memcpy(rider->position, visual->position + 3 * (size_t)v, sizeof rider->position);
         if (!fixed) spl_v3_to_float(spl_sub(p->position[point], u->piece[piece].centre), rider->position);
-        if (visual->normal) memcpy(rider->normal, visual->normal + 3 * (size_t)v, sizeof rider->normal);
+        const float *normal = visual->normal ? visual->normal + 3 * (size_t)v : NULL;
+        if (normal && finite3(normal))
+            memcpy(rider->normal, normal, sizeof rider->normal);
+        else
+            rider->normal[2] = 1; /* as for skin whose normals cancel */
         rider++;
     }
     return SUPPLE_OK;

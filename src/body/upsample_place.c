@@ -102,11 +102,11 @@ static bool accepted(const job *j, size_t point, int32_t triangle)
     return false;
 }
 
-/* The nearest place that is accepted. */
+/* The nearest place that is accepted, within reach. */
 typedef struct own_limb {
     const job *j;
     size_t point;
-    double distance;
+    double reach, distance;
     spl_place place;
 } own_limb;
 
@@ -119,7 +119,7 @@ static bool consider_own(void *context, int32_t triangle)
     double distance = sqrt(spl_triangle_nearest(q->j->p->position[q->point], s->position[c[0]], s->position[c[1]],
                                                 s->position[c[2]], place.bary));
     bool nearer = distance < q->distance || (distance == q->distance && triangle < q->place.triangle);
-    if (nearer && accepted(q->j, q->point, triangle)) {
+    if (nearer && distance <= q->reach && accepted(q->j, q->point, triangle)) {
         q->distance = distance;
         q->place = place;
     }
@@ -132,9 +132,9 @@ static void find_own_limb(const job *j, size_t i)
 {
     spl_upsample_points *p = j->p;
     if (accepted(j, i, p->place[i].triangle)) return;
-    own_limb q = {j, i, INFINITY, {-1, {0}}};
-    for (double reach = p->mean_edge; reach <= OWN_LIMB_EDGES * p->mean_edge && q.distance > reach; reach *= 2) {
-        double r = reach + p->distance[i];
+    own_limb q = {j, i, 0, INFINITY, {-1, {0}}};
+    for (int edges = 1; edges <= OWN_LIMB_EDGES && q.place.triangle < 0; edges *= 2) {
+        double r = q.reach = edges * p->mean_edge + p->distance[i];
         spl_tree_box(p->tree, spl_sub(p->position[i], spl_v3(r, r, r)), spl_add(p->position[i], spl_v3(r, r, r)),
                      consider_own, &q);
     }
@@ -169,8 +169,10 @@ static void project(void *context, size_t begin, size_t end)
 
 /* ---- the rule of the normals ------------------------------------------------------------------------------------- */
 
-/* The place of lowest cost: its distance, and up to `unit` for a normal that points the other way. */
+/* The accepted place of lowest cost: its distance, and up to `unit` for a normal that points the other way. */
 typedef struct search {
+    const job *j;
+    size_t point;
     const spl_surface *s;
     spl_vec3 position, normal;
     double reach, unit, cost;
@@ -187,7 +189,8 @@ static bool consider(void *context, int32_t triangle)
     if (distance > q->reach) return true;
     double cost = distance + q->unit * (1 - agreement(q->s, &place, q->normal)) / 2;
     /* Ties by number: the tree's order must not matter. */
-    if (cost < q->cost || (cost == q->cost && triangle < q->place.triangle)) {
+    bool better = cost < q->cost || (cost == q->cost && triangle < q->place.triangle);
+    if (better && accepted(q->j, q->point, triangle)) {
         q->cost = cost;
         q->place = place;
     }
@@ -210,7 +213,7 @@ static void redirect(void *context, size_t begin, size_t end)
         if (!p->redirect[i]) continue;
         double reach = p->distance[i] + 2 * p->mean_edge;
         spl_vec3 x = p->position[i], r = spl_v3(reach, reach, reach);
-        search q = {j->s, x, p->normal[i], reach, p->mean_edge, INFINITY, {-1, {0}}};
+        search q = {j, i, j->s, x, p->normal[i], reach, p->mean_edge, INFINITY, {-1, {0}}};
         spl_tree_box(p->tree, spl_sub(x, r), spl_add(x, r), consider, &q);
         p->redirect[i] = q.place.triangle >= 0 && is_elsewhere(j->s, g, &p->place[i], &q.place);
         if (!p->redirect[i]) continue;

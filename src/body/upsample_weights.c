@@ -106,7 +106,9 @@ static int32_t find_patch(const setup *s, spl_geodesic *g, size_t point, spl_pat
         patch->point[i] = surface->position[vertex[i]];
     }
     double rho = kept > k ? distance[k] : 1.25 * distance[patch->count - 1];
-    if (!(rho > 1.01 * distance[0])) rho = 1.25 * distance[patch->count - 1]; /* all at one distance */
+    /* Most at one distance, as about the hub of a fan: they would weigh nothing, and rounding decide which one counts.
+     */
+    if (!(rho > 1.05 * distance[patch->count / 2])) rho = 1.25 * distance[patch->count - 1];
     set_weights(patch, distance, rho);
     return dropped;
 }
