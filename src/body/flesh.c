@@ -126,12 +126,16 @@ static supple_result choose_cell(flesh *f, supple_error *error)
 
 /* ---- one pass ---- */
 
+/* How thick the body must be at a vertex to be left as it is. */
+static double seen_at(const flesh *f, int32_t vertex)
+{
+    return SEEN_CELLS * f->cell * f->boost[vertex];
+}
+
 static void set_growth(flesh *f)
 {
-    for (int32_t i = 0; i < f->surface.vertex_count; i++) {
-        double seen = SEEN_CELLS * f->cell * f->boost[i];
-        f->growth[i] = fmax(0, 0.5 * (seen - f->thickness[i]));
-    }
+    for (int32_t i = 0; i < f->surface.vertex_count; i++)
+        f->growth[i] = fmax(0, 0.5 * (seen_at(f, i) - f->thickness[i]));
 }
 
 static int32_t root_of(int32_t *root, int32_t i)
@@ -245,8 +249,11 @@ static supple_result raise_boost(flesh *f, bool *again, supple_error *error)
         int32_t corner = s->corner[s->corner_first[v]];
         spl_place at = {corner / 3, {corner % 3 == 0, corner % 3 == 1, corner % 3 == 2}};
         int32_t count = spl_geodesic_within(&scratch, s, &at, 2 * f->cell, s->vertex_count, near, distance);
-        for (int32_t i = 0; i < count; i++) raised[near[i]] = true;
-        *again = true;
+        bool grows = false; /* where all is thick, growth is not what is missing */
+        for (int32_t i = 0; i < count; i++)
+            grows |= seen_at(f, near[i]) + BOOST_STEP * SEEN_CELLS * f->cell > f->thickness[near[i]];
+        for (int32_t i = 0; i < count && grows; i++) raised[near[i]] = true;
+        *again |= grows;
     }
     for (size_t v = 0; result == SUPPLE_OK && v < n; v++)
         if (raised[v]) f->boost[v] += BOOST_STEP;
