@@ -217,6 +217,8 @@ TEST(spheres_that_overlap_are_one)
     /* Two balls less their lens, of two caps of height 1/2. */
     double lens = 2 * shape_pi * 0.25 * (3 - 0.5) / 3;
     CHECK_NEAR(b.report.shape.volume / (8.0 / 3 * shape_pi - lens), 1, 0.02);
+    /* Each ball's wall inside the other is no surface of the body: it counts neither as far nor as lost. */
+    CHECK(b.report.area_lost == 0 && b.report.max_distance < b.report.cell);
     release(&b);
 }
 
