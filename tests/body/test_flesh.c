@@ -410,7 +410,8 @@ TEST(memory_running_out_anywhere_is_an_error_without_a_leak)
 {
     shape s = shape_box(3, 1, 0.1, 0.1); /* thin: grown, in several passes */
     spl_surface surface = shape_surface(&s);
-    spl_flesh_options options = {.resolution = 8};
+    spl_flesh_options options = spl_flesh_options_default();
+    options.resolution = 8;
     bool done = false;
     int survived = 0;
     for (long n = 0; !done && n < 2000; n++) {
