@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "demo:hero";
     supple_error error;
     supple_scene *scene;
-    char folder[] = "/tmp/supple-bench-XXXXXX";
+    char folder[] = "supple-bench-XXXXXX";
     if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK || !mkdtemp(folder)) {
         fprintf(stderr, "%s\n", error.message);
         return 1;

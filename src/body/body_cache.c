@@ -1,5 +1,6 @@
 #include "body/body_cache.h"
 
+#include "body/tets_store.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -78,8 +79,7 @@ static void publish(spl_cache *cache, const spl_store_id *id, const spl_tets *t,
             memcpy(bary + 3 * i, place[i].bary, sizeof place[i].bary);
         }
         move_report(numbers, report, true);
-        spl_store_add(w, "position", SPL_STORE_F64, 3, n, t->position, NULL);
-        spl_store_add(w, "tet", SPL_STORE_I32, 4, (size_t)t->tet_count, t->tet, NULL);
+        spl_tets_put(w, t, NULL);
         spl_store_add(w, "place.triangle", SPL_STORE_I32, 1, n, triangle, NULL);
         spl_store_add(w, "place.bary", SPL_STORE_F64, 3, n, bary, NULL);
         spl_store_add(w, "report", SPL_STORE_F64, 1, REPORT_NUMBERS, numbers, NULL);
@@ -89,55 +89,42 @@ static void publish(spl_cache *cache, const spl_store_id *id, const spl_tets *t,
     spl_free(a, bary);
 }
 
-/* The arrays of a store. Whole numbers are held against their ranges by the store; the shape is checked by the caller.
- */
+static supple_result fetch_places(const spl_store_reader *r, int32_t triangle_count, size_t n, spl_place *place,
+                                  supple_error *error)
+{
+    const void *triangle, *bary;
+    spl_store_want want = {"place.triangle", SPL_STORE_I32, 1, n, n, -1, triangle_count - 1, false};
+    supple_result result = spl_store_get(r, &want, &triangle, NULL, error);
+    want = (spl_store_want){"place.bary", SPL_STORE_F64, 3, n, n, 0, 0, false};
+    if (result == SUPPLE_OK) result = spl_store_get(r, &want, &bary, NULL, error);
+    for (size_t i = 0; result == SUPPLE_OK && i < n; i++) {
+        place[i].triangle = ((const int32_t *)triangle)[i];
+        memcpy(place[i].bary, (const double *)bary + 3 * i, sizeof place[i].bary);
+        for (int k = 0; k < 3 && place[i].triangle >= 0; k++)
+            if (!(place[i].bary[k] >= 0 && place[i].bary[k] <= 1))
+                return spl_fail(error, SUPPLE_ERROR_INPUT, "a place is off the surface");
+    }
+    return result;
+}
+
+/* What a store holds, checked: it may have been edited. */
 static supple_result fetch(const spl_store_reader *r, const spl_surface *s, const supple_allocator *a, spl_tets *out,
                            spl_place **place, spl_flesh_report *report, supple_error *error)
 {
-    const size_t most = (size_t)1 << 29;
-    const void *position, *tet, *triangle, *bary, *numbers;
-    size_t n = 0, tets = 0;
-    spl_store_want want = {"position", SPL_STORE_F64, 3, 4, most, 0, 0, false};
-    supple_result result = spl_store_get(r, &want, &position, &n, error);
-    want = (spl_store_want){"tet", SPL_STORE_I32, 4, 1, most, 0, (int64_t)n - 1, false};
-    if (result == SUPPLE_OK) result = spl_store_get(r, &want, &tet, &tets, error);
-    want = (spl_store_want){"place.triangle", SPL_STORE_I32, 1, n, n, -1, s->triangle_count - 1, false};
-    if (result == SUPPLE_OK) result = spl_store_get(r, &want, &triangle, NULL, error);
-    want = (spl_store_want){"place.bary", SPL_STORE_F64, 3, n, n, 0, 0, false};
-    if (result == SUPPLE_OK) result = spl_store_get(r, &want, &bary, NULL, error);
-    want = (spl_store_want){"report", SPL_STORE_F64, 1, REPORT_NUMBERS, REPORT_NUMBERS, 0, 0, false};
-    if (result == SUPPLE_OK) result = spl_store_get(r, &want, &numbers, NULL, error);
-    if (result != SUPPLE_OK) return result;
+    const void *numbers;
     double copy[REPORT_NUMBERS];
+    spl_store_want want = {"report", SPL_STORE_F64, 1, REPORT_NUMBERS, REPORT_NUMBERS, 0, 0, false};
+    supple_result result = spl_store_get(r, &want, &numbers, NULL, error);
+    if (result == SUPPLE_OK) result = spl_tets_take(r, a, out, error);
+    if (result != SUPPLE_OK) return result;
     memcpy(copy, numbers, sizeof copy);
     for (int i = 0; i < REPORT_NUMBERS; i++)
         if (!(fabs(copy[i]) < 2e9))
             return spl_fail(error, SUPPLE_ERROR_INPUT, "a number of the report is out of range");
     move_report(copy, report, false);
-    *place = spl_new(a, n, sizeof **place);
-    if (!spl_tets_create(out, (int32_t)n, (int32_t)tets, a) || !*place) return spl_fail_memory(error, "the tetrahedra");
-    memcpy(out->position, position, n * sizeof *out->position);
-    memcpy(out->tet, tet, 4 * tets * sizeof *out->tet);
-    for (size_t i = 0; i < n; i++) {
-        (*place)[i].triangle = ((const int32_t *)triangle)[i];
-        memcpy((*place)[i].bary, (const double *)bary + 3 * i, sizeof(*place)[i].bary);
-    }
-    return SUPPLE_OK;
-}
-
-/* An edited file may hold numbers in range that make no body: the tets are checked as a user's would be. */
-static supple_result check(spl_tets *tets, const spl_place *place, supple_error *error)
-{
-    int32_t vertices = tets->vertex_count;
-    spl_tets_report report;
-    supple_result result = spl_tets_check(tets, "cache", &report, error);
-    if (result == SUPPLE_OK && (report.reoriented || tets->vertex_count != vertices))
-        result = spl_fail(error, SUPPLE_ERROR_INPUT, "the tetrahedra were changed");
-    for (int32_t v = 0; result == SUPPLE_OK && v < vertices; v++)
-        for (int k = 0; k < 3 && place[v].triangle >= 0; k++)
-            if (!(place[v].bary[k] >= 0 && place[v].bary[k] <= 1))
-                return spl_fail(error, SUPPLE_ERROR_INPUT, "a place is off the surface");
-    return result == SUPPLE_OK ? spl_tets_find_surface(tets, error) : result;
+    *place = spl_new(a, (size_t)out->vertex_count, sizeof **place);
+    if (!*place) return spl_fail_memory(error, "the tetrahedra");
+    return fetch_places(r, s->triangle_count, (size_t)out->vertex_count, *place, error);
 }
 
 supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, const spl_flesh_options *options,
@@ -153,7 +140,6 @@ supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, con
     if (found) {
         supple_error reason;
         supple_result result = fetch(found, surface, a, out, place, report, &reason);
-        if (result == SUPPLE_OK) result = check(out, *place, &reason);
         if (result == SUPPLE_OK) {
             report->surface_volume = 0; /* a surface that is open has none: NAN is not stored */
             for (int32_t c = 0; c < surface->component_count; c++)
