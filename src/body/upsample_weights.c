@@ -87,6 +87,34 @@ static void set_weights(spl_patch *patch, const double *distance, double rho)
     for (int32_t i = 0; i < patch->count; i++) patch->w[i] = sum > 0 ? patch->w[i] / sum : 1.0 / patch->count;
 }
 
+static bool is_corner(const spl_surface *s, const spl_place *at, int32_t vertex)
+{
+    const int32_t *c = s->triangle + 3 * (size_t)at->triangle;
+    return c[0] == vertex || c[1] == vertex || c[2] == vertex;
+}
+
+/* Long triangles: sees to it that the corners of the place's own triangle are among the k neighbours, in place of the
+ * last ones: without them the place may lie outside what the others determine. Returns the farthest corner's distance.
+ */
+static double keep_corners(const spl_surface *s, const spl_place *at, int32_t k, int32_t *count, int32_t *vertex,
+                           double *distance)
+{
+    spl_vec3 place = spl_surface_point(s, at);
+    double reach = 0;
+    for (int32_t c = 0; c < 3; c++) {
+        int32_t corner = s->triangle[3 * at->triangle + c], i = 0;
+        double far = spl_distance(place, s->position[corner]);
+        reach = fmax(reach, far);
+        while (i < *count && i < k && vertex[i] != corner) i++;
+        if (i < *count && i < k) continue;
+        for (i = k - 1; *count >= k && is_corner(s, at, vertex[i]);) i--; /* k >= 3: one is not */
+        if (*count < k) i = (*count)++;
+        vertex[i] = corner;
+        distance[i] = far;
+    }
+    return reach;
+}
+
 /* The neighbours of a point's place; returns how many were dropped. */
 static int32_t find_patch(const setup *s, spl_geodesic *g, size_t point, spl_patch *patch)
 {
@@ -100,14 +128,15 @@ static int32_t find_patch(const setup *s, spl_geodesic *g, size_t point, spl_pat
         found = spl_geodesic_nearest(g, surface, at, 2 * asked, vertex, distance);
         kept = drop_far_sides(surface, at, s->p->mean_edge, found, vertex, distance);
     }
+    double reach = keep_corners(surface, at, k, &kept, vertex, distance);
     patch->count = kept < k ? kept : k;
     for (int32_t i = 0; i < patch->count; i++) {
         patch->index[i] = vertex[i];
         patch->point[i] = surface->position[vertex[i]];
     }
-    double rho = kept > k ? distance[k] : 1.25 * distance[patch->count - 1];
-    if (!(rho > 1.01 * distance[0])) rho = 1.25 * distance[patch->count - 1]; /* all at one distance */
-    set_weights(patch, distance, rho);
+    double last = distance[patch->count - 1], rho = kept > k ? distance[k] : 1.25 * last;
+    if (!(rho > 1.01 * distance[0])) rho = 1.25 * last; /* all at one distance */
+    set_weights(patch, distance, fmax(rho, 1.25 * reach));
     return dropped;
 }
 
