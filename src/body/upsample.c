@@ -76,14 +76,15 @@ static bool allocate_points(spl_upsample_points *p, const supple_allocator *a)
     p->distance = spl_new(a, n, sizeof *p->distance);
     p->piece = spl_new(a, n, sizeof *p->piece);
     p->first = spl_new(a, n + 1, sizeof *p->first);
+    p->refused = spl_new(a, n, sizeof *p->refused);
     return p->position && p->normal && p->part && p->component && p->redirect && p->place && p->distance && p->piece &&
-           p->first;
+           p->first && p->refused;
 }
 
 static void release_points(spl_upsample_points *p, const supple_allocator *a)
 {
     void *block[] = {p->of,    p->position, p->normal, p->part,  p->component, p->redirect,
-                     p->place, p->distance, p->piece,  p->first, p->vertex};
+                     p->place, p->distance, p->piece,  p->first, p->vertex,    p->refused};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(a, block[i]);
 }
 
@@ -209,6 +210,8 @@ static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, co
         if (s->map[v] >= 0) u->source[s->map[v]] = v;
     supple_result result = make_points(visual, p, &u->allocator, error);
     p->mean_edge = mean_edge(s);
+    p->visual = visual;
+    p->source = u->source;
     if (result == SUPPLE_OK) result = spl_upsample_place(s, p, searches, pool, &u->allocator, error);
     if (result == SUPPLE_OK) result = spl_upsample_find_pieces(u, p, error);
     if (result != SUPPLE_OK) return result;

@@ -51,14 +51,21 @@ typedef struct spl_upsample_options {
 /* Quadratic, k = 20, with normals. */
 spl_upsample_options spl_upsample_options_default(void);
 
+/* Whether a visual vertex may sit on a body's vertex (by the number in the arrays that the surface was made from).
+ * Where limbs overlap in the body, the nearest place is not always one of the vertex's own limb. Called from several
+ * threads. */
+typedef bool spl_upsample_accept(const void *context, int32_t visual, int32_t body);
+
 /* The visual mesh at rest, in the body's space. Only read during creation. Any soup will do. */
 typedef struct spl_upsample_visual {
     int32_t vertex_count;
     const float *position; /* 3 a vertex */
     const float *normal;   /* 3 a vertex, or NULL */
     int32_t triangle_count;
-    const int32_t *triangle; /* 3 a triangle: which vertices hang together; may be NULL */
-    const bool *follow;      /* by vertex: follows the flesh instead of being its skin; NULL: all are skin */
+    const int32_t *triangle;     /* 3 a triangle: which vertices hang together; may be NULL */
+    const bool *follow;          /* by vertex: follows the flesh instead of being its skin; NULL: all are skin */
+    spl_upsample_accept *accept; /* NULL: the nearest place will do */
+    const void *accept_context;
 } spl_upsample_visual;
 
 /* What came of it. Vertices here are distinct positions. */
@@ -69,6 +76,7 @@ typedef struct spl_upsample_stats {
                                                     neighbours do not determine them; linear only; triangle's corners */
     int32_t framed;                              /* skin with an offset that follows rotations only */
     int32_t redirected;                          /* placed by the rule of the normals */
+    int32_t refused;                             /* placed elsewhere than nearest, because that was not accepted */
     int32_t dropped;                             /* neighbours across a gap */
     double largest_gain;                         /* max over skin of sum_i |N_ij|; 1 for an average */
     double largest_offset;                       /* of a skin vertex from the body's surface */

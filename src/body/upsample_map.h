@@ -102,6 +102,9 @@ typedef struct spl_upsample_points {
     double mean_edge;     /* of the surface */
     int32_t *first;       /* count + 1: the visual vertices at a point, in `vertex` */
     int32_t *vertex;
+    const spl_upsample_visual *visual;
+    const int32_t *source; /* by surface vertex: an input vertex at its place */
+    uint8_t *refused;      /* count: the nearest place was not accepted, and another was found */
 } spl_upsample_points;
 
 /* Working memory of geodesic searches, one per thread. Which one a piece of work gets does not matter. */

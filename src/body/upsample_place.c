@@ -90,6 +90,60 @@ static double agreement(const spl_surface *s, const spl_place *place, spl_vec3 n
 
 enum { DOUBTFUL = 1, FACES_AWAY = 2 }; /* bits of `redirect`, before the search */
 
+/* A place is accepted if one of its triangle's corners is. */
+static bool accepted(const job *j, size_t point, int32_t triangle)
+{
+    const spl_upsample_visual *v = j->p->visual;
+    if (!v->accept) return true;
+    const int32_t *c = j->s->triangle + 3 * (size_t)triangle;
+    int32_t vertex = j->p->vertex[j->p->first[point]];
+    for (int k = 0; k < 3; k++)
+        if (v->accept(v->accept_context, vertex, j->p->source[c[k]])) return true;
+    return false;
+}
+
+/* The nearest place that is accepted. */
+typedef struct own_limb {
+    const job *j;
+    size_t point;
+    double distance;
+    spl_place place;
+} own_limb;
+
+static bool consider_own(void *context, int32_t triangle)
+{
+    own_limb *q = context;
+    const spl_surface *s = q->j->s;
+    const int32_t *c = s->triangle + 3 * (size_t)triangle;
+    spl_place place = {triangle, {0}};
+    double distance = sqrt(spl_triangle_nearest(q->j->p->position[q->point], s->position[c[0]], s->position[c[1]],
+                                                s->position[c[2]], place.bary));
+    bool nearer = distance < q->distance || (distance == q->distance && triangle < q->place.triangle);
+    if (nearer && accepted(q->j, q->point, triangle)) {
+        q->distance = distance;
+        q->place = place;
+    }
+    return true;
+}
+
+enum { OWN_LIMB_EDGES = 8 }; /* how far away a place of the own limb is looked for, in mean edges */
+
+static void find_own_limb(const job *j, size_t i)
+{
+    spl_upsample_points *p = j->p;
+    if (accepted(j, i, p->place[i].triangle)) return;
+    own_limb q = {j, i, INFINITY, {-1, {0}}};
+    for (double reach = p->mean_edge; reach <= OWN_LIMB_EDGES * p->mean_edge && q.distance > reach; reach *= 2) {
+        double r = reach + p->distance[i];
+        spl_tree_box(p->tree, spl_sub(p->position[i], spl_v3(r, r, r)), spl_add(p->position[i], spl_v3(r, r, r)),
+                     consider_own, &q);
+    }
+    if (q.place.triangle < 0) return;
+    p->place[i] = q.place;
+    p->distance[i] = q.distance;
+    p->refused[i] = 1;
+}
+
 static void project(void *context, size_t begin, size_t end)
 {
     const job *j = context;
@@ -102,10 +156,12 @@ static void project(void *context, size_t begin, size_t end)
         if (!spl_tree_nearest(p->tree, p->position[i], INFINITY, hint, &hit)) continue;
         p->place[i] = (spl_place){hit.triangle, {hit.bary[0], hit.bary[1], hit.bary[2]}};
         p->distance[i] = hit.distance;
+        if (p->part[i] == SPL_UPSAMPLE_SKIN) find_own_limb(j, i);
         p->normal[i] = spl_unit(p->normal[i], spl_v3(0, 0, 0));
         if (p->part[i] == SPL_UPSAMPLE_SKIN && spl_norm(p->normal[i]) > 0) {
             double cosine = agreement(j->s, &p->place[i], p->normal[i]);
-            p->redirect[i] = (uint8_t)((cosine < 0.5 ? DOUBTFUL : 0) + (cosine < 0 ? FACES_AWAY : 0));
+            if (!p->refused[i])
+                p->redirect[i] = (uint8_t)((cosine < 0.5 ? DOUBTFUL : 0) + (cosine < 0 ? FACES_AWAY : 0));
         }
         hint = hit.triangle;
     }

@@ -359,6 +359,7 @@ static void count(const setup *s)
         stats->skin++;
         stats->framed += offset > least;
         stats->redirected += p->redirect[i];
+        stats->refused += p->refused[i];
         stats->largest_gain = fmax(stats->largest_gain, r->gain);
         stats->largest_offset = fmax(stats->largest_offset, p->distance[i]);
     }

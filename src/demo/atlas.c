@@ -69,25 +69,39 @@ typedef struct canvas {
     uint8_t *rgba; /* alpha 0 where nothing is painted yet */
 } canvas;
 
-/* The mean colour over 2 x 2 points of a pixel; `m` maps texture coordinates (u, v, 1) to the corners' shares. */
+/* Adds the colour at one of the four points of a pixel; `m` maps texture coordinates (u, v, 1) to the corners' shares.
+ */
+static void sample(const canvas *k, int32_t t, const spl_chart *c, double m[3][3], double u, double v, double *rgb)
+{
+    spl_vec3 p = spl_v3(0, 0, 0);
+    for (int i = 0; i < 3; i++)
+        p = spl_madd(p, k->shape->position[k->shape->triangle[3 * t + i]], m[i][0] * u + m[i][1] * v + m[i][2]);
+    double across, along;
+    chart_lengths(c, u, v, &across, &along);
+    k->paint(p, across, along, rgb);
+}
+
+/* The mean colour over 2 x 2 points of a pixel; over the two on a diagonal where these agree, which halves the work. */
 static void paint_pixel(const canvas *k, int32_t t, const spl_chart *c, double m[3][3], int32_t px, int32_t py)
 {
-    double sum[3] = {0, 0, 0};
-    for (int s = 0; s < 4; s++) {
-        double u = (px + 0.25 + 0.5 * (s & 1)) / k->size, v = (py + 0.25 + 0.5 * (s >> 1)) / k->size;
-        spl_vec3 p = spl_v3(0, 0, 0);
-        for (int i = 0; i < 3; i++)
-            p = spl_madd(p, k->shape->position[k->shape->triangle[3 * t + i]], m[i][0] * u + m[i][1] * v + m[i][2]);
-        double across, along, rgb[3];
-        chart_lengths(c, u, v, &across, &along);
-        k->paint(p, across, along, rgb);
-        for (int i = 0; i < 3; i++) sum[i] += 0.25 * rgb[i];
+    static const double du[4] = {0.25, 0.75, 0.25, 0.75}, dv[4] = {0.25, 0.75, 0.75, 0.25};
+    double rgb[4][3], differ = 0;
+    int count = 2;
+    for (int s = 0; s < count; s++) {
+        sample(k, t, c, m, (px + du[s]) / k->size, (py + dv[s]) / k->size, rgb[s]);
+        for (int i = 0; s == 1 && i < 3; i++) differ = fmax(differ, fabs(rgb[0][i] - rgb[1][i]));
+        if (s == 1 && differ > 0.03) count = 4;
     }
     uint8_t *to = k->rgba + 4 * ((size_t)py * (size_t)k->size + (size_t)px);
-    for (int i = 0; i < 3; i++) to[i] = (uint8_t)(255 * fmin(fmax(sum[i], 0), 1) + 0.5);
+    for (int i = 0; i < 3; i++) {
+        double sum = 0;
+        for (int s = 0; s < count; s++) sum += rgb[s][i];
+        to[i] = (uint8_t)(255 * fmin(fmax(sum / count, 0), 1) + 0.5);
+    }
     to[3] = 255;
 }
 
+/* Paints the pixels whose centres lie in a triangle of the texture. */
 static void paint_triangle(const canvas *k, int32_t t, const spl_chart *c)
 {
     const float *uv = k->shape->uv + 6 * t;
@@ -137,6 +151,23 @@ static void spread(const canvas *k, uint8_t *copy)
         }
 }
 
+/* What is still empty takes the mean colour, so that small copies of the texture do not darken at the charts' borders.
+ */
+static void fill(const canvas *k)
+{
+    size_t n = (size_t)k->size * (size_t)k->size, painted = 0;
+    uint64_t sum[3] = {0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        painted += k->rgba[4 * i + 3] != 0;
+        for (size_t c = 0; c < 3; c++) sum[c] += k->rgba[4 * i + c]; /* empty pixels are zero */
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < 3 && k->rgba[4 * i + 3] == 0; c++)
+            k->rgba[4 * i + c] = (uint8_t)(sum[c] / (painted + !painted));
+        k->rgba[4 * i + 3] = 255;
+    }
+}
+
 supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl_chart_fn *choose, spl_paint_fn *paint,
                              int32_t size, spl_rigged_material *material, supple_error *error)
 {
@@ -149,7 +180,7 @@ supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl
         for (int32_t t = 0; t < shape->triangle_count; t++)
             paint_triangle(&k, t, &chart[triangle_chart(shape, t, choose)]);
         for (int ring = 0; ring < 6; ring++) spread(&k, copy);
-        for (size_t i = 0; i < n * n; i++) k.rgba[4 * i + 3] = 255;
+        fill(&k);
         spl_pixels pixels = {size, size, k.rgba};
         result = spl_image_encode_png(&pixels, a, &material->png, &material->png_size, error);
     } else {
@@ -192,12 +223,14 @@ supple_result spl_atlas_grid(const supple_allocator *a, const double rgb[3], int
 
 /* ---- noise ------------------------------------------------------------------------------------------------------ */
 
+/* A value between -1 and 1 at a point of the integer lattice. */
 static double lattice(int64_t x, int64_t y, int64_t z)
 {
     uint64_t h = spl_mix((uint64_t)x * 73856093u ^ (uint64_t)y * 19349663u ^ (uint64_t)z * 83492791u);
     return (double)(h >> 11) * (2.0 / 9007199254740992.0) - 1;
 }
 
+/* Value noise: the lattice's values, blended by cubic steps. */
 double spl_noise(spl_vec3 p, double scale)
 {
     double f[3] = {p.x / scale, p.y / scale, p.z / scale}, sum = 0;

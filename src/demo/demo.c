@@ -10,19 +10,18 @@
 typedef struct entry {
     const char *name, *summary;
     spl_demo_fn *make;
+    double detail_min; /* below, parts come off */
     double detail_max; /* bounds memory and time: a few million vertices, a few seconds */
 } entry;
 
-static const double detail_min = 0.25;
-
 static const entry entries[] = {
-    {"hero", "a person; clips walk (a loop), reach, twist", spl_demo_hero, 3},
-    {"arm", "an upper arm and a forearm; clips bend (0 to 150 degrees in 50 frames), twist", spl_demo_arm, 16},
-    {"beam", "a square bar of five bones; clips bend, twist", spl_demo_beam, 16},
-    {"cylinder", "a round bar of four bones; clips twist (170 degrees), bend", spl_demo_cylinder, 16},
-    {"torus", "a ring of eight bones; clips shake, squash", spl_demo_torus, 16},
-    {"sack", "a flour sack on a spine; clips hop, lean", spl_demo_sack, 4},
-    {"turtle", "a soft body in a hard shell, two materials; clip walk (a loop)", spl_demo_turtle, 4},
+    {"hero", "a person; clips walk (a loop), reach, twist", spl_demo_hero, 0.4, 3},
+    {"arm", "an upper arm and a forearm; clips bend (0 to 150 degrees in 50 frames), twist", spl_demo_arm, 0.25, 16},
+    {"beam", "a square bar of five bones; clips bend, twist", spl_demo_beam, 0.25, 16},
+    {"cylinder", "a round bar of four bones; clips twist (170 degrees), bend", spl_demo_cylinder, 0.25, 16},
+    {"torus", "a ring of eight bones; clips shake, squash", spl_demo_torus, 0.25, 16},
+    {"sack", "a flour sack on a spine; clips hop, lean", spl_demo_sack, 0.25, 4},
+    {"turtle", "a soft body in a hard shell, two materials; clip walk (a loop)", spl_demo_turtle, 0.25, 4},
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
@@ -62,9 +61,9 @@ supple_result spl_demo_build(const char *name, double detail, const supple_confi
     for (int i = 0; name && i < ENTRY_COUNT; i++)
         if (strcmp(name, entries[i].name) == 0) found = &entries[i];
     if (!found) return unknown(name ? name : "", error);
-    if (!(detail >= detail_min && detail <= found->detail_max))
+    if (!(detail >= found->detail_min && detail <= found->detail_max))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: a detail of %g is outside %g to %g", found->name, detail,
-                        detail_min, found->detail_max);
+                        found->detail_min, found->detail_max);
     rigged->name = found->name;
     return found->make(rigged, detail, error);
 }

@@ -15,6 +15,7 @@ typedef struct arm_pose {
     double elbow;          /* 0: straight */
     double fingers, thumb; /* curl towards the palm */
     double hand;           /* turn of the hand about the forearm's axis */
+    double collarbone;     /* the shoulder up */
 } arm_pose;
 
 /* A moment of the body: turns are relative to the parent. */
@@ -45,15 +46,17 @@ static spl_vec3 offset(int32_t from, int32_t to)
 static void set_arm(const track *k, int32_t key, int side, const arm_pose *arm)
 {
     spl_vec3 axis = spl_hero_arm_axis(), hinge = spl_scale(spl_hero_arm_outer(), -1), across = spl_v3(0, 0, -1);
-    const spl_turn turn[5] = {
-        arm->upper,
+    spl_turn collarbone = spl_turn_z(arm->collarbone);
+    const spl_turn turn[6] = {
+        collarbone,
+        spl_turn_mul(spl_turn_inverse(collarbone), arm->upper), /* the upper arm's direction does not depend on it */
         spl_turn_about(hinge, arm->elbow),
         spl_turn_about(axis, arm->hand),
         spl_turn_about(across, arm->fingers),
         spl_turn_about(spl_v3(-0.6, -0.5, -0.6), arm->thumb),
     };
-    for (int i = 0; i < 5; i++)
-        set(k, SPL_HERO_UPPER_ARM + i + side * SPL_HERO_SIDE, key, side ? spl_turn_mirror(turn[i]) : turn[i]);
+    for (int i = 0; i < 6; i++)
+        set(k, SPL_HERO_SHOULDER + i + side * SPL_HERO_SIDE, key, side ? spl_turn_mirror(turn[i]) : turn[i]);
 }
 
 /* Hip, knee and ankle from where the ankle is to be. */
@@ -105,14 +108,14 @@ static arm_pose arm_reaching(spl_vec3 wrist, spl_vec3 pole, double fingers)
     spl_vec3 elbow = spl_two_bones(shoulder, &wrist, l1, l2, pole);
     spl_vec3 upper = spl_sub(elbow, shoulder), lower = spl_sub(wrist, elbow);
     double angle = acos(spl_dot(upper, lower) / (spl_norm(upper) * spl_norm(lower))) * 180 / pi;
-    return (arm_pose){arm_towards(upper, lower), angle, fingers, 0.5 * fingers, 0};
+    return (arm_pose){arm_towards(upper, lower), angle, fingers, 0.5 * fingers, 0, 0};
 }
 
 /* Standing at rest with both feet where they are; the arms hang. */
 static body_pose standing(void)
 {
     spl_turn none = spl_turn_identity();
-    arm_pose hang = {arm_towards(spl_v3(0.17, -1, 0.03), spl_v3(-0.15, 0, 1)), 14, 22, 8, 0};
+    arm_pose hang = {arm_towards(spl_v3(0.17, -1, 0.03), spl_v3(-0.15, 0, 1)), 14, 26, 8, 0, -14};
     body_pose body = {spl_v3(0, 0, 0), none,        none,        none,         none,  none,
                       {hang, hang},    {{0, 0, 0}}, {{0, 0, 0}}, {none, none}, {0, 0}};
     for (int side = 0; side < 2; side++) {
@@ -164,8 +167,8 @@ static spl_vec3 walking_ankle(double phase)
     p = spl_madd(p, v0, t3 - 2 * t2 + t);
     p = spl_madd(p, p1, 3 * t2 - 2 * t3);
     p = spl_madd(p, v1, t3 - t2);
-    double lift = sin(pi * t);
-    return spl_v3(p.x, p.y + 0.020 * lift * lift, p.z);
+    double lift = sin(pi * sqrt(t)); /* most of it early, while the toes point down */
+    return spl_v3(p.x, p.y + 0.030 * lift * lift, p.z);
 }
 
 static void walk_leg(body_pose *body, int side, double phase)
@@ -176,19 +179,22 @@ static void walk_leg(body_pose *body, int side, double phase)
     body->ankle[side] = spl_v3(sign * (ankle.x - 0.030), ankle.y, ankle.z);
     body->knee_pole[side] = spl_v3(0.06 * sign, 0, 1);
     body->foot[side] = spl_turn_mul(spl_turn_y(4 * sign), spl_turn_x(-pitch));
-    body->toes[side] = pitch < 0 ? -pitch * (1 - spl_smooth(0.58, 0.74, phase)) : 0;
+    body->toes[side] = pitch < 0 ? -pitch * (1 - spl_smooth(0.64, 0.88, phase)) : 0;
 }
 
+/* Arms swing against the legs and fold a little more in front than behind. */
 static void walk_arm(body_pose *body, int side, double phase)
 {
     double back = cos(2 * pi * phase); /* 1 where the leg of the same side is in front */
     spl_turn hang = arm_towards(spl_v3(0.15, -1, 0.02), spl_v3(-0.25, 0, 1));
     body->arm[side].upper = spl_turn_mul(spl_turn_x(20 * back - 3), hang);
     body->arm[side].elbow = 24 - 13 * cos(2 * pi * (phase - 0.03));
-    body->arm[side].fingers = 30;
-    body->arm[side].thumb = 10;
+    body->arm[side].fingers = 40;
+    body->arm[side].thumb = 14;
 }
 
+/* The pelvis turns with the leg in front and drops on the side of the leg in the air; the chest turns against it and
+ * the head stays level. It is lowest while both feet are down. */
 static body_pose walk_pose(double phase)
 {
     body_pose body = standing();
@@ -228,6 +234,7 @@ typedef struct stop {
     arm_pose arm[2];
 } stop;
 
+/* Between two stops: turns the short way round, angles and lengths evenly in t. The feet stay where they are. */
 static body_pose stop_pose(const stop *a, const stop *b, double t)
 {
     double squat = a->squat + (b->squat - a->squat) * t, lean = a->lean + (b->lean - a->lean) * t;
@@ -242,9 +249,12 @@ static body_pose stop_pose(const stop *a, const stop *b, double t)
     body.head = spl_turn_mul(spl_turn_y(-0.3 * turn), spl_turn_x(0.5 * nod - 0.3 * lean));
     for (int side = 0; side < 2; side++) {
         const arm_pose *p = &a->arm[side], *q = &b->arm[side];
-        body.arm[side] =
-            (arm_pose){spl_turn_slerp(p->upper, q->upper, t), p->elbow + (q->elbow - p->elbow) * t,
-                       p->fingers + (q->fingers - p->fingers) * t, p->thumb + (q->thumb - p->thumb) * t, 0};
+        body.arm[side] = (arm_pose){spl_turn_slerp(p->upper, q->upper, t),
+                                    p->elbow + (q->elbow - p->elbow) * t,
+                                    p->fingers + (q->fingers - p->fingers) * t,
+                                    p->thumb + (q->thumb - p->thumb) * t,
+                                    0,
+                                    p->collarbone + (q->collarbone - p->collarbone) * t};
         body.knee_pole[side] = spl_v3((side ? -1 : 1) * (0.08 + 1.1 * squat), 0, 1);
     }
     return body;
@@ -254,11 +264,11 @@ static bool add_reach(spl_rigged *rigged)
 {
     body_pose rest = standing();
     arm_pose hang = rest.arm[0];
-    arm_pose forward = {arm_towards(spl_v3(0.02, -0.10, 1), spl_v3(-0.5, 1, 0)), 8, 6, 0, 0};
-    arm_pose folded = {arm_towards(spl_v3(0.30, -0.12, 1), spl_v3(0, 1, 0.1)), 150, 20, 5, 0};
-    arm_pose low = {arm_towards(spl_v3(0.05, -0.55, 1), spl_v3(-0.4, 1, 0)), 18, 10, 0, 0};
-    arm_pose belly = arm_reaching(spl_v3(0.135, 1.105, 0.165), spl_v3(1, -0.7, -0.3), 8);
-    arm_pose across = arm_reaching(spl_v3(-0.035, 1.345, 0.200), spl_v3(0.4, -1, 0.5), 22);
+    arm_pose forward = {arm_towards(spl_v3(0.02, -0.10, 1), spl_v3(-0.5, 1, 0)), 8, 6, 0, 0, 2};
+    arm_pose folded = {arm_towards(spl_v3(0.30, -0.12, 1), spl_v3(0, 1, 0.1)), 150, 20, 5, 0, 4};
+    arm_pose low = {arm_towards(spl_v3(0.05, 0.35, 1), spl_v3(-0.4, 1, 0)), 18, 10, 0, 0, 0};
+    arm_pose belly = arm_reaching(spl_v3(0.135, 1.105, 0.130), spl_v3(1, -0.7, -0.3), 8);
+    arm_pose across = arm_reaching(spl_v3(-0.035, 1.345, 0.165), spl_v3(0.4, -1, 0.5), 22);
     const stop stops[] = {
         {0, 0, 0, 0, 0, {hang, hang}},    {20, 0, 3, 0, 0, {forward, forward}}, {40, 0, -3, 0, -4, {folded, folded}},
         {62, 0.43, 46, 0, 8, {low, low}}, {84, 0, 4, 12, 14, {belly, across}},  {104, 0, 4, -12, 10, {across, belly}},
@@ -285,7 +295,7 @@ static bool add_twist(spl_rigged *rigged)
         body_pose body = standing();
         double s = sin(pi * key / LAST), degrees = 170 * s * s;
         body.spine = body.chest = spl_turn_y(0.5 * degrees);
-        for (int side = 0; side < 2; side++) body.arm[side] = (arm_pose){spl_turn_identity(), 0, 0, 0, degrees};
+        for (int side = 0; side < 2; side++) body.arm[side] = (arm_pose){spl_turn_identity(), 0, 0, 0, degrees, 0};
         set_body(&k, key, &body);
     }
     return k.clip != NULL;

@@ -7,6 +7,7 @@
 
 enum {
     HEAD,
+    NECK,
     TRUNK,
     ARM,
     BACK_OF_HAND = ARM + 2,
@@ -20,7 +21,7 @@ static int32_t choose(spl_vec3 centre, spl_vec3 normal)
 {
     int32_t joint = spl_hero_owner(centre), right = centre.x < 0;
     if (joint >= SPL_HERO_SHOULDER + SPL_HERO_SIDE) joint -= SPL_HERO_SIDE;
-    if (joint <= SPL_HERO_SHOULDER) return joint == SPL_HERO_NECK || joint == SPL_HERO_HEAD ? HEAD : TRUNK;
+    if (joint <= SPL_HERO_SHOULDER) return joint == SPL_HERO_HEAD ? HEAD : joint == SPL_HERO_NECK ? NECK : TRUNK;
     if (joint <= SPL_HERO_FOREARM) return ARM + right;
     if (joint <= SPL_HERO_THUMB) {
         spl_vec3 mirrored = spl_v3(right ? -normal.x : normal.x, normal.y, normal.z);
@@ -41,7 +42,8 @@ static void lay_out(spl_chart *chart)
     spl_vec3 shoulder = spl_hero_joint(SPL_HERO_UPPER_ARM), hip = spl_hero_joint(SPL_HERO_THIGH);
     spl_vec3 ankle = spl_hero_joint(SPL_HERO_FOOT), leg = spl_unit(spl_sub(hip, ankle), up);
     spl_vec3 side = spl_unit(spl_madd(spl_v3(1, 0, 0), leg, -leg.x), up), sole = spl_v3(ankle.x + 0.008, 0.03, 0);
-    chart[HEAD] = (spl_chart){SPL_CHART_SPHERE, spl_v3(0, 1.635, 0), up, front, -1.35, 1.571, 0.09, 0, 0, 0.5, 0.38};
+    chart[HEAD] = (spl_chart){SPL_CHART_SPHERE, spl_v3(0, 1.635, 0), up, front, -1.35, 1.571, 0.09, 0, 0, 0.5, 0.31};
+    chart[NECK] = (spl_chart){SPL_CHART_ROUND, spl_v3(0, 0, -0.02), up, front, 1.46, 1.63, 0.06, 0, 0.315, 0.5, 0.07};
     chart[TRUNK] = (spl_chart){SPL_CHART_ROUND, spl_v3(0, 0, 0), up, front, 0.80, 1.58, 0.15, 0.5, 0, 0.5, 0.42};
     for (int right = 0; right < 2; right++) {
         double x = 0.25 * right, x2 = 0.125 * right;
@@ -148,8 +150,8 @@ static double hairline(spl_vec3 p)
 static color eye(color base, double x, double y)
 {
     const double cx = 0.0315, cy = 1.6415;
-    double lid = disc(x, y, cx, cy + 0.0005, 0.0170, 0.0090, 0.10);
-    double ball = disc(x, y, cx, cy, 0.0150, 0.0070, 0.08);
+    double lid = disc(x, y, cx, cy + 0.0007, 0.0170, 0.0086, 0.12);
+    double ball = disc(x, y, cx, cy, 0.0148, 0.0060, 0.08);
     base = mix(base, (color){0.42, 0.24, 0.18}, 0.75 * lid);
     base = mix(base, white, ball);
     base = mix(base, (color){0.28, 0.36, 0.30}, ball * disc(x, y, cx - 0.0005, cy, 0.0062, 0.0062, 0.10));
@@ -198,7 +200,7 @@ static color shirt(spl_vec3 p, double across, double along, double edge)
 static color head(spl_vec3 p, double across, double along)
 {
     double edge = collar(p);
-    if (edge > 0 && p.y < 1.53) return shirt(p, across, along, edge);
+    if (edge > 0 && p.y < 1.52) return shirt(p, across, along, edge);
     double ear = spl_smooth(0.0750, 0.0780, fabs(p.x)) * disc(p.z, p.y, -0.012, 1.631, 0.024, 0.036, 0.12);
     color base = skin(p);
     if (p.z > 0.045) base = face(base, p);
@@ -234,7 +236,8 @@ static color leg(spl_vec3 p, double across, double along)
 
 static color arm(spl_vec3 p, double across, double along)
 {
-    double sleeve = 0.165 - along;
+    spl_vec3 d = spl_sub(spl_v3(fabs(p.x), p.y, p.z), spl_hero_joint(SPL_HERO_UPPER_ARM));
+    double sleeve = 0.165 - spl_dot(d, spl_hero_arm_axis());
     if (sleeve > 0) return shirt(p, across, along, sleeve);
     color base = marks(skin(p), ink, across, along, 0.12);
     if (p.x < 0) return base;

@@ -110,6 +110,7 @@ static const spl_station face[] = {
     {1.690, {0.068, 0.085, 0.068, 0.085}},
 };
 
+/* Blends are wide where flesh is soft (shoulder, hip), narrow where the form must stay (fingers, face). */
 static void add_trunk(spl_body *b)
 {
     const spl_vec3 up = {0, 1, 0}, x = {1, 0, 0}, z = {0, 0, 1};
@@ -127,7 +128,7 @@ static void add_arm(spl_body *b)
 {
     spl_vec3 axis = spl_hero_arm_axis(), outer = spl_hero_arm_outer(), z = spl_v3(0, 0, 1);
     spl_body_loft(b, spl_hero_arm_point(0, 0, 0), axis, outer, z, arm, COUNT(arm), 2, 0.065);
-    spl_body_ball(b, spl_hero_arm_point(0.012, 0.010, 0), spl_v3(0.056, 0.060, 0.060), 0.050); /* deltoid */
+    spl_body_ball(b, spl_hero_arm_point(0.012, 0.010, 0), spl_v3(0.052, 0.057, 0.058), 0.050); /* deltoid */
 }
 
 /* A finger of three bones that curls a little towards the palm; `spread` degrees towards +z. */
@@ -153,10 +154,10 @@ static void add_hand(spl_body *b)
     spl_body_loft(b, spl_hero_arm_point(0, 0, 0), axis, outer, z, palm, COUNT(palm), 2.5, 0.012);
     spl_body_capsule(b, spl_hero_arm_point(0.560, -0.006, 0.016), spl_hero_arm_point(0.595, -0.012, 0.038), 0.016,
                      0.014, 0.012); /* ball of the thumb */
-    add_finger(b, 0.622, 0.0315, 9, 0.078, 0.0092);
-    add_finger(b, 0.628, 0.0105, 3, 0.087, 0.0095);
-    add_finger(b, 0.624, -0.0105, -3.5, 0.081, 0.0092);
-    add_finger(b, 0.614, -0.0305, -10.5, 0.064, 0.0082);
+    add_finger(b, 0.622, 0.0315, 7, 0.078, 0.0092);
+    add_finger(b, 0.628, 0.0105, 2.3, 0.087, 0.0095);
+    add_finger(b, 0.624, -0.0105, -2.8, 0.081, 0.0092);
+    add_finger(b, 0.614, -0.0305, -8.5, 0.064, 0.0082);
     spl_vec3 base = spl_hero_arm_point(0.592, -0.012, 0.038), knuckle = spl_hero_arm_point(0.619, -0.019, 0.060);
     spl_body_capsule(b, base, knuckle, 0.0130, 0.0108, 0.008);
     spl_body_capsule(b, knuckle, spl_hero_arm_point(0.645, -0.023, 0.070), 0.0108, 0.0092, 0.004);
@@ -167,7 +168,7 @@ static void add_leg(spl_body *b)
     spl_vec3 hip = spl_hero_joint(SPL_HERO_THIGH), ankle = spl_hero_joint(SPL_HERO_FOOT), z = spl_v3(0, 0, 1);
     spl_vec3 axis = spl_unit(spl_sub(ankle, hip), z), outer = spl_unit(spl_cross(z, axis), z);
     outer = spl_scale(outer, outer.x > 0 ? 1 : -1);
-    spl_body_loft(b, hip, axis, outer, spl_unit(spl_madd(z, axis, -axis.z), z), leg, COUNT(leg), 2.1, 0.035);
+    spl_body_loft(b, hip, axis, outer, spl_unit(spl_madd(z, axis, -axis.z), z), leg, COUNT(leg), 2, 0.035);
     /* the shoe: heel, instep, ball, toe */
     spl_body_ball(b, spl_v3(0.107, 0.040, -0.050), spl_v3(0.035, 0.052, 0.046), 0.025);
     spl_body_capsule(b, spl_v3(0.110, 0.066, -0.015), spl_v3(0.120, 0.036, 0.075), 0.036, 0.034, 0.025);
@@ -176,12 +177,13 @@ static void add_leg(spl_body *b)
     spl_body_ball(b, spl_v3(0.112, 0.014, 0.030), spl_v3(0.036, 0.024, 0.110), 0.015);
 }
 
+/* Features are drawn a little larger than life: the grid is about a centimetre wide here. */
 static void add_head(spl_body *b)
 {
     const spl_vec3 up = {0, 1, 0}, x = {1, 0, 0}, z = {0, 0, 1};
     spl_body_ball(b, spl_v3(0, 1.664, -0.010), spl_v3(0.076, 0.084, 0.096), 0.030); /* skull */
     spl_body_loft(b, spl_v3(0, 0, 0.006), up, x, z, face, COUNT(face), 2.2, 0.020);
-    spl_body_ball(b, spl_v3(0.042, 1.617, 0.062), spl_v3(0.024, 0.016, 0.022), 0.020);                  /* cheek */
+    spl_body_ball(b, spl_v3(0.040, 1.617, 0.060), spl_v3(0.024, 0.016, 0.019), 0.026);                  /* cheek */
     spl_body_ball(b, spl_v3(0, 1.543, 0.079), spl_v3(0.020, 0.016, 0.016), 0.016);                      /* chin */
     spl_body_hollow(b, spl_v3(0.032, 1.641, 0.106), spl_v3(0.021, 0.014, 0.022), 0.014);                /* socket */
     spl_body_ball(b, spl_v3(0.031, 1.641, 0.075), spl_v3(0.0140, 0.0125, 0.0140), 0.004);               /* eye */
@@ -209,7 +211,7 @@ static double ease(double x, double a, double width)
  * coordinate as a monotone function of itself, given the others, so the map is one to one. */
 static spl_vec3 hero_warp(spl_vec3 g)
 {
-    const double along = 0.40, across = 4.8, up = 0.46, head = 2.15, sole = 0.75;
+    const double along = 0.37, across = 5.2, up = 0.46, head = 2.15, sole = 0.75;
     double side = g.x < 0 ? -1 : 1, gx = fabs(g.x);
     double narrow = 1 + (head - 1) * spl_smooth(1.47, 1.62, g.y);
     double y = g.y - (1 - up) * ease(g.y, 1.46, 0.14) + (1 - sole) * ease(-g.y, -0.10, 0.10);
@@ -217,7 +219,7 @@ static spl_vec3 hero_warp(spl_vec3 g)
     x -= (1 - along) * ease(x, 0.44, 0.16);
     double shrink = 1 + (across - 1) * spl_smooth(0.42, 0.60, x);
     /* In the grid the arm bends down behind the shoulder, out of the way of what is done to the head. */
-    double arm_y = shoulder_y, drop = arm_sin / arm_cos * ease(x, 0.08, 0.204), bend = 0.30 * spl_smooth(0.20, 0.50, x);
+    double arm_y = shoulder_y, drop = arm_sin / arm_cos * ease(x, 0.08, 0.204), bend = 0.22 * spl_smooth(0.14, 0.56, x);
     return spl_v3(side * x, arm_y + (y - arm_y + bend) / shrink - drop,
                   shoulder_z + (g.z / narrow - shoulder_z) / shrink);
 }
@@ -230,9 +232,9 @@ supple_result spl_hero_surface(const supple_allocator *a, double detail, spl_sha
     add_arm(&body);
     add_hand(&body);
     add_head(&body);
-    double cell = 0.0245 / detail;
+    double cell = 0.0252 / detail;
     /* A grid that is symmetric in x, its nodes half a cell off the middle plane. */
-    double half = cell * (ceil(1.13 / cell) + 0.5);
-    spl_field field = {spl_body_value, &body, hero_warp, {-half, -0.09, -0.32}, {half, 2.16, 0.43}, cell, 8};
+    double half = cell * (ceil(1.17 / cell) + 0.5);
+    spl_field field = {spl_body_value, &body, hero_warp, {-half, -0.09, -0.32}, {half, 2.16, 0.48}, cell, 8};
     return spl_nets_make(&field, a, SPL_HERO_JOINTS, shape, error);
 }

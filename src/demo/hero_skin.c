@@ -8,7 +8,8 @@ static int32_t arm_owner(spl_vec3 p)
 {
     spl_vec3 d = spl_sub(p, spl_hero_joint(SPL_HERO_UPPER_ARM));
     double t = spl_dot(d, spl_hero_arm_axis()), outer = spl_dot(d, spl_hero_arm_outer()), front = d.z;
-    if (t < 0 || outer * outer + front * front > (t < 0.5 ? 0.078 * 0.078 : 0.2 * 0.2)) return -1;
+    /* The shoulder's plane is nearly upright: its top stays with the collarbone when the arm hangs. */
+    if (t < 0.012 + 0.65 * outer || outer * outer + front * front > (t < 0.5 ? 0.078 * 0.078 : 0.2 * 0.2)) return -1;
     double wrist = spl_distance(spl_hero_joint(SPL_HERO_HAND), spl_hero_joint(SPL_HERO_UPPER_ARM));
     double elbow = spl_distance(spl_hero_joint(SPL_HERO_FOREARM), spl_hero_joint(SPL_HERO_UPPER_ARM));
     double knuckle = spl_distance(spl_hero_joint(SPL_HERO_FINGERS), spl_hero_joint(SPL_HERO_UPPER_ARM));
@@ -19,6 +20,7 @@ static int32_t arm_owner(spl_vec3 p)
     return t < knuckle ? SPL_HERO_HAND : SPL_HERO_FINGERS;
 }
 
+/* The groin's plane rises outwards from the crotch to the hip bone. */
 static int32_t leg_owner(spl_vec3 p)
 {
     if (p.y > 0.835 + 0.45 * p.x) return -1;
@@ -28,6 +30,7 @@ static int32_t leg_owner(spl_vec3 p)
     return p.z < 0.100 ? SPL_HERO_FOOT : SPL_HERO_TOES;
 }
 
+/* The line between neck and head runs from under the chin up to the nape. */
 static int32_t trunk_owner(spl_vec3 p)
 {
     if (p.y > 1.565 - 0.6 * p.z) return SPL_HERO_HEAD;
@@ -64,7 +67,7 @@ static double softness(spl_vec3 p, int32_t joint)
     case SPL_HERO_UPPER_ARM:
         return t < 0.1 ? 12 : 5;
     case SPL_HERO_THIGH:
-        return p.y > 0.76 ? 13 : 5;
+        return p.y > 0.76 && fabs(p.x) > 0.06 ? 10 : 5; /* the inner thighs must not follow each other */
     case SPL_HERO_HAND:
         return 8;
     case SPL_HERO_TOES:
@@ -80,7 +83,12 @@ bool spl_hero_weights(spl_shape *shape, double detail)
     if (!steps) return false;
     for (int32_t v = 0; v < shape->vertex_count; v++) {
         int32_t joint = spl_hero_owner(shape->position[v]);
-        shape->weight[v * shape->joint_count + joint] = 1;
+        float *weight = shape->weight + v * shape->joint_count;
+        weight[joint] = 1;
+        if (joint >= SPL_HERO_SHOULDER && fabs(shape->position[v].x) < 1e-3) { /* the middle belongs to both sides */
+            int32_t other = joint >= SPL_HERO_SHOULDER + SPL_HERO_SIDE ? joint - SPL_HERO_SIDE : joint + SPL_HERO_SIDE;
+            weight[joint] = weight[other] = 0.5f;
+        }
         /* Edges shrink with the detail, so the same width takes the square of it in steps. */
         steps[v] = (int32_t)ceil(softness(shape->position[v], joint) * detail * detail);
     }

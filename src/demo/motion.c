@@ -58,6 +58,7 @@ spl_turn spl_turn_between(spl_vec3 from, spl_vec3 to)
     return (spl_turn){{axis.x * k, axis.y * k, axis.z * k, w}};
 }
 
+/* Swing first, then turn about the new direction until the fronts agree. */
 spl_turn spl_turn_aim(spl_vec3 from, spl_vec3 front, spl_vec3 to, spl_vec3 face)
 {
     spl_turn swing = spl_turn_between(from, to);
@@ -82,6 +83,7 @@ spl_turn spl_turn_mirror(spl_turn a)
     return (spl_turn){{a.q[0], -a.q[1], -a.q[2], a.q[3]}};
 }
 
+/* The triangle of the two bones and the way to the target, by the law of cosines. */
 spl_vec3 spl_two_bones(spl_vec3 root, spl_vec3 *target, double l1, double l2, spl_vec3 pole)
 {
     spl_vec3 u = spl_sub(*target, root);

@@ -29,6 +29,7 @@ typedef struct net {
     cell_case cases[256];
 } net;
 
+/* The edge that joins two neighbouring corners. */
 static int edge_between(int c0, int c1)
 {
     int axis = (c0 ^ c1) == 1 ? 0 : (c0 ^ c1) == 2 ? 1 : 2, low = c0 < c1 ? c0 : c1;
@@ -37,6 +38,7 @@ static int edge_between(int c0, int c1)
     return -1;
 }
 
+/* Twelve edges are too few for anything cleverer than renaming. */
 static void join(uint8_t *piece, int e, int f)
 {
     uint8_t from = piece[f], to = piece[e];
@@ -104,6 +106,7 @@ static unsigned cell_inside(const net *s, size_t cell)
     return inside;
 }
 
+/* The field at all nodes. Exact zeros would put vertices on grid nodes and make triangles without area. */
 static bool sample(net *s)
 {
     const spl_field *f = s->field;
@@ -193,6 +196,51 @@ static bool polygonise(net *s)
     return true;
 }
 
+static int32_t find_root(int32_t *parent, int32_t v)
+{
+    while (parent[v] != v) v = parent[v] = parent[parent[v]];
+    return v;
+}
+
+/* The root of the piece with the most vertices; `size` is zeroed room for a count a vertex. */
+static int32_t largest_piece(const net *s, int32_t *parent, int32_t *size)
+{
+    int32_t largest = 0;
+    for (int32_t v = 0; v < s->vertex_count; v++) parent[v] = v;
+    for (int32_t i = 0; i < 4 * s->quad_count; i++)
+        parent[find_root(parent, s->quad[i])] = find_root(parent, s->quad[i / 4 * 4]);
+    for (int32_t v = 0; v < s->vertex_count; v++) size[find_root(parent, v)]++;
+    for (int32_t v = 0; v < s->vertex_count; v++)
+        if (size[v] > size[largest]) largest = v;
+    return largest;
+}
+
+/* Drops all pieces but the largest: on a coarse grid a finger's tip can come off. */
+static bool keep_largest(net *s)
+{
+    size_t n = (size_t)s->vertex_count;
+    int32_t *parent = spl_new(s->allocator, n, sizeof *parent), *number = spl_new(s->allocator, n, sizeof *number);
+    bool done = parent && number;
+    if (done) {
+        int32_t largest = largest_piece(s, parent, number), vertices = 0, quads = 0;
+        for (int32_t v = 0; v < s->vertex_count; v++) {
+            number[v] = find_root(parent, v) == largest ? vertices++ : -1;
+            if (number[v] >= 0) s->point[number[v]] = s->point[v];
+        }
+        for (int32_t q = 0; q < s->quad_count; q++) {
+            if (number[s->quad[4 * q]] < 0) continue;
+            for (int i = 0; i < 4; i++) s->quad[4 * quads + i] = number[s->quad[4 * q + i]];
+            quads++;
+        }
+        s->vertex_count = vertices;
+        s->quad_count = quads;
+    }
+    spl_free(s->allocator, parent);
+    spl_free(s->allocator, number);
+    return done;
+}
+
+/* Central differences: fields are made of square roots and splines, good to many more digits than needed here. */
 static spl_vec3 gradient(const spl_field *f, spl_vec3 p)
 {
     const double e = 1e-4;
@@ -261,7 +309,7 @@ supple_result spl_nets_make(const spl_field *field, const supple_allocator *a, i
 {
     net s = {.allocator = a, .field = field};
     for (unsigned inside = 0; inside < 256; inside++) fill_case(&s.cases[inside], inside);
-    bool done = sample(&s) && polygonise(&s) && relax(&s) && emit(&s, joints, shape);
+    bool done = sample(&s) && polygonise(&s) && keep_largest(&s) && relax(&s) && emit(&s, joints, shape);
     spl_free(a, s.value);
     spl_free(a, s.first);
     spl_free(a, s.quad);

@@ -111,6 +111,7 @@ typedef struct split {
     float *uv;
 } split;
 
+/* The split vertex of a corner: chains are short, as few charts meet at a vertex. */
 static int32_t split_corner(split *s, int32_t vertex, const float *uv)
 {
     int32_t i = s->first[vertex];
@@ -145,6 +146,7 @@ static void top_weights(const float *dense, int32_t joint_count, uint8_t *joint,
     for (int i = 0; i < 4; i++) weight[i] = (float)(best[i] / sum);
 }
 
+/* Copies the split vertices with everything of the welded ones. */
 static bool mesh_fill(const spl_shape *shape, const split *s, spl_rigged_mesh *mesh, const spl_vec3 *normal)
 {
     const supple_allocator *a = &shape->allocator;

@@ -99,6 +99,8 @@ static double capsule(const spl_solid *s, spl_vec3 p)
     return sqrt(u * u + across * across) - (s->r0 - t * drop);
 }
 
+/* The distance across the axis to the section at the same t; beyond the ends, to a rounded cap. Not exact where the
+ * radius changes quickly, but zero on the surface and smooth, which is all that Newton's steps ask for. */
 static double loft(const spl_solid *s, spl_vec3 p)
 {
     spl_vec3 d = spl_sub(p, s->a);
@@ -126,6 +128,7 @@ static double smooth_min(double a, double b, double k)
     return smallest(a, b) - 0.25 * h * h * k;
 }
 
+/* Solids are joined in order. The sequence matters only where more than two blends overlap. */
 double spl_body_value(const void *context, spl_vec3 p)
 {
     const spl_body *body = context;

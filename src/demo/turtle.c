@@ -14,7 +14,7 @@ enum { BODY, SHELL };
 
 static const double pi = 3.14159265358979323846;
 static const spl_vec3 shell_centre = {0, 0.175, 0}, shell_radii = {0.260, 0.165, 0.310};
-static const double rim_y = 0.168;
+static const double rim_y = 0.185;
 
 static const struct {
     const char *name;
@@ -33,7 +33,7 @@ static void add_solids(spl_body *b)
     spl_body_capsule(b, spl_v3(0, 0.150, 0.22), spl_v3(0, 0.215, 0.355), 0.055, 0.046, 0.02);          /* neck */
     spl_body_ball(b, spl_v3(0, 0.230, 0.400), spl_v3(0.058, 0.053, 0.078), 0.02);                      /* head */
     spl_body_ball(b, spl_v3(0.036, 0.252, 0.420), spl_v3(0.017, 0.017, 0.017), 0.008);                 /* eye */
-    spl_body_capsule(b, spl_v3(0, 0.120, -0.25), spl_v3(0, 0.075, -0.405), 0.040, 0.010, 0.02);        /* tail */
+    spl_body_capsule(b, spl_v3(0, 0.120, -0.25), spl_v3(0, 0.070, -0.390), 0.042, 0.020, 0.02);        /* tail */
     spl_body_capsule(b, spl_v3(0.145, 0.125, 0.165), spl_v3(0.235, 0.048, 0.235), 0.060, 0.050, 0.02); /* legs */
     spl_body_ball(b, spl_v3(0.242, 0.030, 0.252), spl_v3(0.054, 0.032, 0.062), 0.02);
     spl_body_capsule(b, spl_v3(0.140, 0.125, -0.165), spl_v3(0.215, 0.048, -0.225), 0.062, 0.052, 0.02);
@@ -53,6 +53,7 @@ static bool on_shell(spl_vec3 p)
     return p.y > rim_y && fabs(shell_level(p) - 1) < 0.02;
 }
 
+/* The joint a point belongs to before diffusion; all that the shell covers stays with the root. */
 static int32_t owner(spl_vec3 p)
 {
     double x = fabs(p.x);
@@ -63,6 +64,7 @@ static int32_t owner(spl_vec3 p)
     return ROOT;
 }
 
+/* Diffusion stops at the shell: its vertices take no steps, so the skin under the rim blends towards the root. */
 static bool turtle_weights(spl_shape *shape, double detail)
 {
     int32_t *steps = spl_new(&shape->allocator, (size_t)shape->vertex_count, sizeof *steps);
@@ -79,10 +81,15 @@ static bool turtle_weights(spl_shape *shape, double detail)
 
 /* ---- colours ---------------------------------------------------------------------------------------------------- */
 
+enum { CHART_TOP, CHART_BOTTOM, CHART_BELLY, CHART_HEAD, CHART_SHELL, CHARTS };
+
 static int32_t choose(spl_vec3 centre, spl_vec3 normal)
 {
-    (void)centre;
-    return normal.y >= 0 ? 0 : 1;
+    int32_t joint = owner(centre);
+    if (on_shell(centre)) return CHART_SHELL;
+    if (joint == ROOT) return CHART_BELLY;
+    if (joint == HEAD) return CHART_HEAD;
+    return normal.y >= 0 ? CHART_TOP : CHART_BOTTOM;
 }
 
 /* Distance (in cells) to the border of a hexagonal tiling: a shell's scutes. */
@@ -154,11 +161,19 @@ static bool add_walk(spl_rigged *rigged)
 
 /* ---- putting it together ---------------------------------------------------------------------------------------- */
 
+/* Both materials get the same picture of the whole animal: each shows only its own part of it. */
 static supple_result dress(spl_rigged *rigged, spl_shape *shape, uint8_t *part, supple_error *error)
 {
     const spl_vec3 front = {0, 0, 1}, x = {1, 0, 0}, origin = {0, 0, 0};
-    const spl_chart chart[2] = {{SPL_CHART_FLAT, origin, front, x, -0.43, 0.49, 0.46, 0, 0, 0.5, 1},
-                                {SPL_CHART_FLAT, origin, front, x, -0.43, 0.49, 0.46, 0.5, 0, 0.5, 1}};
+    const spl_vec3 up = {0, 1, 0};
+    const spl_vec3 inside = {0, 0.17, 0}, skull = {0, 0.23, 0.40};
+    const spl_chart chart[CHARTS] = {
+        [CHART_TOP] = {SPL_CHART_FLAT, origin, front, x, -0.43, 0.49, 0.46, 0, 0, 0.3, 0.5},
+        [CHART_BOTTOM] = {SPL_CHART_FLAT, origin, front, x, -0.43, 0.49, 0.46, 0.3, 0, 0.3, 0.5},
+        [CHART_BELLY] = {SPL_CHART_SPHERE, inside, up, front, -0.5 * pi, 0.45, 0.22, 0.6, 0, 0.4, 0.25},
+        [CHART_HEAD] = {SPL_CHART_SPHERE, skull, up, front, -0.5 * pi, 0.5 * pi, 0.06, 0.6, 0.25, 0.4, 0.25},
+        [CHART_SHELL] = {SPL_CHART_SPHERE, shell_centre, up, front, -0.05, 0.5 * pi, 0.26, 0, 0.5, 1, 0.5},
+    };
     spl_atlas_map(shape, chart, choose);
     static const char *const name[2] = {"body", "shell"};
     supple_result result = SUPPLE_OK;

@@ -5,15 +5,47 @@
 
 #include <string.h>
 
+/* Whether a triangle's edge is part of the surface's boundary as a chain: its neighbour is missing, one of several, or
+ * runs the same way. */
+static bool is_border(const spl_surface *s, int32_t corner)
+{
+    int32_t other = s->across[corner];
+    if (other < 0) return true;
+    int32_t a = s->triangle[corner], b = s->triangle[corner % 3 == 2 ? corner - 2 : corner + 1];
+    const int32_t *t = s->triangle + 3 * (size_t)other;
+    return (t[0] == a && t[1] == b) || (t[1] == a && t[2] == b) || (t[2] == a && t[0] == b);
+}
+
+static supple_result make_border(spl_field *field, const supple_allocator *a, supple_error *error)
+{
+    const spl_surface *s = field->surface;
+    int32_t count = 0, *edge = NULL;
+    for (int32_t c = 0; c < 3 * s->triangle_count; c++) count += is_border(s, c);
+    field->watertight = count == 0;
+    edge = spl_new(a, 3 * (size_t)count, sizeof *edge);
+    if (!edge) return spl_fail_memory(error, "the distance field");
+    int32_t n = 0;
+    for (int32_t c = 0; c < 3 * s->triangle_count; c++)
+        if (is_border(s, c)) {
+            edge[3 * n] = s->triangle[c];
+            edge[3 * n + 1] = edge[3 * n + 2] = s->triangle[c % 3 == 2 ? c - 2 : c + 1];
+            n++;
+        }
+    supple_result result = spl_tree_make(s->position, edge, count, a, field->border, error);
+    spl_free(a, edge);
+    return result;
+}
+
 supple_result spl_field_make(const spl_surface *surface, const supple_allocator *a, spl_field *out, supple_error *error)
 {
     *out = (spl_field){.surface = surface, .allocator = *a};
-    out->watertight = surface->border_edges == 0 && surface->nonmanifold_edges == 0 && surface->twisted_edges == 0;
     out->tree = spl_new(a, 1, sizeof *out->tree);
-    supple_result result = out->tree ? SUPPLE_OK : spl_fail_memory(error, "the distance field");
+    out->border = spl_new(a, 1, sizeof *out->border);
+    supple_result result = out->tree && out->border ? SUPPLE_OK : spl_fail_memory(error, "the distance field");
     if (result == SUPPLE_OK)
         result = spl_tree_make(surface->position, surface->triangle, surface->triangle_count, a, out->tree, error);
     if (result == SUPPLE_OK) result = spl_winding_make(out->tree, a, &out->winding, error);
+    if (result == SUPPLE_OK) result = make_border(out, a, error);
     if (result != SUPPLE_OK) spl_field_release(out);
     return result;
 }
@@ -24,6 +56,10 @@ void spl_field_release(spl_field *field)
     if (field->tree) {
         spl_tree_release(field->tree);
         spl_free(&field->allocator, field->tree);
+    }
+    if (field->border) {
+        spl_tree_release(field->border);
+        spl_free(&field->allocator, field->border);
     }
     *field = (spl_field){0};
 }
@@ -148,11 +184,14 @@ spl_sample spl_grid_sample(const spl_field *field, const spl_grid *g, spl_vec3 p
     return finish_sample(field, p, &hit, same ? g->value[i] < 0 : spl_field_inside(field, p));
 }
 
-double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward)
+/* The ball's diameter; if a point of p's own side ended the search, *beside is that point and *turn the direction from
+ * it to the ball's centre, otherwise *turn is zero. */
+static double shrink_ball(const spl_field *field, spl_vec3 p, spl_vec3 inward, spl_vec3 *beside, spl_vec3 *turn)
 {
-    const double cos_own_side = 0.2588190451025208; /* 75 degrees */
+    const double cos_own_side = -0.25881904510252074; /* 105 degrees */
     double diagonal = field->surface->diagonal, skip = 1e-6 * diagonal;
     spl_hit hit;
+    *turn = spl_v3(0, 0, 0);
     /* The way straight through; the ball's diameter is no longer. */
     bool met = spl_tree_ray(field->tree, spl_madd(p, inward, skip), inward, diagonal, &hit);
     double radius = (met ? hit.distance + skip : diagonal) / 2;
@@ -161,13 +200,25 @@ double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward)
         spl_vec3 centre = spl_madd(p, inward, radius);
         if (!spl_tree_nearest(field->tree, centre, radius, hint, &hit) || hit.distance >= radius * (1 - 1e-6)) break;
         spl_vec3 to_p = spl_sub(p, centre), to_q = spl_sub(hit.point, centre), pq = spl_sub(hit.point, p);
-        if (spl_dot(to_p, to_q) > cos_own_side * radius * hit.distance) break;
         double along = spl_dot(pq, inward); /* positive: q is inside the ball */
-        if (!(along > 0)) break;
+        if (spl_dot(to_p, to_q) > cos_own_side * radius * hit.distance || !(along > 0)) {
+            *beside = hit.point;
+            *turn = spl_unit(spl_scale(to_q, -1), *turn);
+            break;
+        }
         radius = spl_dot(pq, pq) / (2 * along);
         hint = hit.triangle;
     }
     return 2 * radius;
+}
+
+double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward)
+{
+    spl_vec3 beside = p, turn, other, unused;
+    double own = shrink_ball(field, p, inward, &beside, &turn);
+    if (!(spl_dot(turn, turn) > 0)) return own;
+    double across = shrink_ball(field, beside, turn, &other, &unused);
+    return across < own ? across : own;
 }
 
 typedef struct thickness {

@@ -14,7 +14,8 @@ typedef struct spl_field {
     const spl_surface *surface; /* not owned; must outlive this */
     spl_tree *tree;             /* owned, at a fixed address */
     spl_winding winding;
-    bool watertight; /* no borders, no edges with more than two triangles: the winding number is a whole number */
+    spl_tree *border; /* owned: the edges at which the winding number is not whole, as flat triangles; may be empty */
+    bool watertight;  /* no borders, no edges with more than two triangles: the winding number is a whole number */
     supple_allocator allocator;
 } spl_field;
 
@@ -61,8 +62,9 @@ size_t spl_grid_bytes(const int32_t size[3]);
 /* Fills the plan's lattice: distances up to `band` (at least one step), signs by flood fill. Threaded; the same bits at
  * any number of threads. SUPPLE_ERROR_ARGUMENT if it needs more than `byte_limit`; SUPPLE_ERROR_MEMORY. On failure
  * nothing is held. Signs: across a lattice edge on which no surface can lie (the distances at its ends add up to more
- * than a step) a watertight surface's sign does not change; one winding number per region decides. Other surfaces get
- * one per point, because their inside ends in the openings, far from any triangle. */
+ * than a step) a watertight surface's sign does not change; one winding number per region decides. So for other
+ * surfaces, brick by brick, far from their borders; near them every point gets its own, because the inside ends in the
+ * openings, away from any triangle. */
 supple_result spl_grid_make(const spl_field *field, const spl_grid *plan, double band, size_t byte_limit,
                             spl_pool *pool, const supple_allocator *a, spl_grid *out, supple_error *error);
 void spl_grid_release(spl_grid *grid);
@@ -91,9 +93,10 @@ spl_sample spl_grid_sample(const spl_field *field, const spl_grid *grid, spl_vec
 
 /* Diameter of the largest ball inside the surface that touches it at p, `inward` being the unit normal turned in, by
  * shrinking (Ma, Bae, Choi 2012): a ball that contains a nearer point of the surface is replaced by the one through p
- * and that point. Points seen from its centre less than 75 degrees away from p belong to p's own side (a sharp edge, a
- * wrinkle) and end the search, so that limbs are measured across also where they have edges. Never more than the way
- * straight through; the surface's diagonal where nothing is opposite. */
+ * and that point. Points seen from its centre less than 105 degrees away from p belong to p's own side (a sharp edge, a
+ * rim, a wrinkle) and end the search; the answer is then the smaller of this ball's diameter and of the one that
+ * touches there. So a box is measured across also at its edges, where no ball fits, and a sheet at its rim. Never more
+ * than the way straight through; the surface's diagonal where nothing is opposite. */
 double spl_thickness_at(const spl_field *field, spl_vec3 p, spl_vec3 inward);
 
 /* The same for all vertices of the surface, threaded; 0 at vertices without a normal. */

@@ -147,7 +147,13 @@ static bool usable(const spl_geodesic *g, const spl_surface *s, const spl_place 
  * one edge farther away. */
 static void march(spl_geodesic *g, const spl_surface *s, double radius)
 {
-    while (g->heap_count > 0 && g->distance[g->heap[0]] <= radius + g->longest) spread(g, s, pop(g));
+    while (g->heap_count > 0 && g->distance[g->heap[0]] <= radius + g->longest) {
+        int32_t v = pop(g);
+        bool matters = g->distance[v] <= radius;
+        for (int32_t i = s->link_first[v]; i < s->link_first[v + 1] && !matters; i++)
+            matters = g->distance[s->link[i]] <= radius;
+        if (matters) spread(g, s, v);
+    }
 }
 
 /* Sorts the touched vertices by distance, in place (a heap sort: no memory, no recursion). */

@@ -3,9 +3,10 @@
  * Distances spread from vertex to vertex as in fast marching on triangles (Kimmel and Sethian 1998), but with round
  * fronts: two vertices' distances place a virtual source in the plane of a triangle, on the far side of their edge, and
  * the third vertex lies as far as a straight line to it is long, if that crosses the edge (Novotni and Klein 2002).
- * Obtuse triangles need no unfolding, because a vertex may be corrected after it was passed. Flat and developable
- * surfaces come out exact whatever the triangulation, smooth ones to 1% or better; where a line would cross no edge the
- * way along the triangles' edges counts, so that the answer is never longer than Dijkstra's. */
+ * Obtuse triangles need no unfolding, because a vertex may be corrected after it was passed. Measured: planes and tubes
+ * are exact where no ring of triangles hides each other in turn as seen from the source (bad ones do: 1% then, here and
+ * there), a sphere of 64 x 32 cells is right to 0.3% in the mean and 1.6% at worst. Where a line crosses no edge the
+ * way along the triangles' edges counts, so that no answer is longer than Dijkstra's. */
 #ifndef SPL_GEOM_GEODESIC_H
 #define SPL_GEOM_GEODESIC_H
 

@@ -184,22 +184,35 @@ typedef struct ray {
     spl_vec3 origin, direction;
     double limit; /* the nearest hit so far */
     float frame_limit;
+    int axis[3]; /* the last one is the direction's longest */
+    double shear[2];
     spl_f4 from_low[3], from_high[3], inverse[3];
 } ray;
 
-/* Whether and where the ray meets a triangle. Each edge's side is a triple product that comes out exactly opposite for
- * the triangle beyond it, so that no ray passes between the two. */
+/* A corner seen along the ray: offset from it in two axes, by shear along the third (Woop, Benthin, Wald, "Watertight
+ * ray/triangle intersection", 2013). */
+static void look_at(const ray *r, spl_vec3 corner, double *x, double *y)
+{
+    spl_vec3 d = spl_sub(corner, r->origin);
+    double c[3] = {d.x, d.y, d.z};
+    *x = c[r->axis[0]] - r->shear[0] * c[r->axis[2]];
+    *y = c[r->axis[1]] - r->shear[1] * c[r->axis[2]];
+}
+
+/* Whether and where the ray meets a triangle. The corners' offsets depend on nothing else in the triangle, and the sign
+ * of a difference of two products is right or zero in floating point: no ray passes between neighbours. */
 static bool meet(const ray *r, const spl_vec3 corner[3], double *t, double bary[3])
 {
-    spl_vec3 a = spl_sub(corner[0], r->origin), b = spl_sub(corner[1], r->origin), c = spl_sub(corner[2], r->origin);
-    double u = spl_dot(r->direction, spl_cross(b, c)), v = spl_dot(r->direction, spl_cross(c, a));
-    double w = spl_dot(r->direction, spl_cross(a, b)), sum = u + v + w;
+    double x[3], y[3];
+    for (int k = 0; k < 3; k++) look_at(r, corner[k], &x[k], &y[k]);
+    double u = x[2] * y[1] - y[2] * x[1], v = x[0] * y[2] - y[0] * x[2], w = x[1] * y[0] - y[1] * x[0];
+    double sum = u + v + w;
     if (!((u >= 0 && v >= 0 && w >= 0) || (u <= 0 && v <= 0 && w <= 0)) || sum == 0) return false;
     bary[0] = u / sum;
     bary[1] = v / sum;
     bary[2] = w / sum;
-    spl_vec3 p = spl_madd(spl_madd(spl_scale(a, bary[0]), b, bary[1]), c, bary[2]);
-    *t = spl_dot(p, r->direction) / spl_dot(r->direction, r->direction);
+    spl_vec3 p = spl_madd(spl_madd(spl_scale(corner[0], bary[0]), corner[1], bary[1]), corner[2], bary[2]);
+    *t = spl_dot(spl_sub(p, r->origin), r->direction) / spl_dot(r->direction, r->direction);
     return *t >= 0 && *t <= r->limit;
 }
 
@@ -219,6 +232,9 @@ static void start_ray(ray *r, const spl_tree *tree, spl_vec3 origin, spl_vec3 di
     set_limit(r, limit);
     spl_vec3 o = spl_scale(spl_sub(origin, tree->middle), tree->scale), d = spl_scale(direction, tree->scale);
     double from[3] = {o.x, o.y, o.z}, along[3] = {d.x, d.y, d.z};
+    int longest = fabs(d.x) >= fabs(d.y) && fabs(d.x) >= fabs(d.z) ? 0 : fabs(d.y) >= fabs(d.z) ? 1 : 2;
+    for (int k = 0; k < 3; k++) r->axis[k] = (longest + 1 + k) % 3;
+    for (int k = 0; k < 2; k++) r->shear[k] = along[r->axis[k]] / along[longest];
     for (int k = 0; k < 3; k++) {
         double margin = fabs(from[k]) * 1.2e-7 + 1e-7;
         double inverse = fabs(along[k]) > 1e-30 ? 1 / along[k] : copysign(1e30, along[k]);

@@ -35,13 +35,12 @@ static inline spl_f4 spl_f4_min(spl_f4 a, spl_f4 b)
     return spl_f4_select(a < b, a, b);
 }
 
-/* 1 / sqrt(a), both correctly rounded. */
-static inline spl_f4 spl_f4_inverse_root(spl_f4 a)
+static inline spl_f4 spl_f4_root(spl_f4 a) /* correctly rounded */
 {
 #ifdef __SSE2__
-    return 1 / (spl_f4)_mm_sqrt_ps((__m128)a);
+    return (spl_f4)_mm_sqrt_ps((__m128)a);
 #else
-    return 1 / (spl_f4){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
+    return (spl_f4){sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3])};
 #endif
 }
 

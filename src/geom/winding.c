@@ -160,7 +160,8 @@ supple_result spl_winding_make(const spl_tree *tree, const supple_allocator *a, 
     *out = (spl_winding){.tree = tree, .allocator = *a};
     out->node = spl_new(a, n, sizeof *out->node);
     out->joined = spl_new(a, n, sizeof *out->joined);
-    if (!out->node || !out->joined) {
+    out->corner = spl_new(a, 9 * ((size_t)tree->triangle_count + 3), sizeof *out->corner);
+    if (!out->node || !out->joined || !out->corner) {
         spl_winding_release(out);
         return spl_fail_memory(error, "the winding number");
     }
@@ -170,6 +171,15 @@ supple_result spl_winding_make(const spl_tree *tree, const supple_allocator *a, 
 
 void spl_winding_refit(spl_winding *winding)
 {
+    const spl_tree *tree = winding->tree;
+    size_t n = (size_t)tree->triangle_count, stride = n + 3;
+    for (size_t slot = 0; slot < n; slot++)
+        for (size_t k = 0; k < 3; k++) {
+            spl_vec3 p = spl_scale(spl_sub(tree->corner[3 * slot + k], tree->middle), tree->scale);
+            winding->corner[(3 * k) * stride + slot] = (float)p.x;
+            winding->corner[(3 * k + 1) * stride + slot] = (float)p.y;
+            winding->corner[(3 * k + 2) * stride + slot] = (float)p.z;
+        }
     expand(winding, winding->joined);
 }
 
@@ -178,45 +188,74 @@ void spl_winding_release(spl_winding *winding)
     if (winding->allocator.release) {
         spl_free(&winding->allocator, winding->node);
         spl_free(&winding->allocator, winding->joined);
+        spl_free(&winding->allocator, winding->corner);
     }
     *winding = (spl_winding){0};
 }
 
-/* Half the solid angles of triangles, summed as the argument of a product of complex numbers, so that several share one
- * arctangent. Only numbers within 45 degrees of the real axis are multiplied, at most four at a time: their sum stays
- * below 180 degrees. */
-typedef struct angle {
-    double re, im, sum;
-    int count;
-} angle;
-
-static void flush(angle *a)
-{
-    if (a->count > 0) a->sum += atan2(a->im, a->re);
-    a->re = 1;
-    a->im = 0;
-    a->count = 0;
-}
-
-/* tan(omega / 2) = det / (abc + (a.b) c + (b.c) a + (c.a) b), Van Oosterom and Strackee, eq. 8. */
-static void add_triangle(angle *sum, const spl_vec3 corner[3], spl_vec3 q)
+/* Half the solid angle of a triangle: tan = det / (abc + (a.b) c + (b.c) a + (c.a) b), Van Oosterom and Strackee, eq.
+ * 8. In the triangle's plane it is that of neither side. */
+static double half_angle(const spl_vec3 corner[3], spl_vec3 q)
 {
     spl_vec3 a = spl_sub(corner[0], q), b = spl_sub(corner[1], q), c = spl_sub(corner[2], q);
     double la = spl_norm(a), lb = spl_norm(b), lc = spl_norm(c);
     double im = spl_dot(a, spl_cross(b, c));
     double re = la * lb * lc + spl_dot(a, b) * lc + spl_dot(b, c) * la + spl_dot(c, a) * lb;
-    double scale = la * lb * lc;
-    if (!(scale > 0)) return;       /* on a corner, where the triangle covers nothing in particular */
-    if (im == 0 && re <= 0) return; /* in the triangle's plane: neither side */
+    return im == 0 ? 0 : atan2(im, re);
+}
+
+/* Angles of many triangles as the arguments of four products of complex numbers, so that up to 64 share four
+ * arctangents. Only factors within atan(0.19) of the real axis are multiplied, PRODUCT times at most: the argument
+ * stays below 180 degrees, the modulus within float's range. */
+enum { PRODUCT = 16 };
+typedef struct angles {
+    spl_f4 re, im;
+    int count;
+    double sum;
+} angles;
+
+static void flush(angles *a)
+{
+    for (int k = 0; k < 4; k++)
+        if (a->im[k] != 0) a->sum += atan2((double)a->im[k], (double)a->re[k]);
+    a->re = spl_f4_set(1);
+    a->im = spl_f4_set(0);
+    a->count = 0;
+}
+
+static spl_f4 dot4(const spl_f4 a[3], const spl_f4 b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* One leaf. Triangles that cover little of the view are done in floats, four at a time: their angle is well
+ * conditioned, and rounding the corners moves neighbours alike. The others, near the point, in double. */
+static void add_leaf(const spl_winding *w, angles *sum, const spl_f4 q[3], spl_vec3 p, int32_t first, int32_t count)
+{
+    size_t stride = (size_t)w->tree->triangle_count + 3;
+    spl_f4 d[3][3], length[3];
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < 3; i++) d[k][i] = spl_f4_load(w->corner + (3 * k + i) * stride + first) - q[i];
+        length[k] = spl_f4_root(dot4(d[k], d[k]));
+    }
+    spl_f4 volume = d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) +
+                    d[0][1] * (d[1][2] * d[2][0] - d[1][0] * d[2][2]) +
+                    d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
+    spl_f4 scale = length[0] * length[1] * length[2];
+    spl_f4 re = scale + dot4(d[0], d[1]) * length[2] + dot4(d[1], d[2]) * length[0] + dot4(d[2], d[0]) * length[1];
     re /= scale;
-    im /= scale;
-    if (fabs(im) <= re) {
-        double product = sum->re * re - sum->im * im;
-        sum->im = sum->re * im + sum->im * re;
-        sum->re = product;
-        if (++sum->count == 4) flush(sum);
-    } else
-        sum->sum += atan2(im, re);
+    volume /= scale;
+    spl_f4 size = spl_f4_max(volume, -volume);
+    spl_i4 used = (spl_i4){0, 1, 2, 3} < (spl_i4){count, count, count, count};
+    spl_i4 small = (size <= 0.19F * re) & (re > 0.05F) & used; /* false for NaN */
+    for (int k = 0; k < count; k++)
+        if (!small[k]) sum->sum += half_angle(w->tree->corner + 3 * ((size_t)first + (size_t)k), p);
+    re = spl_f4_select(small, re, spl_f4_set(1));
+    spl_f4 im = spl_f4_select(small, volume, spl_f4_set(0));
+    spl_f4 product = sum->re * re - sum->im * im;
+    sum->im = sum->re * im + sum->im * re;
+    sum->re = product;
+    if (++sum->count == PRODUCT) flush(sum);
 }
 
 /* The expansion of the four children, with u the direction and r the distance from q to their centroids:
@@ -249,7 +288,7 @@ double spl_winding_number(const spl_winding *winding, spl_vec3 p)
     if (tree->triangle_count == 0 || !(spl_dot(frame, frame) < 1e12)) return 0;
     spl_f4 q[3] = {spl_f4_set((float)frame.x), spl_f4_set((float)frame.y), spl_f4_set((float)frame.z)};
     int32_t stack[SPL_TREE_STACK], top = 0;
-    angle near = {.re = 1};
+    angles near = {.re = spl_f4_set(1)};
     double far_total = 0;
     stack[top++] = 0;
     while (top > 0) {
@@ -260,13 +299,14 @@ double spl_winding_number(const spl_winding *winding, spl_vec3 p)
         for (int k = 0; k < 3; k++) d[k] = spl_f4_load(w->centre[k]) - q[k];
         spl_f4 square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
         spl_i4 far = square > spl_f4_load(w->reach);
-        spl_f4 inverse = spl_f4_inverse_root(square);
+        spl_f4 inverse = 1 / spl_f4_root(square);
         far_total += (double)far_sum(w, d, inverse, far);
         for (int c = 0; c < SPL_TREE_WIDTH; c++) {
             if (far[c]) continue;
-            if (box->child[c] >= 0) stack[top++] = box->child[c];
-            for (int32_t k = 0; k < box->count[c]; k++)
-                add_triangle(&near, tree->corner + 3 * (size_t)(~box->child[c] + k), p);
+            if (box->child[c] >= 0)
+                stack[top++] = box->child[c];
+            else if (box->count[c] > 0)
+                add_leaf(winding, &near, q, p, ~box->child[c], box->count[c]);
         }
     }
     flush(&near);
@@ -276,11 +316,6 @@ double spl_winding_number(const spl_winding *winding, spl_vec3 p)
 double spl_winding_exact(const spl_tree *tree, spl_vec3 p)
 {
     double sum = 0;
-    for (int32_t t = 0; t < tree->triangle_count; t++) {
-        angle one = {.re = 1};
-        add_triangle(&one, tree->corner + 3 * (size_t)tree->slot[t], p);
-        flush(&one);
-        sum += one.sum;
-    }
+    for (int32_t t = 0; t < tree->triangle_count; t++) sum += half_angle(tree->corner + 3 * (size_t)tree->slot[t], p);
     return sum / (2 * pi);
 }

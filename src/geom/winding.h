@@ -16,6 +16,7 @@ typedef struct spl_winding {
     const spl_tree *tree;        /* not owned; must outlive this */
     spl_winding_node *node;      /* beside the tree's nodes */
     spl_winding_moments *joined; /* the same, of whole nodes: needed for refitting */
+    float *corner;               /* 9 x (triangle_count + 3): coordinates of the slots' corners in the tree's frame */
     supple_allocator allocator;
 } spl_winding;
 

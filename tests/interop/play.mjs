@@ -78,7 +78,7 @@ async function play(page, job, index) {
             }
         }
         const middle = reference.frames >> 1, size = job.size ?? [480, 480];
-        const png = await page.evaluate((a) => window.interop.draw(...a), [middle / job.fps, box.low, box.high, ...size]);
+        const png = await page.evaluate((a) => window.interop.draw(...a), [middle / job.fps, ...size]);
         fs.writeFileSync(job.picture, Buffer.from(png, 'base64'));
         return {name: job.name, ...loaded, frames: reference.frames, error: worst / box.diagonal, covered: covered(job.picture),
                 errors: said.filter((s) => s.startsWith('error')), warnings: said.filter((s) => s.startsWith('warning'))};

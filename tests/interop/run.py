@@ -53,7 +53,8 @@ class Character:
     def job(self):
         caches = [p for p in (self.base + ".pc2", self.base + ".mdd") if os.path.exists(p)]
         return {"name": self.name, "input": self.file, "glb": self.base + ".glb", "npy": self.base + ".npy", "fps": self.fps,
-                "caches": caches, "files": [self.base + ".glb", self.base + ".gltf"], "picture": self.picture}
+                "caches": caches, "files": [self.base + ".glb", self.base + ".gltf"], "picture": self.picture,
+                "size": [600, 980] if self.name == "demo-hero" else [480, 480]}
 
 
 def need(results, name):

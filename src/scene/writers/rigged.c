@@ -49,6 +49,7 @@ spl_rigged_clip *spl_rigged_add_clip(spl_rigged *rigged, const char *name, int32
 
 static size_t key_at(const spl_rigged *rigged, const spl_rigged_clip *clip, int32_t joint, int32_t key)
 {
+    (void)rigged; /* without assertions */
     assert(joint >= 0 && joint < rigged->joint_count && key >= 0 && key < clip->key_count);
     return (size_t)joint * (size_t)clip->key_count + (size_t)key;
 }
@@ -116,11 +117,12 @@ typedef struct blob {
     bool failed;
 } blob;
 
+/* Room for `more` bytes at the end; grows by half, so that adding stays linear in the bytes added. */
 static uint8_t *blob_grow(blob *b, size_t more)
 {
     if (b->failed) return NULL;
     if (more > b->capacity - b->size) {
-        size_t capacity = b->capacity + b->capacity / 2 + more + 256;
+        size_t capacity = b->capacity + b->capacity / 2 + more + 4096;
         uint8_t *data = capacity > more ? spl_resize(b->allocator, b->data, capacity, 1) : NULL;
         if (!data) {
             b->failed = true;
@@ -174,6 +176,7 @@ typedef struct glb {
 enum { TARGET_NONE = 0, TARGET_VERTEX = 34962, TARGET_INDEX = 34963 };
 enum { TYPE_U8 = 5121, TYPE_U16 = 5123, TYPE_U32 = 5125, TYPE_FLOAT = 5126 };
 
+/* A piece of the binary chunk. Pieces start at multiples of four, which every component type allows. */
 static int32_t add_view(glb *g, const void *data, size_t size, int target)
 {
     static const uint8_t zero[4] = {0};
@@ -220,6 +223,7 @@ static int32_t add_bounded(glb *g, const float *data, size_t count, int width, i
     return index;
 }
 
+/* Triangle corners as 16 bits where they fit; 65535 itself is the restart value and stays unused. */
 static int32_t add_indices(glb *g, const spl_rigged_mesh *mesh)
 {
     size_t count = 3 * (size_t)mesh->triangle_count;
@@ -257,6 +261,7 @@ static void add_influences(glb *g, const spl_rigged_mesh *mesh, int set)
     spl_free(weights.allocator, weights.data);
 }
 
+/* One mesh with one primitive: attributes in a fixed order, so that the bytes do not depend on anything else. */
 static void add_mesh(glb *g, const spl_rigged_mesh *mesh)
 {
     size_t count = (size_t)mesh->vertex_count;
@@ -293,6 +298,7 @@ static void add_nodes(glb *g)
     }
 }
 
+/* The bind pose is the rest pose. */
 static int32_t add_inverse_binds(glb *g)
 {
     spl_mat4 world[SPL_RIGGED_JOINTS];
@@ -306,6 +312,7 @@ static int32_t add_inverse_binds(glb *g)
     return add_accessor(g, inverse, (size_t)g->rigged->joint_count, 16, TYPE_FLOAT, TARGET_NONE);
 }
 
+/* Whether a channel ever leaves the joint's rest value. */
 static bool moves(const float *value, int32_t key_count, int width, const double *rest)
 {
     for (int32_t k = 0; k < key_count; k++)
@@ -314,6 +321,7 @@ static bool moves(const float *value, int32_t key_count, int width, const double
     return false;
 }
 
+/* One animation: all channels share the key times. */
 static void add_clip(glb *g, const spl_rigged_clip *clip)
 {
     const spl_rigged *rigged = g->rigged;
@@ -347,6 +355,7 @@ static void add_clip(glb *g, const spl_rigged_clip *clip)
     spl_free(channels.allocator, channels.data);
 }
 
+/* Materials; the k-th texture uses the k-th image, both in the materials' order. */
 static void add_materials(glb *g)
 {
     const spl_rigged *rigged = g->rigged;
@@ -412,6 +421,7 @@ static void describe(glb *g)
     while (!g->json.failed && g->json.size % 4) text_add(&g->json, " ");
 }
 
+/* The GLB container: a header and two chunks (glTF 2.0, section 4.4). */
 static void assemble(const glb *g, blob *file)
 {
     uint32_t head[5] = {0x46546C67, 2, (uint32_t)(28 + g->json.size + g->bin.size), (uint32_t)g->json.size, 0x4E4F534A};

@@ -1,0 +1,44 @@
+/* Attachments: the vertices of a body that its bones hold.
+ *
+ * A bone is a capsule along its segment, as thick as a share of the distance from there to the skin, and shortened
+ * where another bone begins, so that joints stay soft. A vertex inside belongs to the bone if its limb does: the skin
+ * nearest to it must follow that bone at least a little. Where limbs touch (a hand on a hip) one bone never holds the
+ * other's flesh. */
+#ifndef SPL_BODY_ATTACH_H
+#define SPL_BODY_ATTACH_H
+
+#include "body/tets.h"
+#include "geom/surface.h"
+#include "geom/tree.h"
+#include "rig/bones.h"
+
+/* How much each bone moves each vertex of the surface: surface_vertex_count x bone_count would be large, so the joints
+ * of a vertex are listed, strongest first. */
+typedef struct spl_skin_weights {
+    int32_t *first; /* vertex_count + 1 */
+    int32_t *node;  /* the joint's node, as spl_bones merged it */
+    double *weight;
+} spl_skin_weights;
+
+typedef struct spl_attach_input {
+    const spl_tets *tets;
+    const spl_place *place;          /* by tet vertex: its limb's nearest place, triangle -1 deep inside */
+    const spl_surface *surface;      /* the flesh's surface */
+    const spl_tree *tree;            /* of that surface */
+    const spl_skin_weights *weights; /* at the surface's vertices */
+    const spl_bones *bones;
+    double cell; /* of the lattice: what "near" means */
+    const supple_allocator *allocator;
+} spl_attach_input;
+
+typedef struct spl_attach_report {
+    int32_t constrained; /* vertices */
+    int32_t substituted; /* bones whose capsule held too little, so that the nearest vertices were taken */
+    int32_t empty;       /* bones that hold nothing: no flesh of theirs is near */
+} spl_attach_report;
+
+/* Fills bone[i] with the bone that holds vertex i, or -1. Every bone with flesh gets at least four vertices that are
+ * not in one line, if there are as many. */
+supple_result spl_attach(const spl_attach_input *input, int32_t *bone, spl_attach_report *report, supple_error *error);
+
+#endif

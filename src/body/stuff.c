@@ -1,0 +1,63 @@
+#include "body/stuff.h"
+
+#include "body/stuff_private.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+static void release(stuff *s)
+{
+    spl_free(s->a, s->state);
+    spl_free(s->a, s->slot);
+    spl_free(s->a, s->sample);
+    spl_free(s->a, s->node);
+    spl_free(s->a, s->link);
+    spl_free(s->a, s->copy);
+    spl_free(s->a, s->position);
+    spl_free(s->a, s->side);
+    spl_free(s->a, s->owner);
+    spl_free(s->a, s->cut);
+    spl_free(s->a, s->cut_vertex);
+}
+
+static supple_result prepare(stuff *s, supple_error *error)
+{
+    const spl_surface *f = s->in->surface;
+    for (int32_t i = 0; s->in->growth && i < f->vertex_count; i++)
+        s->growth_max = fmax(s->growth_max, s->in->growth[i]);
+    spl_vec3 g = spl_v3(s->growth_max, s->growth_max, s->growth_max);
+    if (!spl_lattice_make(&s->lattice, spl_sub(f->low, g), spl_add(f->high, g), s->in->cell, 2, s->in->point_limit))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
+                        "a lattice this fine needs more than %zu million points; lower --resolution",
+                        s->in->point_limit / 1000000);
+    s->state = spl_new(s->a, s->lattice.point_count, sizeof *s->state);
+    s->slot = spl_new(s->a, s->lattice.point_count, sizeof *s->slot);
+    return s->state && s->slot ? SUPPLE_OK : spl_fail_memory(error, "the lattice");
+}
+
+supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_place **place, spl_stuff_report *report,
+                        supple_error *error)
+{
+    *place = NULL;
+    stuff s = {.in = input, .a = input->allocator};
+    *out = (spl_tets){.allocator = *input->allocator};
+    supple_result result = prepare(&s, error);
+    if (result == SUPPLE_OK) result = spl_stuff_sample(&s, error);
+    if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.2, error);
+    if (result == SUPPLE_OK) result = spl_stuff_nodes(&s, error);
+    if (result == SUPPLE_OK) result = spl_stuff_links(&s, error);
+    if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.5, error);
+    if (result == SUPPLE_OK) result = spl_stuff_copies(&s, error);
+    if (result == SUPPLE_OK) result = spl_stuff_cuts(&s, error);
+    if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.9, error);
+    if (result == SUPPLE_OK) result = spl_stuff_emit(&s, out, place, error);
+    if (result == SUPPLE_OK && out->tet_count == 0) {
+        spl_tets_release(out);
+        spl_free(s.a, *place);
+        *place = NULL;
+        result = spl_fail(error, SUPPLE_ERROR_INPUT,
+                          "nothing is inside the surface: is it closed, and thicker than a cell?");
+    }
+    if (report) *report = s.report;
+    release(&s);
+    return result;
+}
