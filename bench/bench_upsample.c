@@ -76,8 +76,11 @@ static spl_upsample *create(const options *o, const spl_surface *surface, const 
                             double *ms)
 {
     supple_allocator a = spl_allocator_of(NULL);
-    spl_upsample_visual mesh = {visual->vertex_count,   visual->rounded,  visual->normal,
-                                visual->triangle_count, visual->triangle, NULL};
+    spl_upsample_visual mesh = {.vertex_count = visual->vertex_count,
+                                .position = visual->rounded,
+                                .normal = visual->normal,
+                                .triangle_count = visual->triangle_count,
+                                .triangle = visual->triangle};
     spl_upsample_options settings = spl_upsample_options_default();
     settings.neighbours = o->neighbours;
     spl_upsample *u;

@@ -20,7 +20,7 @@ static const double quadratic_floor = 1e-6;
 
 /* Orthonormal functions are about 1 on the neighbours. A direction is fitted up to the first value at the point of
  * evaluation, left out from the second on: there the weights would amplify what the neighbours do by as much. */
-static const double offset_fade[2] = {3, 6}, quadratic_fade[2] = {4, 8}, normal_fade[2] = {2, 4};
+static const double offset_fade[2] = {1, 2.5}, quadratic_fade[2] = {4, 8}, normal_fade[2] = {2, 4};
 
 static double fade(double value, const double range[2])
 {

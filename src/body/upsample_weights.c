@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { GRAIN = 64, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS, FOLLOW_FACTOR = 3 };
 
@@ -27,7 +28,8 @@ typedef struct report {
     bool framed;
     int32_t dropped;
     double gain;
-    float r[3]; /* in the frame's axes, or the world's */
+    float r[3];       /* in the frame's axes, or the world's */
+    float rest[2][3]; /* the frame's tangents */
     bool has_frame;
 } report;
 
@@ -227,6 +229,7 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     for (uint32_t i = first + (uint32_t)patch->count; i < s->first[point + 1]; i++) u->index[i] = u->index[first];
     round_weights(fit->weight, patch->count, u->weight + first);
     spl_v3_to_float(in_frame(fit, rest), result->r);
+    for (int a = 0; a < 2; a++) spl_v3_to_float(spl_mat3_column(&fit->frame, a), result->rest[a]);
     result->has_frame = fit->has_frame;
     result->framed = spl_norm(rest) > least_offset * u->surface->diagonal;
     result->gain = fit->gain;
@@ -328,8 +331,9 @@ static supple_result pack_frames(setup *s, supple_error *error)
     for (int32_t i = 0; i < s->p->count; i++) {
         const report *r = &s->report[i];
         if (!r->framed) continue;
-        u->offset[frame] =
-            (spl_upsample_offset){r->has_frame ? (uint32_t)at : SPL_UPSAMPLE_NO_TANGENT, {r->r[0], r->r[1], r->r[2]}};
+        u->offset[frame].tangent = r->has_frame ? (uint32_t)at : SPL_UPSAMPLE_NO_TANGENT;
+        memcpy(u->offset[frame].r, r->r, sizeof r->r);
+        memcpy(u->offset[frame].rest, r->rest, sizeof r->rest);
         for (size_t e = 2 * (size_t)s->first[i]; r->has_frame && e < 2 * (size_t)s->first[i + 1]; e++)
             u->tangent[at++] = s->tangent[e];
         for (int32_t m = s->p->first[i]; m < s->p->first[i + 1]; m++) u->vertex[s->p->vertex[m]].frame = frame;
