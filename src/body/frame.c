@@ -59,6 +59,18 @@ static spl_vec3 farthest(const spl_surface *s, spl_vec3 centre, spl_vec3 across)
     return spl_unit(best, spl_unit(any, spl_v3(1, 0, 0)));
 }
 
+/* The axis turned towards the vertex farthest along it. The decomposition leaves signs to chance, and where limbs are
+ * grown a lattice seen from behind gives other tetrahedra. */
+static spl_vec3 towards_farthest(const spl_surface *s, spl_vec3 centre, spl_vec3 axis)
+{
+    double along = 0;
+    for (int32_t i = 0; i < s->vertex_count; i++) {
+        double d = spl_dot(spl_sub(s->position[i], centre), axis);
+        if (fabs(d) > fabs(along) * (1 + FARTHER)) along = d;
+    }
+    return spl_scale(axis, along < 0 ? -1 : 1);
+}
+
 spl_frame_of_body spl_frame_find(const spl_surface *s)
 {
     spl_frame_of_body f = {.centre = centroid_of(s), .size = s->diagonal > 0 ? s->diagonal : 1};
@@ -75,6 +87,7 @@ spl_frame_of_body spl_frame_find(const spl_surface *s)
         f.axis[1] = spl_cross(f.axis[2], f.axis[0]);
     } else if (second)
         f.axis[1] = farthest(s, f.centre, f.axis[0]);
+    for (int k = 0; k < 2; k++) f.axis[k] = towards_farthest(s, f.centre, f.axis[k]);
     f.axis[2] = spl_cross(f.axis[0], f.axis[1]);
     return f;
 }
