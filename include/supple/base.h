@@ -83,7 +83,8 @@ typedef struct supple_config {
     void *log_user;
     supple_progress_fn *progress; /* NULL: none */
     void *progress_user;
-    supple_tasks tasks; /* run NULL: the library's own pool of thread_count threads */
+    supple_tasks tasks;                         /* run NULL: the library's own pool of thread_count threads */
+    const struct supple_solver_backend *solver; /* from a plug-in (supple/plugin.h); NULL: the library's own */
 } supple_config;
 
 /* The default configuration: malloc, silent, one thread per core. */

@@ -3,6 +3,8 @@
 #define SUPPLE_SUPPLE_H
 
 #include <supple/base.h>
+#include <supple/body.h>
+#include <supple/plugin.h>
 #include <supple/scene.h>
 #include <supple/sim.h>
 

@@ -3,6 +3,7 @@
 #ifndef SUPPLE_TOOLS_H
 #define SUPPLE_TOOLS_H
 
+#include <supple/body.h>
 #include <supple/sim.h>
 
 #ifdef __cplusplus
@@ -84,14 +85,6 @@ SUPPLE_API supple_result supple_bytes_write(const char *path, const void *bytes,
 
 /* ---- inspection ------------------------------------------------------------------------------------------------- */
 
-/* How a part of the character takes part in the simulation. */
-typedef enum supple_role {
-    SUPPLE_ROLE_FLESH,  /* simulated */
-    SUPPLE_ROLE_FOLLOW, /* rides on the flesh near it */
-    SUPPLE_ROLE_RIGID,  /* rides on one bone */
-    SUPPLE_ROLE_SKIP,   /* left out */
-} supple_role;
-
 /* A part: one primitive of one mesh instance, in output order. Strings are valid while the report lives. */
 typedef struct supple_part {
     const char *name;     /* mesh (or node) name */
@@ -138,6 +131,24 @@ SUPPLE_API supple_result supple_scene_inspect(const supple_scene *scene, const s
 
 /* Frees a report. Accepts NULL. */
 SUPPLE_API void supple_report_destroy(supple_report *report);
+
+/* ---- tetrahedra ------------------------------------------------------------------------------------------------- */
+
+/* Whether a path ends as a file of tetrahedra does: .msh, .mesh or .vtk. */
+SUPPLE_API bool supple_tets_known(const char *path);
+
+/* Writes a body's tetrahedra, in body space (the bind pose in the file's unit), by the path's ending. */
+SUPPLE_API supple_result supple_body_save(const supple_body *body, const char *path, bool binary,
+                                          const supple_config *config, supple_error *error);
+
+/* Draws a body as a PNG: its surface, cut open, bones and attachments, the visual mesh upsampled at rest. */
+SUPPLE_API supple_result supple_body_picture(const supple_body *body, const char *path, const supple_config *config,
+                                             supple_error *error);
+
+/* Reads tetrahedra, checks them and writes them in another format (output NULL: only checks). Fills the fields of
+ * `info` that have a meaning for bare tetrahedra; the others are 0, or NAN. */
+SUPPLE_API supple_result supple_tets_convert(const char *input, const char *output, bool binary,
+                                             const supple_config *config, supple_body_info *info, supple_error *error);
 
 #ifdef __cplusplus
 }

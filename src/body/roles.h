@@ -14,7 +14,7 @@
 
 #include "scene/parts.h"
 
-#include <supple/tools.h>
+#include <supple/body.h>
 
 typedef struct spl_role {
     supple_role role;

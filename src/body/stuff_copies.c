@@ -195,7 +195,10 @@ supple_result spl_stuff_copies(stuff *s, supple_error *error)
             if (copy < s->node_count) continue;
             s->position[copy] = place_copy(s, n, d);
             s->owner[copy] = n;
-            if (s->link[h] >= 0) s->side[copy] = SIDE_ON; /* a front's own copy for this limb */
+            if (s->link[h] < 0) continue;
+            /* A front's own copy for this limb, a little off the others', so that nobody welds them together. */
+            s->side[copy] = SIDE_ON;
+            s->position[copy] = spl_lerp(s->position[copy], s->position[n], 0.03);
         }
     }
     return SUPPLE_OK;

@@ -1,13 +1,14 @@
 #include "core/file.h"
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static supple_result read_all(FILE *file, const char *path, size_t limit, const supple_allocator *a, uint8_t **data,
@@ -58,25 +59,43 @@ static supple_result cannot_write(supple_error *error, const char *path, int rea
     return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", path, strerror(reason));
 }
 
-/* The temporary file stands in the same folder, so that the rename is atomic. mkstemp makes it 0600: the mode that the
- * user's umask allows is put back at commit. */
+enum { NAME_TRIES = 100 };
+
+/* Makes a new file with a name nobody has: open() applies the user's umask, which mkstemp would not, and nothing of the
+ * process is changed. */
+static int create_unique(char *name, size_t suffix_at)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    for (uint64_t i = 0; i < NAME_TRIES; i++) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        uint64_t r = spl_mix((uint64_t)t.tv_nsec ^ (uint64_t)t.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^ i);
+        for (char *c = name + suffix_at; *c; c++, r /= 36) *c = digits[r % 36];
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+/* The temporary file stands in the same folder, so that the rename is atomic. */
 supple_result spl_output_open(spl_output *output, const char *path, const supple_allocator *a, supple_error *error)
 {
-    static const char suffix[] = ".partial-XXXXXX";
+    static const char prefix[] = ".partial-", suffix[] = "........";
     *output = (spl_output){.allocator = *a};
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: exists and is not a regular file", path);
-    size_t length = strlen(path);
+    size_t length = strlen(path), suffix_at = length + sizeof prefix - 1;
     output->path = spl_strdup(a, path);
-    output->temporary = spl_new(a, length + sizeof suffix, 1);
+    output->temporary = spl_new(a, suffix_at + sizeof suffix, 1);
     if (!output->path || !output->temporary) {
         spl_output_discard(output);
         return spl_fail_memory(error, "an output path");
     }
     memcpy(output->temporary, path, length);
-    memcpy(output->temporary + length, suffix, sizeof suffix);
-    int fd = mkstemp(output->temporary);
+    memcpy(output->temporary + length, prefix, sizeof prefix - 1);
+    memcpy(output->temporary + suffix_at, suffix, sizeof suffix);
+    int fd = create_unique(output->temporary, suffix_at);
     if (fd >= 0) output->stream = fdopen(fd, "w+b");
     if (output->stream) return SUPPLE_OK;
     int reason = errno;
@@ -92,10 +111,8 @@ supple_result spl_output_open(spl_output *output, const char *path, const supple
 
 supple_result spl_output_commit(spl_output *output, supple_error *error)
 {
-    mode_t mask = umask(0);
-    umask(mask);
     int reason = 0;
-    if (fflush(output->stream) != 0 || fchmod(fileno(output->stream), 0666 & ~mask) != 0) reason = errno;
+    if (fflush(output->stream) != 0) reason = errno;
     if (fclose(output->stream) != 0 && !reason) reason = errno;
     output->stream = NULL;
     if (!reason && rename(output->temporary, output->path) != 0) reason = errno;

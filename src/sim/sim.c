@@ -103,8 +103,9 @@ static supple_result make_buffers(supple_sim *sim, supple_error *error)
     if (!sim->rest || !sim->position || !sim->part) return spl_fail_memory(error, "the vertices");
     for (int32_t i = 0; i < sim->part_count; i++) {
         const spl_primitive *p = sim->part[i].primitive;
-        memcpy(sim->rest + 3 * (size_t)sim->part[i].first_vertex, p->position,
-               3 * (size_t)p->vertex_count * sizeof(float));
+        if (p->vertex_count > 0) /* a primitive without positions has none to copy */
+            memcpy(sim->rest + 3 * (size_t)sim->part[i].first_vertex, p->position,
+                   3 * (size_t)p->vertex_count * sizeof(float));
         if (p->target_count > 0) sim->has_morphs = true;
     }
     return make_shading(sim, error);

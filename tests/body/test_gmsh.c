@@ -71,7 +71,8 @@ static void through_gmsh(const char *path, const spl_tets *tets, spl_tets_save_o
     if (result) printf("    %s\n", error.message);
     REQUIRE(result == SUPPLE_OK);
     double largest = difference(tets, &found);
-    CHECK(largest >= 0 && largest <= 1e-15); /* gmsh writes 16 digits */
+    printf("    %s %s: error %g\n", path, back, largest);
+    CHECK(largest >= 0 && largest <= 1e-14); /* gmsh writes 16 digits, 15 into a .mesh */
     spl_tets_release(&found);
     unlink(path);
     unlink(output);

@@ -422,6 +422,53 @@ def section_demos(s):
     s.cases.run("hero_is_as_described", hero)
 
 
+def section_mesh(s):
+    os.environ["SUPPLE_CACHE"] = s.path("cache")
+    flesh, back = s.path("arm.msh"), s.path("arm.vtk")
+
+    def report():
+        done = s.tool("mesh", "demo:arm", "--resolution", 24, "--json", "-o", flesh, "-o", s.path("arm.png"))
+        assert done.code == 0, done.err
+        said = json.loads(done.out)
+        assert said["tets"] > 500 and said["components"] == 1 and said["bones"] == 2 and not said["cached"], said
+        assert said["min_dihedral_deg"] > 10 and said["max_dihedral_deg"] < 160, said
+        assert abs(said["volume_ratio"] - 1) < 0.05, said
+        assert open(s.path("arm.png"), "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+        again = json.loads(s.tool("mesh", "demo:arm", "--resolution", 24, "--json").out)
+        assert again["cached"] and again["tets"] == said["tets"] and again["volume"] == said["volume"]
+        afresh = json.loads(s.tool("mesh", "demo:arm", "--resolution", 24, "--json", "--no-cache").out)
+        assert not afresh["cached"] and afresh["tets"] == said["tets"]
+
+    def convert():
+        first = json.loads(s.tool("mesh", flesh, "--json", "-o", back, "--binary").out)
+        second = json.loads(s.tool("mesh", back, "--json").out)
+        for key in ("tets", "vertices", "volume", "min_dihedral_deg"):
+            assert first[key] == second[key], (key, first[key], second[key])
+
+    def threads():
+        for n in 1, 2, 7:
+            done = s.tool("mesh", "demo:arm", "--resolution", 20, "--no-cache", "--threads", n, "-o", s.path(f"t{n}.msh"))
+            assert done.code == 0, done.err
+        one = open(s.path("t1.msh"), "rb").read()
+        assert one == open(s.path("t2.msh"), "rb").read() == open(s.path("t7.msh"), "rb").read()
+
+    s.cases.run("mesh_reports_and_caches", report)
+    s.cases.run("mesh_converts", convert)
+    s.cases.run("mesh_threads", threads)
+    for name, codes, words, arguments in (
+            ("resolution_0", 2, ["resolution"], ("--resolution", "0.5")),
+            ("resolution_1e6", 2, ["resolution"], ("--resolution", "1000000")),
+            ("unknown_format", 2, [".msh"], ("-o", s.path("x.stl"))),
+            ("unknown_part", 2, ["nobody"], ("--part", "nobody=skip")),
+            ("unknown_role", 2, ["flesh"], ("--part", "arm=bone")),
+            ("no_flesh_left", 3, ["no flesh"], ("--part", "*=skip")),
+            ("unwritable", 4, ["gone"], ("--resolution", "12", "-o", s.path("gone/x.msh")))):
+        s.cases.run(f"mesh_{name}", s.tool.bad, codes, words, "mesh", "demo:arm", *arguments)
+    s.cases.run("mesh_flat_strip", lambda: s.tool.bad(3, ["open"], "mesh", shared("assets", "SimpleSkin.gltf")))
+    s.cases.run("mesh_bad_tets", lambda: s.tool.bad(3, ["99999999"], "mesh", shared("bad-inputs", "tet_index_out_of_range.mesh")))
+    os.environ.pop("SUPPLE_CACHE")
+
+
 SECTIONS = {name[8:]: function for name, function in list(globals().items()) if name.startswith("section_")}
 
 

@@ -406,7 +406,8 @@ supple_result spl_msh_read(spl_scan *s, spl_tets *out)
     spl_free(&s->memory, m.tag);
     if (result) return result;
     if (out->tet_count == 0 && m.other_tets)
-        return spl_scan_fail(s, "its tets have 10 nodes; tets of order 1 are needed: gmsh in.msh -order 1 -save -o out.msh");
+        return spl_scan_fail(
+            s, "its tets have 10 nodes; tets of order 1 are needed: gmsh in.msh -order 1 -save -o out.msh");
     /* Most elements may have been triangles. If the smaller block is refused, the large one serves as well. */
     int32_t *tight = spl_resize(&s->memory, out->tet, (size_t)out->tet_count, 4 * sizeof *tight);
     if (tight) out->tet = tight;

@@ -1,0 +1,72 @@
+/* From a character to flesh: time from scratch and from the cache, and how it grows with the resolution.
+ *
+ *     bench_body [FILE]      default: demo:hero */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <supple/supple.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static double peak_mb(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024;
+}
+
+static double run(const supple_scene *scene, int resolution, int max_tets, bool cache, int *tets)
+{
+    supple_body_config bc = supple_body_config_default();
+    supple_error error;
+    supple_body *body;
+    bc.resolution = resolution;
+    bc.max_tets = max_tets;
+    bc.cache = cache;
+    if (supple_body_create(scene, &bc, NULL, &body, &error) != SUPPLE_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        exit(1);
+    }
+    const supple_body_info *i = supple_body_get_info(body);
+    *tets = i->tets;
+    printf("  %4d cells  %7d tets  %7.0f ms%-16s dihedral %.1f..%.1f  lost %.3f%%  peak %.0f MB\n", (int)i->resolution,
+           (int)i->tets, i->ms, i->cached ? " (from the cache)" : "", i->min_dihedral_deg, i->max_dihedral_deg,
+           100 * i->area_lost, peak_mb());
+    fflush(stdout);
+    double ms = i->ms;
+    supple_body_destroy(body);
+    return ms;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "demo:hero";
+    supple_error error;
+    supple_scene *scene;
+    char folder[] = "supple-bench-XXXXXX";
+    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK || !mkdtemp(folder)) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    setenv("SUPPLE_CACHE", folder, 1);
+    int tets;
+    printf("%s: tetrahedra, attachments and upsampling weights\n", name);
+    run(scene, 0, 50000, true, &tets);
+    run(scene, 0, 50000, true, &tets);
+    const int cells[] = {32, 64, 128, 160};
+    double first_ms = 0, first_cells = 0, ms = 0, n = 0;
+    for (int i = 0; i < 4; i++) {
+        ms = run(scene, cells[i], 50000, false, &tets);
+        n = pow(cells[i], 3);
+        if (i == 1) {
+            first_ms = ms;
+            first_cells = n;
+        }
+    }
+    printf("  growth from %d to %d cells: time ~ volume in cells ^ %.2f\n", cells[1], cells[3],
+           log(ms / first_ms) / log(n / first_cells));
+    supple_scene_destroy(scene);
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) != 0;
+}

@@ -1,0 +1,271 @@
+/* The sparse solvers on lattices of tets: one JSON object a line. Times are the best of several runs, in milliseconds
+ * of one thread's processor time (a busy machine does not change them much), and of the wall clock for more threads.
+ *
+ *     bench_sparse [quick]     quick: the small scalar problem only */
+#include "core/memory.h"
+#include "core/timer.h"
+#include "sparse/assembly.h"
+#include "sparse/factor.h"
+#include "sparse/ic0.h"
+#include "sparse/lattice.h"
+#include "sparse/pcg.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct problem {
+    const char *name;
+    spl_pattern *pattern;
+    spl_rows rows;
+    double *values, *b, *x, *y;
+    float *single;
+    size_t n;
+} problem;
+
+static double processor_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void least(double *best, double value)
+{
+    if (value < *best) *best = value;
+}
+
+/* Sequential reading of as many bytes as a solve touches: the limit of any solve. */
+static double read_ms(const double *data, size_t bytes, double *sink)
+{
+    double best = 1e30;
+    for (int run = 0; run < 7; run++) {
+        double sum[8] = {0}, begin = processor_ms();
+        for (size_t i = 0; i + 8 <= bytes / sizeof *data; i += 8)
+            for (int l = 0; l < 8; l++) sum[l] += data[i + (size_t)l];
+        least(&best, processor_ms() - begin);
+        for (int l = 0; l < 8; l++) *sink += sum[l];
+    }
+    return best;
+}
+
+static double residual(const problem *p, int32_t k)
+{
+    double r2 = 0, b2 = 0;
+    spl_rows_multiply(&p->rows, p->values, p->x, k, p->y, NULL);
+    for (size_t i = 0; i < p->n * (size_t)k; i++) {
+        r2 += (p->y[i] - p->b[i]) * (p->y[i] - p->b[i]);
+        b2 += p->b[i] * p->b[i];
+    }
+    return sqrt(r2 / b2);
+}
+
+static double solve_ms(const problem *p, spl_factor *f, int32_t k, int runs)
+{
+    double best = 1e30;
+    for (int run = 0; run < runs; run++) {
+        memcpy(p->x, p->b, p->n * (size_t)k * sizeof *p->x);
+        double begin = processor_ms();
+        spl_factor_solve(f, p->x, k, NULL);
+        least(&best, processor_ms() - begin);
+    }
+    return best;
+}
+
+static double solve_float_ms(const problem *p, spl_factor *f, int32_t k, int runs)
+{
+    double best = 1e30;
+    for (int run = 0; run < runs; run++) {
+        for (size_t i = 0; i < p->n * (size_t)k; i++) p->single[i] = (float)p->b[i];
+        double begin = processor_ms();
+        spl_factor_solve_float(f, p->single, k, NULL);
+        least(&best, processor_ms() - begin);
+    }
+    for (size_t i = 0; i < p->n * (size_t)k; i++) p->x[i] = (double)p->single[i];
+    return best;
+}
+
+static double factor_ms(const problem *p, spl_factor *f, int runs, bool wall)
+{
+    double best = 1e30;
+    for (int run = 0; run < runs; run++) {
+        double begin = wall ? spl_now_ms() : processor_ms();
+        supple_error error;
+        if (spl_factor_factorise(f, p->values, &error) != SUPPLE_OK) {
+            fprintf(stderr, "%s\n", error.message);
+            return NAN;
+        }
+        least(&best, (wall ? spl_now_ms() : processor_ms()) - begin);
+    }
+    return best;
+}
+
+static void run(const problem *p, const supple_solver_backend *backend, int runs)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_factor *f;
+    spl_factor_options o = {.backend = backend};
+    double begin = processor_ms();
+    if (spl_factor_create(p->pattern, &o, &a, NULL, &f, NULL) != SUPPLE_OK) return;
+    double analyse = processor_ms() - begin, factor = factor_ms(p, f, runs, false);
+    double one = solve_ms(p, f, 1, 3 * runs), three = solve_ms(p, f, 3, 3 * runs), error = residual(p, 3);
+    double eight = solve_ms(p, f, 8, runs);
+    spl_factor_stats s = spl_factor_get_stats(f);
+    printf(
+        "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"%s\", \"analyse_ms\": %.2f, "
+        "\"factor_ms\": %.2f, \"factor_gflops\": %.1f, \"entries\": %.0f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, "
+        "\"solve3_ms\": %.3f, \"solve8_ms\": %.3f, \"solve1_gb_s\": %.1f, \"solve3_gb_s\": %.1f, \"residual\": %.2g}\n",
+        p->name, p->n, s.backend, analyse, factor, s.flops / factor * 1e-6, s.entries, (double)s.bytes * 1e-6, one,
+        three, eight, 2e-6 * (double)s.bytes / one, 2e-6 * (double)s.bytes / three, error);
+    fflush(stdout);
+    spl_factor_destroy(f);
+}
+
+static void run_float(const problem *p, int runs)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_factor *f;
+    if (spl_factor_create(p->pattern, &(spl_factor_options){.single = true}, &a, NULL, &f, NULL) != SUPPLE_OK) return;
+    double factor = factor_ms(p, f, 2, false), one = solve_float_ms(p, f, 1, 3 * runs);
+    double three = solve_float_ms(p, f, 3, 3 * runs), error = residual(p, 3);
+    spl_factor_stats s = spl_factor_get_stats(f);
+    printf(
+        "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"supple-float\", \"factor_ms\": "
+        "%.2f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, \"solve3_ms\": %.3f, \"solve3_gb_s\": %.1f, \"residual\": "
+        "%.2g}\n",
+        p->name, p->n, factor, (double)s.bytes * 1e-6, one, three, 2e-6 * (double)s.bytes / three, error);
+    fflush(stdout);
+    spl_factor_destroy(f);
+}
+
+static void multiply(void *context, const double *x, double *y, int32_t k)
+{
+    const problem *p = context;
+    spl_rows_multiply(&p->rows, p->values, x, k, y, NULL);
+}
+
+static void run_pcg(problem *p, int32_t k)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_ic0 *f = NULL;
+    spl_pcg *w = NULL;
+    double shift = 0, begin = processor_ms();
+    if (spl_ic0_create(p->pattern, &a, &f, NULL) == SUPPLE_OK &&
+        spl_pcg_create(p->n, k, &a, NULL, &w, NULL) == SUPPLE_OK &&
+        spl_ic0_factorise(f, p->values, &shift, NULL) == SUPPLE_OK) {
+        double setup = processor_ms() - begin;
+        spl_pcg_problem q = {.multiply = multiply,
+                             .multiply_context = p,
+                             .precondition = spl_ic0_precondition,
+                             .precondition_context = f,
+                             .tolerance = 1e-6,
+                             .max_iterations = 2000};
+        for (size_t i = 0; i < p->n * (size_t)k; i++) p->x[i] = 0;
+        begin = processor_ms();
+        spl_pcg_result r = spl_pcg_solve(w, &q, p->b, p->x, k);
+        printf(
+            "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"pcg-ic0\", \"sides\": %d, "
+            "\"setup_ms\": %.2f, \"shift\": %g, \"solve_ms\": %.2f, \"iterations\": %d, \"residual\": %.2g}\n",
+            p->name, p->n, (int)k, setup, shift, processor_ms() - begin, (int)r.iterations, r.residual);
+        fflush(stdout);
+    }
+    spl_pcg_destroy(w);
+    spl_ic0_destroy(f);
+}
+
+static void run_threads(const problem *p, int32_t threads, int runs)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_config config = supple_config_default();
+    config.thread_count = threads;
+    spl_pool *pool;
+    spl_factor *f;
+    if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) return;
+    if (spl_factor_create(p->pattern, NULL, &a, pool, &f, NULL) == SUPPLE_OK)
+        printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"solver\": \"supple\", \"threads\": %d, "
+               "\"factor_wall_ms\": %.2f}\n",
+               p->name, (int)threads, factor_ms(p, f, runs, true));
+    fflush(stdout);
+    spl_factor_destroy(f);
+    spl_pool_destroy(pool);
+}
+
+typedef const supple_solver_backend *backend_fn(const char *variant);
+
+static backend_fn *load_cholmod(void)
+{
+    backend_fn *function = NULL;
+#ifdef SPL_CHOLMOD_PLUGIN
+    void *handle = dlopen(SPL_CHOLMOD_PLUGIN, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
+    if (handle) symbol = dlsym(handle, "supple_cholmod_backend");
+    if (symbol) memcpy(&function, &symbol, sizeof function);
+#endif
+    return function;
+}
+
+static void measure(const char *name, const int32_t cells[3], int block, int runs)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    lattice m = lattice_make(cells[0], cells[1], cells[2], 1);
+    spl_assembly s;
+    double begin = processor_ms();
+    if (spl_assembly_create(m.tets, (size_t)m.tet_count, 4, m.vertex_count, m.unknown, m.unknown_count, block, &a, &s,
+                            NULL) != SUPPLE_OK)
+        return;
+    double pattern_ms = processor_ms() - begin, gather_ms = 1e30, sink = 0;
+    problem p = {.name = name, .pattern = &s.pattern, .n = spl_pattern_unknowns(&s.pattern)};
+    double *elements = lattice_elements(&m, block, 1e-3);
+    p.values = malloc(spl_pattern_values(&s.pattern) * sizeof *p.values);
+    for (int r = 0; r < 5; r++) {
+        begin = processor_ms();
+        spl_assembly_gather(&s, elements, p.values, NULL);
+        least(&gather_ms, processor_ms() - begin);
+    }
+    size_t stream = 64U << 20;
+    double *memory = malloc(stream);
+    for (size_t i = 0; i < stream / sizeof *memory; i++) memory[i] = (double)i;
+    double rate = (double)stream / read_ms(memory, stream, &sink) * 1e-6;
+    free(memory);
+    printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"tets\": %d, \"unknowns\": %zu, \"entries_of_A\": %zu, "
+           "\"pattern_ms\": %.2f, \"assembly_ms\": %.2f, \"read_64MB_gb_s\": %.1f}\n",
+           name, m.tet_count, p.n, s.pattern.start[s.pattern.n], pattern_ms, gather_ms, rate + 0 * sink);
+    p.b = malloc(p.n * 8 * sizeof *p.b);
+    p.x = malloc(p.n * 8 * sizeof *p.x);
+    p.y = malloc(p.n * 8 * sizeof *p.y);
+    p.single = malloc(p.n * 8 * sizeof *p.single);
+    uint64_t state = 3;
+    for (size_t i = 0; i < 8 * p.n; i++) p.b[i] = lattice_random(&state) - 0.5;
+    if (spl_rows_create(&s.pattern, &a, &p.rows, NULL) == SUPPLE_OK) {
+        backend_fn *cholmod = load_cholmod();
+        run(&p, NULL, runs);
+        run_float(&p, runs);
+        run_pcg(&p, 1);
+        run_pcg(&p, 3);
+        if (cholmod) run(&p, cholmod("simplicial"), block == 3 ? 1 : runs);
+        if (cholmod) run(&p, cholmod("supernodal"), runs);
+        run_threads(&p, 1, runs);
+        run_threads(&p, 2, runs);
+        spl_rows_release(&p.rows, &a);
+    }
+    free(p.single);
+    free(p.y);
+    free(p.x);
+    free(p.b);
+    free(p.values);
+    free(elements);
+    spl_assembly_release(&s, &a);
+    lattice_free(&m);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    const int32_t limb[3] = {8, 8, 70}, cube[3] = {17, 17, 16};
+    measure("limb-scalar", limb, 1, quick ? 5 : 15);
+    if (quick) return 0;
+    measure("cube-scalar", cube, 1, 7);
+    measure("limb-vector", limb, 3, 3);
+    measure("cube-vector", cube, 3, 1);
+    return 0;
+}

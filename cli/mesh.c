@@ -1,0 +1,204 @@
+#include "cli.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_option options[] = {
+    {"-o", "OUT", "the tetrahedra as .msh, .mesh or .vtk, or a picture as .png (none: only report)", true},
+    {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
+    {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
+    {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--set", "KEY=VALUE", "max-tets=N: budget for the choice of resolution (60000)", true},
+    {"--binary", NULL, "binary .msh or .vtk", false},
+    {"--json", NULL, "the report as one JSON object", false},
+    {"--no-cache", NULL, "make it afresh and keep nothing", false},
+    {"--threads", "N", "threads (one per core); the result does not depend on it", false},
+};
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int print_json(const supple_body_info *i)
+{
+    json_t *histogram = json_array();
+    for (int k = 0; k < 18; k++) json_array_append_new(histogram, json_integer(i->dihedral_histogram[k]));
+    json_t *root = json_pack(
+        "{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}",
+        "vertices", (int)i->vertices, "tets", (int)i->tets, "surface_vertices", (int)i->surface_vertices,
+        "surface_triangles", (int)i->surface_triangles, "bones", (int)i->bones, "constrained", (int)i->constrained,
+        "substituted_bones", (int)i->substituted, "empty_bones", (int)i->empty, "components", (int)i->components,
+        "crumbs", (int)i->crumbs, "resolution", (int)i->resolution, "doubled", (int)i->doubled, "fronts",
+        (int)i->fronts, "passes", (int)i->passes, "cell", real(i->cell), "min_dihedral_deg", real(i->min_dihedral_deg),
+        "max_dihedral_deg", real(i->max_dihedral_deg), "dihedral_histogram", histogram, "volume", real(i->volume),
+        "surface_volume", real(i->surface_volume), "volume_ratio", real(i->volume / i->surface_volume), "mean_distance",
+        real(i->mean_distance), "max_distance", real(i->max_distance), "area_lost", real(i->area_lost), "size_m",
+        real(i->size_m), "cached", (int)i->cached, "ms", real(i->ms));
+    char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(root);
+    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
+    puts(text);
+    free(text);
+    return 0;
+}
+
+static void print_histogram(const supple_body_info *i)
+{
+    int64_t most = 1;
+    for (int k = 0; k < 18; k++) most = i->dihedral_histogram[k] > most ? i->dihedral_histogram[k] : most;
+    printf("dihedral angles: %.1f to %.1f degrees\n", i->min_dihedral_deg, i->max_dihedral_deg);
+    for (int k = 0; k < 18; k++) {
+        if (i->dihedral_histogram[k] == 0) continue;
+        printf("  %3d-%-3d %9lld ", 10 * k, 10 * k + 10, (long long)i->dihedral_histogram[k]);
+        for (int64_t n = 0; n < 40 * i->dihedral_histogram[k] / most; n++) putchar('#');
+        putchar('\n');
+    }
+}
+
+static void print_report(const supple_body_info *i)
+{
+    printf("%d tetrahedra, %d vertices (%d on the surface), %d piece%s\n", (int)i->tets, (int)i->vertices,
+           (int)i->surface_vertices, (int)i->components, i->components == 1 ? "" : "s");
+    if (i->resolution)
+        printf("lattice: %d cells along the longest axis, %.4g each; %d points shared by limbs, %d where limbs part\n",
+               (int)i->resolution, i->cell, (int)i->doubled, (int)i->fronts);
+    print_histogram(i);
+    if (isfinite(i->surface_volume))
+        printf("volume: %.5g, %.2f%% of the surface's\n", i->volume, 100 * i->volume / i->surface_volume);
+    else
+        printf("volume: %.5g\n", i->volume);
+    if (isfinite(i->mean_distance))
+        printf("distance to the surface: mean %.3f, largest %.3f cells; %.2f%% of its area lost\n",
+               i->mean_distance / i->cell, i->max_distance / i->cell, 100 * i->area_lost);
+    if (i->crumbs) printf("crumbs: %d tetrahedra that hung on nothing were left out\n", (int)i->crumbs);
+    if (i->bones)
+        printf("bones: %d, holding %d vertices; %d took the nearest flesh, %d hold none\n", (int)i->bones,
+               (int)i->constrained, (int)i->substituted, (int)i->empty);
+    printf("%.0f ms%s\n", i->ms, i->cached ? ", from the cache" : "");
+}
+
+static bool parse_role(const char *text, char *name, size_t size, supple_part_rule *rule)
+{
+    static const char *const names[] = {"flesh", "follow", "rigid", "skip"};
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text || (size_t)(equals - text) >= size) return false;
+    snprintf(name, size, "%.*s", (int)(equals - text), text);
+    rule->pattern = name;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(equals + 1, names[i]) == 0) {
+            rule->role = (supple_role)i;
+            return true;
+        }
+    return false;
+}
+
+static int read_config(const cli_arguments *arguments, supple_body_config *bc)
+{
+    static char names[CLI_MAX_VALUES][128];
+    static supple_part_rule rules[CLI_MAX_VALUES];
+    const char *text = cli_get(arguments, "--resolution", 0);
+    double value = 0;
+    if (text && (!cli_number(text, 1, 1e9, &value) || value != floor(value)))
+        return cli_usage_error("--resolution %.40s: takes a whole number of cells", text);
+    if (text && value > 2000) return cli_usage_error("--resolution %.40s: takes 4 to 2000 cells", text);
+    bc->resolution = (int32_t)value;
+    text = cli_get(arguments, "--size", 0);
+    if (text && !cli_number(text, 1e-6, 1e6, &bc->size_m)) return cli_usage_error("--size %.40s: takes metres", text);
+    bc->rules = rules;
+    bc->rule_count = cli_count(arguments, "--part");
+    for (int i = 0; i < bc->rule_count; i++) {
+        text = cli_get(arguments, "--part", i);
+        if (!parse_role(text, names[i], sizeof names[i], &rules[i]))
+            return cli_usage_error("--part %.60s: takes NAME=flesh, follow, rigid or skip", text);
+    }
+    for (int i = 0; (text = cli_get(arguments, "--set", i)); i++) {
+        if (strncmp(text, "max-tets=", 9) != 0 || !cli_number(text + 9, 100, 1e8, &value))
+            return cli_usage_error("--set %.60s: takes max-tets=N, from 100 to 100000000", text);
+        bc->max_tets = (int32_t)value;
+    }
+    bc->cache = !cli_get(arguments, "--no-cache", 0);
+    return 0;
+}
+
+static bool is_picture(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && strcmp(path + n - 4, ".png") == 0;
+}
+
+static supple_result write_outputs(const cli_arguments *arguments, const supple_body *body, const supple_config *config,
+                                   bool binary, supple_error *error)
+{
+    const char *path;
+    supple_result result = SUPPLE_OK;
+    for (int i = 0; result == SUPPLE_OK && (path = cli_get(arguments, "-o", i)); i++) {
+        if (is_picture(path))
+            result = supple_body_picture(body, path, config, error);
+        else
+            result = supple_body_save(body, path, binary, config, error);
+    }
+    return result;
+}
+
+static int mesh_character(const cli_arguments *arguments, const supple_config *config, bool binary,
+                          supple_body_info *info)
+{
+    supple_body_config bc = supple_body_config_default();
+    int code = read_config(arguments, &bc);
+    if (code) return code;
+    supple_error error;
+    supple_scene *scene = NULL;
+    supple_body *body = NULL;
+    supple_result result = supple_scene_load_file(arguments->operands[0], config, &scene, &error);
+    if (result == SUPPLE_OK) result = supple_body_create(scene, &bc, config, &body, &error);
+    if (result == SUPPLE_OK) result = write_outputs(arguments, body, config, binary, &error);
+    if (result == SUPPLE_OK) *info = *supple_body_get_info(body);
+    supple_body_destroy(body);
+    supple_scene_destroy(scene);
+    return result == SUPPLE_OK ? 0 : cli_fail(&error);
+}
+
+static int convert(const cli_arguments *arguments, const supple_config *config, bool binary, supple_body_info *info)
+{
+    const char *output = cli_get(arguments, "-o", 0);
+    supple_error error;
+    if (cli_get(arguments, "-o", 1) || (output && is_picture(output)))
+        return cli_usage_error("a file of tetrahedra is converted to one .msh, .mesh or .vtk");
+    if (supple_tets_convert(arguments->operands[0], output, binary, config, info, &error) != SUPPLE_OK)
+        return cli_fail(&error);
+    return 0;
+}
+
+static int run(const cli_arguments *arguments)
+{
+    bool binary = cli_get(arguments, "--binary", 0) != NULL;
+    supple_config config;
+    supple_body_info info;
+    const char *path;
+    if (arguments->operand_count == 0) return cli_usage_error("no input: supple mesh IN -o flesh.msh");
+    for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)
+        if (!supple_tets_known(path) && !is_picture(path))
+            return cli_usage_error("%.200s: tetrahedra are written as .msh, .mesh or .vtk, a picture as .png", path);
+    if (!cli_config(arguments, &config)) return 2;
+    bool from_tets = supple_tets_known(arguments->operands[0]);
+    int code =
+        from_tets ? convert(arguments, &config, binary, &info) : mesh_character(arguments, &config, binary, &info);
+    if (code) return code;
+    if (cli_get(arguments, "--json", 0)) return print_json(&info);
+    print_report(&info);
+    return 0;
+}
+
+const cli_verb cli_verb_mesh = {
+    .name = "mesh",
+    .usage = "IN [-o flesh.msh]",
+    .summary = "the tetrahedra of a character, with a quality report; also converts tet meshes",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .operand_count = 1,
+    .run = run,
+};

@@ -1,0 +1,75 @@
+/* Supple: the body of a character: tetrahedra, bones and attachments, made from its surface alone.
+ * A body is constant once made and may be shared by any number of simulations of its scene. */
+#ifndef SUPPLE_BODY_H
+#define SUPPLE_BODY_H
+
+#include <supple/scene.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct supple_body supple_body;
+
+/* How a part of the character takes part in the simulation. */
+typedef enum supple_role {
+    SUPPLE_ROLE_FLESH,  /* simulated */
+    SUPPLE_ROLE_FOLLOW, /* rides on the flesh near it */
+    SUPPLE_ROLE_RIGID,  /* rides on one bone */
+    SUPPLE_ROLE_SKIP,   /* left out */
+} supple_role;
+
+/* Parts whose mesh or material name matches a shell pattern (case does not count) get a role. */
+typedef struct supple_part_rule {
+    const char *pattern;
+    supple_role role;
+} supple_part_rule;
+
+/* How to make a body. Start from supple_body_config_default(). */
+typedef struct supple_body_config {
+    uint32_t cookie;               /* set by supple_body_config_default() */
+    int32_t resolution;            /* cells along the longest axis; 0: chosen by the thinnest limbs and the budget */
+    int32_t max_tets;              /* that budget */
+    double size_m;                 /* the character's diagonal for the solver, metres; 0: the file's, if sensible */
+    const supple_part_rule *rules; /* the last that matches a part counts */
+    int32_t rule_count;
+    const char *tet_file; /* the user's own tetrahedra (.msh, .mesh, .vtk) in body space; NULL: made here */
+    bool cache;           /* keep the result for next time */
+} supple_body_config;
+
+/* Defaults: resolution chosen within 60,000 tetrahedra, roles by shape, cached. */
+SUPPLE_API supple_body_config supple_body_config_default(void);
+
+/* Makes the body of a scene, which must outlive it; `body_config` and `config` may be NULL. SUPPLE_ERROR_INPUT where a
+ * character has no flesh, with the reason. Takes a second or so, next to nothing when the cache has it. */
+SUPPLE_API supple_result supple_body_create(const supple_scene *scene, const supple_body_config *body_config,
+                                            const supple_config *config, supple_body **out, supple_error *error);
+
+/* Frees a body. Accepts NULL. */
+SUPPLE_API void supple_body_destroy(supple_body *body);
+
+/* What a body is like. Lengths in the file's unit unless they say metres. */
+typedef struct supple_body_info {
+    int32_t vertices, tets, surface_vertices, surface_triangles;
+    int32_t bones, constrained; /* constrained: vertices that bones hold */
+    int32_t substituted, empty; /* bones that hold the nearest flesh instead of what is inside; that hold nothing */
+    int32_t components, crumbs; /* pieces; tetrahedra of crumbs that were removed */
+    int32_t resolution;         /* cells along the longest axis; 0 for the user's own tetrahedra */
+    int32_t doubled, fronts, passes; /* lattice points shared by limbs; where limbs part; rounds of growth */
+    double cell;                     /* lattice constant, or mean edge */
+    double min_dihedral_deg, max_dihedral_deg;
+    int64_t dihedral_histogram[18];     /* bins of 10 degrees */
+    double volume, surface_volume;      /* of the tetrahedra; of the input's surface, NAN if that is open */
+    double mean_distance, max_distance; /* from the input's surface */
+    double area_lost;                   /* share of the input's surface that is farther than a cell from the body's */
+    double size_m;                      /* diagonal for the solver, metres */
+    bool cached;                        /* it came from the cache */
+    double ms;                          /* time to make or find it */
+} supple_body_info;
+
+SUPPLE_API const supple_body_info *supple_body_get_info(const supple_body *body);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,387 @@
+#include "body/body.h"
+
+#include "body/body_cache.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define ASSUMED_SIZE   1.8 /* metres, where the file's own unit gives no sensible size */
+#define SMALLEST_METRE 0.1
+#define LARGEST_METRE  20.0
+
+spl_body_options spl_body_options_default(void)
+{
+    return (spl_body_options){.flesh = spl_flesh_options_default()};
+}
+
+/* ---- parts in body space ---- */
+
+/* A map from one skin's mesh space to another's, through a joint that both have; identity if there is none. */
+static spl_mat4 between_skins(const supple_scene *scene, int32_t from, int32_t to)
+{
+    const spl_skin *a = &scene->skin[from], *b = &scene->skin[to];
+    for (int32_t i = 0; from != to && i < a->joint_count; i++)
+        for (int32_t k = 0; k < b->joint_count; k++) {
+            spl_mat4 bind;
+            if (a->joint[i] == b->joint[k] && spl_mat4_inverse(&b->inverse_bind[k], &bind))
+                return spl_mat4_mul(&bind, &a->inverse_bind[i]);
+        }
+    return spl_mat4_identity();
+}
+
+static int32_t first_skin(const spl_body *body)
+{
+    for (int32_t i = 0; i < body->part_count; i++)
+        if (spl_part_skinned(body->scene, &body->part[i])) return body->scene->instance[body->part[i].instance].skin;
+    return -1;
+}
+
+static void place_parts(spl_body *body, int32_t home)
+{
+    for (int32_t i = 0; i < body->part_count; i++) {
+        const spl_part *part = &body->part[i];
+        int32_t skin = body->scene->instance[part->instance].skin;
+        spl_mat4 map = skin >= 0 ? between_skins(body->scene, skin, home) : spl_mat4_identity();
+        float *out = body->bind + 3 * (size_t)part->first_vertex;
+        for (size_t v = 0; v < (size_t)part->primitive->vertex_count; v++)
+            spl_v3_to_float(spl_mat4_point(&map, spl_v3_from_float(part->primitive->position + 3 * v)), out + 3 * v);
+    }
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+    return fnmatch(pattern, name, FNM_CASEFOLD) == 0;
+}
+
+static supple_result apply_rules(spl_body *body, const spl_body_options *options, supple_error *error)
+{
+    for (int32_t r = 0; r < options->rule_count; r++) {
+        const supple_part_rule *rule = &options->rules[r];
+        bool any = false;
+        for (int32_t i = 0; i < body->part_count; i++) {
+            int32_t material = body->part[i].primitive->material;
+            bool hit = matches(rule->pattern, spl_instance_name(body->scene, body->part[i].instance)) ||
+                       (material >= 0 && matches(rule->pattern, body->scene->material[material].name));
+            if (!hit) continue;
+            any = true;
+            body->role[i].role = rule->role;
+            memcpy(body->role[i].why, "left to --part", sizeof "left to --part");
+        }
+        if (!any) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "no mesh or material is called '%.60s'", rule->pattern);
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result find_parts(spl_body *body, const spl_body_options *options, supple_error *error)
+{
+    const supple_allocator *a = &body->allocator;
+    body->part = spl_parts_new(body->scene, a, &body->part_count);
+    body->role = spl_new(a, (size_t)body->part_count, sizeof *body->role);
+    body->bind = spl_new(a, (size_t)body->scene->vertex_count, 3 * sizeof(float));
+    if (!body->part || !body->role || !body->bind) return spl_fail_memory(error, "the body's parts");
+    int32_t home = first_skin(body);
+    if (home < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
+    place_parts(body, home);
+    supple_result result = spl_roles_find(body->scene, body->part, body->part_count, body->bind, a, body->role, error);
+    return result == SUPPLE_OK ? apply_rules(body, options, error) : result;
+}
+
+/* ---- the flesh's surface ---- */
+
+static bool is_flesh(const spl_body *body, int32_t part)
+{
+    return body->role[part].role == SUPPLE_ROLE_FLESH && spl_part_skinned(body->scene, &body->part[part]);
+}
+
+static supple_result no_flesh(const spl_body *body, supple_error *error)
+{
+    for (int32_t i = 0; i < body->part_count; i++)
+        if (spl_part_skinned(body->scene, &body->part[i]))
+            return spl_fail(error, SUPPLE_ERROR_INPUT,
+                            "no flesh: '%.60s' is %s; a volumetric method needs a closed part, or --part NAME=flesh",
+                            spl_instance_name(body->scene, body->part[i].instance), body->role[i].why);
+    return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
+}
+
+static supple_result make_surface(spl_body *body, supple_error *error)
+{
+    const supple_allocator *a = &body->allocator;
+    size_t n = (size_t)body->scene->vertex_count;
+    double *position = spl_new(a, n, 3 * sizeof *position);
+    int32_t *triangle = spl_new(a, (size_t)body->scene->triangle_count, 3 * sizeof *triangle), count = 0;
+    supple_result result = position && triangle ? SUPPLE_OK : spl_fail_memory(error, "the flesh's surface");
+    for (size_t i = 0; result == SUPPLE_OK && i < 3 * n; i++) position[i] = (double)body->bind[i];
+    for (int32_t i = 0; result == SUPPLE_OK && i < body->part_count; i++) {
+        const spl_primitive *p = body->part[i].primitive;
+        if (!is_flesh(body, i)) continue;
+        for (size_t k = 0; k < 3 * (size_t)p->triangle_count; k++)
+            triangle[3 * (size_t)count + k] = p->triangle[k] + body->part[i].first_vertex;
+        count += p->triangle_count;
+    }
+    if (result == SUPPLE_OK && count == 0) result = no_flesh(body, error);
+    if (result == SUPPLE_OK)
+        result = spl_surface_make(position, body->scene->vertex_count, triangle, count, a, &body->surface, error);
+    spl_free(a, position);
+    spl_free(a, triangle);
+    return result;
+}
+
+/* ---- weights at the surface ---- */
+
+/* The part that a vertex of the scene is in: parts are in vertex order. */
+static const spl_part *part_of(const spl_body *body, int32_t vertex)
+{
+    int32_t low = 0, high = body->part_count;
+    while (high - low > 1) {
+        int32_t middle = low + (high - low) / 2;
+        if (body->part[middle].first_vertex <= vertex)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &body->part[low];
+}
+
+static supple_result find_weights(spl_body *body, supple_error *error)
+{
+    const supple_allocator *a = &body->allocator;
+    const spl_surface *s = &body->surface;
+    size_t n = (size_t)s->vertex_count, total = 0;
+    spl_skin_weights *w = &body->weights;
+    body->surface_vertex = spl_new(a, n, sizeof *body->surface_vertex);
+    w->first = spl_new(a, n + 1, sizeof *w->first);
+    if (!body->surface_vertex || !w->first) return spl_fail_memory(error, "the skin's weights");
+    for (int32_t v = s->input_vertex_count - 1; v >= 0; v--)
+        if (s->map[v] >= 0) body->surface_vertex[s->map[v]] = v;
+    for (size_t i = 0; i < n; i++) {
+        w->first[i] = (int32_t)total;
+        total += (size_t)part_of(body, body->surface_vertex[i])->primitive->influence_count;
+    }
+    w->first[n] = (int32_t)total;
+    w->node = spl_new(a, total, sizeof *w->node);
+    w->weight = spl_new(a, total, sizeof *w->weight);
+    if (!w->node || !w->weight) return spl_fail_memory(error, "the skin's weights");
+    for (size_t i = 0; i < n; i++) {
+        const spl_part *part = part_of(body, body->surface_vertex[i]);
+        const spl_skin *skin = &body->scene->skin[body->scene->instance[part->instance].skin];
+        size_t K = (size_t)part->primitive->influence_count;
+        size_t at = (size_t)(body->surface_vertex[i] - part->first_vertex) * K;
+        for (size_t k = 0; k < K; k++) {
+            w->node[(size_t)w->first[i] + k] = body->bones.merged_into[skin->joint[part->primitive->joint[at + k]]];
+            w->weight[(size_t)w->first[i] + k] = (double)part->primitive->weight[at + k];
+        }
+    }
+    return SUPPLE_OK;
+}
+
+/* ---- the tetrahedra and what holds them ---- */
+
+static void set_unit(spl_body *body, const spl_body_options *options, const supple_config *config)
+{
+    double diagonal = body->surface.diagonal;
+    bool sensible = diagonal >= SMALLEST_METRE && diagonal <= LARGEST_METRE;
+    body->size_m = options->size_m > 0 ? options->size_m : sensible ? diagonal : ASSUMED_SIZE;
+    body->metre = diagonal > 0 ? body->size_m / diagonal : 1;
+    if (!sensible && !(options->size_m > 0))
+        spl_log(config, SUPPLE_LOG_WARNING, "the character is %.4g units across: taken as %g m (--size METRES sets it)",
+                diagonal, ASSUMED_SIZE);
+}
+
+static supple_result copy_tets(spl_body *body, const spl_tets *given, supple_error *error)
+{
+    spl_tets *t = &body->tets;
+    if (!spl_tets_create(t, given->vertex_count, given->tet_count, &body->allocator))
+        return spl_fail_memory(error, "the tetrahedra");
+    memcpy(t->position, given->position, (size_t)given->vertex_count * sizeof *t->position);
+    memcpy(t->tet, given->tet, (size_t)given->tet_count * 4 * sizeof *t->tet);
+    return spl_tets_find_surface(t, error);
+}
+
+/* The user's tets know no limbs: each vertex takes the nearest place of the surface. */
+static supple_result place_tets(spl_body *body, const spl_tree *tree, supple_error *error)
+{
+    body->place = spl_new(&body->allocator, (size_t)body->tets.vertex_count, sizeof *body->place);
+    if (!body->place) return spl_fail_memory(error, "the tetrahedra");
+    for (int32_t v = 0; v < body->tets.vertex_count; v++) {
+        spl_hit hit;
+        spl_tree_nearest(tree, body->tets.position[v], INFINITY, -1, &hit);
+        body->place[v] = (spl_place){hit.triangle, {hit.bary[0], hit.bary[1], hit.bary[2]}};
+    }
+    body->flesh.shape = spl_tets_quality(&body->tets);
+    body->flesh.cell = body->flesh.shape.mean_edge;
+    return SUPPLE_OK;
+}
+
+static supple_result attach(spl_body *body, const spl_tree *tree, const supple_config *config, supple_error *error)
+{
+    body->bone = spl_new(&body->allocator, (size_t)body->tets.vertex_count, sizeof *body->bone);
+    if (!body->bone) return spl_fail_memory(error, "the attachments");
+    spl_attach_input in = {.tets = &body->tets,
+                           .place = body->place,
+                           .surface = &body->surface,
+                           .tree = tree,
+                           .weights = &body->weights,
+                           .bones = &body->bones,
+                           .cell = body->flesh.cell,
+                           .allocator = &body->allocator};
+    supple_result result = spl_attach(&in, body->bone, &body->attach, error);
+    if (result == SUPPLE_OK && body->attach.empty)
+        spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
+    return result;
+}
+
+static supple_result make_tets(spl_body *body, const spl_body_options *options, const supple_config *config,
+                               spl_pool *pool, supple_error *error)
+{
+    spl_cache_options where = {.off = !options->cache};
+    spl_cache *cache;
+    supple_result result = spl_cache_open(&where, config, &cache, error);
+    if (result != SUPPLE_OK) return result;
+    result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
+                              &body->place, &body->flesh, &body->cached, error);
+    spl_cache_close(cache);
+    return result;
+}
+
+/* ---- the way back to the visual mesh ---- */
+
+#define SAME_LIMB 0.05 /* of the weights that two places must share to be one limb */
+
+/* Whether the skin of a visual vertex and the limb of a body vertex follow the same joints at least a little. Places
+ * deep inside belong to every limb. */
+static bool shares_joints(const void *context, int32_t visual, int32_t tet_vertex)
+{
+    const spl_body *body = context;
+    const spl_skin_weights *w = &body->weights;
+    const spl_place *at = &body->place[tet_vertex];
+    int32_t own = body->surface.map[visual];
+    if (at->triangle < 0 || own < 0) return true;
+    double shared = 0;
+    for (int32_t i = w->first[own]; i < w->first[own + 1]; i++) {
+        double there = 0;
+        for (int k = 0; k < 3; k++) {
+            int32_t corner = body->surface.triangle[3 * (size_t)at->triangle + (size_t)k];
+            for (int32_t j = w->first[corner]; j < w->first[corner + 1]; j++)
+                if (w->node[j] == w->node[i]) there += at->bary[k] * w->weight[j];
+        }
+        shared += fmin(there, w->weight[i]);
+    }
+    return shared >= SAME_LIMB;
+}
+
+/* The visual vertices with what the upsampling must know of them; those that are neither flesh nor follow are left out
+ * by positions that are not numbers. */
+typedef struct visual_arrays {
+    float *position, *normal;
+    bool *follow;
+    int32_t *triangle;
+    int32_t triangle_count;
+} visual_arrays;
+
+static void fill_visual(const spl_body *body, visual_arrays *v)
+{
+    for (int32_t i = 0; i < body->part_count; i++) {
+        const spl_part *part = &body->part[i];
+        const spl_primitive *p = part->primitive;
+        supple_role role = body->role[i].role;
+        bool rides = role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
+        size_t first = 3 * (size_t)part->first_vertex, n = (size_t)p->vertex_count;
+        for (size_t k = 0; k < 3 * n; k++) {
+            v->position[first + k] = rides ? body->bind[first + k] : NAN;
+            v->normal[first + k] = p->normal ? p->normal[k] : 0;
+        }
+        for (size_t k = 0; k < n; k++) v->follow[(size_t)part->first_vertex + k] = role == SUPPLE_ROLE_FOLLOW;
+        for (size_t k = 0; rides && k < 3 * (size_t)p->triangle_count; k++)
+            v->triangle[3 * (size_t)v->triangle_count + k] = p->triangle[k] + part->first_vertex;
+        if (rides) v->triangle_count += p->triangle_count;
+    }
+}
+
+static supple_result make_upsample(spl_body *body, spl_pool *pool, supple_error *error)
+{
+    const supple_allocator *a = &body->allocator;
+    const spl_tets *t = &body->tets;
+    supple_result result = spl_surface_make((const double *)t->position, t->vertex_count, t->surface, t->surface_count,
+                                            a, &body->skin, error);
+    if (result != SUPPLE_OK) return result;
+    size_t n = (size_t)body->scene->vertex_count;
+    visual_arrays v = {.position = spl_new(a, n, 3 * sizeof(float)),
+                       .normal = spl_new(a, n, 3 * sizeof(float)),
+                       .follow = spl_new(a, n, sizeof(bool)),
+                       .triangle = spl_new(a, (size_t)body->scene->triangle_count, 3 * sizeof(int32_t))};
+    if (v.position && v.normal && v.follow && v.triangle) {
+        fill_visual(body, &v);
+        spl_upsample_visual visual = {.vertex_count = body->scene->vertex_count,
+                                      .position = v.position,
+                                      .normal = v.normal,
+                                      .triangle_count = v.triangle_count,
+                                      .triangle = v.triangle,
+                                      .follow = v.follow,
+                                      .accept = shares_joints,
+                                      .accept_context = body};
+        spl_upsample_options options = spl_upsample_options_default();
+        result = spl_upsample_create(&body->skin, &visual, &options, pool, a, &body->upsample, error);
+    } else
+        result = spl_fail_memory(error, "the visual mesh");
+    spl_free(a, v.position);
+    spl_free(a, v.normal);
+    spl_free(a, v.follow);
+    spl_free(a, v.triangle);
+    return result;
+}
+
+static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
+                           supple_error *error)
+{
+    supple_result result = find_parts(body, options, error);
+    if (result == SUPPLE_OK) result = make_surface(body, error);
+    if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
+    if (result == SUPPLE_OK) result = find_weights(body, error);
+    if (result != SUPPLE_OK) return result;
+    set_unit(body, options, config);
+    spl_tree tree;
+    result = spl_tree_make(body->surface.position, body->surface.triangle, body->surface.triangle_count,
+                           &body->allocator, &tree, error);
+    if (result != SUPPLE_OK) return result;
+    if (options->tets) {
+        result = copy_tets(body, options->tets, error);
+        if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
+    } else
+        result = make_tets(body, options, config, pool, error);
+    if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
+    spl_tree_release(&tree);
+    return result == SUPPLE_OK ? make_upsample(body, pool, error) : result;
+}
+
+supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
+                            spl_pool *pool, spl_body *out, supple_error *error)
+{
+    *out = (spl_body){.allocator = spl_allocator_of(config), .scene = scene};
+    supple_result result = build(out, options, config, pool, error);
+    if (result != SUPPLE_OK) spl_body_release(out);
+    return result;
+}
+
+void spl_body_release(spl_body *body)
+{
+    const supple_allocator *a = &body->allocator;
+    if (!a->release) return;
+    spl_free(a, body->part);
+    spl_free(a, body->role);
+    spl_free(a, body->bind);
+    spl_surface_release(&body->surface);
+    spl_free(a, body->surface_vertex);
+    spl_free(a, body->weights.first);
+    spl_free(a, body->weights.node);
+    spl_free(a, body->weights.weight);
+    spl_tets_release(&body->tets);
+    spl_free(a, body->place);
+    spl_bones_release(&body->bones);
+    spl_free(a, body->bone);
+    spl_upsample_destroy(body->upsample);
+    spl_surface_release(&body->skin);
+    *body = (spl_body){0};
+}

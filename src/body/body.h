@@ -1,0 +1,61 @@
+/* A body: everything that is computed once per character before physics can move it.
+ *
+ * Body space is the bind pose, in the mesh space of the first skin that has flesh, in the file's unit; `metre` says how
+ * long a unit is for the solver. */
+#ifndef SPL_BODY_BODY_H
+#define SPL_BODY_BODY_H
+
+#include "body/attach.h"
+#include "body/flesh.h"
+#include "body/roles.h"
+#include "body/upsample.h"
+#include "rig/bones.h"
+
+#include <supple/body.h>
+
+typedef struct spl_body_options {
+    spl_flesh_options flesh;
+    const supple_part_rule *rules; /* the last that matches counts */
+    int32_t rule_count;
+    double size_m;        /* diagonal of the character for the solver, metres; 0: the file's own, if sensible */
+    const spl_tets *tets; /* the user's own tetrahedra instead, in body space; NULL: made here */
+    bool cache;           /* look for the tetrahedra in the cache, and keep them there */
+} spl_body_options;
+
+spl_body_options spl_body_options_default(void);
+
+typedef struct spl_body {
+    supple_allocator allocator;
+    const supple_scene *scene;
+    spl_part *part; /* of the scene */
+    spl_role *role; /* by part */
+    int32_t part_count;
+    float *bind;              /* 3 x the scene's vertices: all parts in body space */
+    spl_surface surface;      /* of the flesh */
+    int32_t *surface_vertex;  /* by surface vertex: a vertex of the scene there */
+    spl_skin_weights weights; /* of the surface's vertices, by joint with bones */
+    spl_tets tets;
+    spl_place *place; /* by tet vertex: its limb's nearest place on the surface, triangle -1 deep inside */
+    spl_bones bones;
+    int32_t *bone; /* by tet vertex: the bone that holds it, -1 if free */
+    double metre;  /* metres per unit */
+    double size_m;
+    spl_flesh_report flesh;
+    spl_attach_report attach;
+    bool cached;            /* the tetrahedra came from the cache */
+    spl_surface skin;       /* the tetrahedra's surface */
+    spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */
+} spl_body;
+
+/* The public handle. */
+struct supple_body {
+    spl_body body;
+    supple_body_info info;
+};
+
+/* Makes the body of a character. SUPPLE_ERROR_INPUT where there is no flesh, with the reason. */
+supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
+                            spl_pool *pool, spl_body *out, supple_error *error);
+void spl_body_release(spl_body *body);
+
+#endif

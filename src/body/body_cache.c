@@ -1,0 +1,158 @@
+#include "body/body_cache.h"
+
+#include "body/tets_store.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+enum { FLESH_VERSION = 2, REPORT_NUMBERS = 24 + 18 };
+
+static spl_key key_of(const spl_surface *s, const spl_flesh_options *o)
+{
+    spl_digest d = spl_digest_begin();
+    spl_digest_array(&d, s->position, 3 * (size_t)s->vertex_count, 8);
+    spl_digest_array(&d, s->triangle, 3 * (size_t)s->triangle_count, 4);
+    spl_digest_integer(&d, o->resolution);
+    spl_digest_integer(&d, o->max_tets);
+    return spl_digest_end(&d);
+}
+
+/* The report as numbers, in a fixed order; `pack` tells the direction. */
+static void move(double *number, double *value, bool pack)
+{
+    if (pack)
+        *number = *value;
+    else
+        *value = *number;
+}
+
+static void move_count(double *number, int32_t *value, bool pack)
+{
+    if (pack)
+        *number = *value;
+    else
+        *value = (int32_t)*number;
+}
+
+static void move_report(double *n, spl_flesh_report *r, bool pack)
+{
+    int32_t *counts[] = {&r->resolution,
+                         &r->passes,
+                         &r->crumbs,
+                         &r->component_count,
+                         &r->stuff.nodes,
+                         &r->stuff.doubled,
+                         &r->stuff.broken_links,
+                         &r->stuff.fronts,
+                         &r->stuff.warped,
+                         &r->stuff.lattice_points,
+                         &r->shape.inverted_count,
+                         &r->shape.min_dihedral_tet,
+                         &r->shape.min_volume_tet};
+    double *reals[] = {&r->cell,           &r->mean_distance,    &r->max_distance,       &r->area_lost,
+                       &r->shape.volume,   &r->shape.min_volume, &r->shape.min_dihedral, &r->shape.max_dihedral,
+                       &r->shape.min_edge, &r->shape.mean_edge,  &r->shape.max_edge};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) move_count(n++, counts[i], pack);
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) move(n++, reals[i], pack);
+    for (int i = 0; i < 18; i++, n++) {
+        if (pack)
+            *n = (double)r->shape.dihedral_histogram[i];
+        else
+            r->shape.dihedral_histogram[i] = (int64_t)*n;
+    }
+}
+
+static void publish(spl_cache *cache, const spl_store_id *id, const spl_tets *t, const spl_place *place,
+                    spl_flesh_report *report, const supple_allocator *a)
+{
+    spl_store_writer *w = spl_cache_begin(cache, id);
+    size_t n = (size_t)t->vertex_count;
+    double numbers[REPORT_NUMBERS];
+    int32_t *triangle = spl_new(a, n, sizeof *triangle);
+    double *bary = spl_new(a, n, 3 * sizeof *bary);
+    if (!w || !triangle || !bary) {
+        spl_store_discard(w);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            triangle[i] = place[i].triangle;
+            memcpy(bary + 3 * i, place[i].bary, sizeof place[i].bary);
+        }
+        move_report(numbers, report, true);
+        spl_tets_put(w, t, NULL);
+        spl_store_add(w, "place.triangle", SPL_STORE_I32, 1, n, triangle, NULL);
+        spl_store_add(w, "place.bary", SPL_STORE_F64, 3, n, bary, NULL);
+        spl_store_add(w, "report", SPL_STORE_F64, 1, REPORT_NUMBERS, numbers, NULL);
+        spl_cache_publish(cache, w);
+    }
+    spl_free(a, triangle);
+    spl_free(a, bary);
+}
+
+static supple_result fetch_places(const spl_store_reader *r, int32_t triangle_count, size_t n, spl_place *place,
+                                  supple_error *error)
+{
+    const void *triangle, *bary;
+    spl_store_want want = {"place.triangle", SPL_STORE_I32, 1, n, n, -1, triangle_count - 1, false};
+    supple_result result = spl_store_get(r, &want, &triangle, NULL, error);
+    want = (spl_store_want){"place.bary", SPL_STORE_F64, 3, n, n, 0, 0, false};
+    if (result == SUPPLE_OK) result = spl_store_get(r, &want, &bary, NULL, error);
+    for (size_t i = 0; result == SUPPLE_OK && i < n; i++) {
+        place[i].triangle = ((const int32_t *)triangle)[i];
+        memcpy(place[i].bary, (const double *)bary + 3 * i, sizeof place[i].bary);
+        for (int k = 0; k < 3 && place[i].triangle >= 0; k++)
+            if (!(place[i].bary[k] >= 0 && place[i].bary[k] <= 1))
+                return spl_fail(error, SUPPLE_ERROR_INPUT, "a place is off the surface");
+    }
+    return result;
+}
+
+/* What a store holds, checked: it may have been edited. */
+static supple_result fetch(const spl_store_reader *r, const spl_surface *s, const supple_allocator *a, spl_tets *out,
+                           spl_place **place, spl_flesh_report *report, supple_error *error)
+{
+    const void *numbers;
+    double copy[REPORT_NUMBERS];
+    spl_store_want want = {"report", SPL_STORE_F64, 1, REPORT_NUMBERS, REPORT_NUMBERS, 0, 0, false};
+    supple_result result = spl_store_get(r, &want, &numbers, NULL, error);
+    if (result == SUPPLE_OK) result = spl_tets_take(r, a, out, error);
+    if (result != SUPPLE_OK) return result;
+    memcpy(copy, numbers, sizeof copy);
+    for (int i = 0; i < REPORT_NUMBERS; i++)
+        if (!(fabs(copy[i]) < 2e9))
+            return spl_fail(error, SUPPLE_ERROR_INPUT, "a number of the report is out of range");
+    move_report(copy, report, false);
+    *place = spl_new(a, (size_t)out->vertex_count, sizeof **place);
+    if (!*place) return spl_fail_memory(error, "the tetrahedra");
+    return fetch_places(r, s->triangle_count, (size_t)out->vertex_count, *place, error);
+}
+
+supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, const spl_flesh_options *options,
+                               const supple_config *config, spl_pool *pool, const supple_allocator *a, spl_tets *out,
+                               spl_place **place, spl_flesh_report *report, bool *cached, supple_error *error)
+{
+    spl_store_id id = {"flesh", FLESH_VERSION, key_of(surface, options)};
+    spl_store_reader *found = spl_cache_find(cache, &id);
+    *cached = false;
+    *place = NULL;
+    *out = (spl_tets){0};
+    *report = (spl_flesh_report){0};
+    if (found) {
+        supple_error reason;
+        supple_result result = fetch(found, surface, a, out, place, report, &reason);
+        if (result == SUPPLE_OK) {
+            report->surface_volume = 0; /* a surface that is open has none: NAN is not stored */
+            for (int32_t c = 0; c < surface->component_count; c++)
+                report->surface_volume += surface->closed[c] ? surface->volume[c] : NAN;
+            spl_store_close(found);
+            *cached = true;
+            return SUPPLE_OK;
+        }
+        spl_cache_reject(cache, &id, found, reason.message);
+        spl_tets_release(out);
+        spl_free(a, *place);
+    }
+    supple_result result = spl_flesh_make(surface, options, config, pool, a, out, place, report, error);
+    if (result == SUPPLE_OK) publish(cache, &id, out, *place, report, a);
+    return result;
+}

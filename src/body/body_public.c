@@ -1,0 +1,172 @@
+/* The public face of bodies and tetrahedra. */
+#include "body/body.h"
+#include "body/formats/tet_file.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+#include <supple/tools.h>
+
+enum { BODY_COOKIE = 0x0b0d1e5 };
+
+supple_body_config supple_body_config_default(void)
+{
+    spl_flesh_options flesh = spl_flesh_options_default();
+    return (supple_body_config){.cookie = BODY_COOKIE, .max_tets = flesh.max_tets, .cache = true};
+}
+
+static supple_result check_config(const supple_body_config *c, supple_error *error)
+{
+    if (c->cookie != BODY_COOKIE)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "body config: start from supple_body_config_default()");
+    if (c->max_tets < 100 || c->max_tets > 100000000)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "max-tets %d: takes 100 to 100000000", (int)c->max_tets);
+    if (c->resolution < 0)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "resolution %d: takes a number of cells, or 0 to choose",
+                        (int)c->resolution);
+    if (!(c->size_m >= 0 && c->size_m <= 1e6))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "size: takes metres from 0 to 1000000");
+    return SUPPLE_OK;
+}
+
+static void fill_shape(supple_body_info *info, const spl_tets *t, const spl_tets_shape *s)
+{
+    info->vertices = t->vertex_count;
+    info->tets = t->tet_count;
+    info->surface_triangles = t->surface_count;
+    info->min_dihedral_deg = s->min_dihedral;
+    info->max_dihedral_deg = s->max_dihedral;
+    for (int i = 0; i < 18; i++) info->dihedral_histogram[i] = s->dihedral_histogram[i];
+    info->volume = s->volume;
+}
+
+/* Vertices of the boundary. Without memory for it the count is left out. */
+static int32_t count_surface_vertices(const spl_tets *t)
+{
+    bool *seen = spl_new(&t->allocator, (size_t)t->vertex_count, sizeof *seen);
+    int32_t count = 0;
+    for (size_t i = 0; seen && i < 3 * (size_t)t->surface_count; i++) {
+        count += !seen[t->surface[i]];
+        seen[t->surface[i]] = true;
+    }
+    spl_free(&t->allocator, seen);
+    return count;
+}
+
+static void fill_info(supple_body *b)
+{
+    const spl_body *body = &b->body;
+    const spl_flesh_report *f = &body->flesh;
+    supple_body_info *info = &b->info;
+    fill_shape(info, &body->tets, &f->shape);
+    info->surface_vertices = count_surface_vertices(&body->tets);
+    info->bones = body->bones.bone_count;
+    info->constrained = body->attach.constrained;
+    info->substituted = body->attach.substituted;
+    info->empty = body->attach.empty;
+    info->components = f->component_count;
+    info->crumbs = f->crumbs;
+    info->resolution = f->resolution;
+    info->doubled = f->stuff.doubled;
+    info->fronts = f->stuff.fronts;
+    info->passes = f->passes;
+    info->cell = f->cell;
+    info->surface_volume = f->surface_volume;
+    info->mean_distance = f->mean_distance;
+    info->max_distance = f->max_distance;
+    info->area_lost = f->area_lost;
+    info->size_m = body->size_m;
+    info->cached = body->cached;
+}
+
+static supple_result make(supple_body *b, const supple_scene *scene, const supple_body_config *bc,
+                          const supple_config *config, supple_error *error)
+{
+    spl_body_options options = spl_body_options_default();
+    options.flesh.resolution = bc->resolution;
+    options.flesh.max_tets = bc->max_tets;
+    options.rules = bc->rules;
+    options.rule_count = bc->rule_count;
+    options.size_m = bc->size_m;
+    options.cache = bc->cache;
+    spl_tets given = {0};
+    spl_pool *pool = NULL;
+    supple_result result = spl_pool_create(config, &pool, error);
+    if (result == SUPPLE_OK && bc->tet_file) {
+        result = spl_tets_load(bc->tet_file, config, &given, NULL, error);
+        options.tets = &given;
+    }
+    if (result == SUPPLE_OK) result = spl_body_make(scene, &options, config, pool, &b->body, error);
+    spl_tets_release(&given);
+    spl_pool_destroy(pool);
+    return result;
+}
+
+supple_result supple_body_create(const supple_scene *scene, const supple_body_config *body_config,
+                                 const supple_config *config, supple_body **out, supple_error *error)
+{
+    *out = NULL;
+    double start = spl_now_ms();
+    supple_body_config bc = body_config ? *body_config : supple_body_config_default();
+    supple_result result = spl_config_check(config, error);
+    if (result == SUPPLE_OK) result = check_config(&bc, error);
+    if (result != SUPPLE_OK) return result;
+    supple_allocator a = spl_allocator_of(config);
+    supple_body *b = spl_new(&a, 1, sizeof *b);
+    if (!b) return spl_fail_memory(error, "the body");
+    result = make(b, scene, &bc, config, error);
+    if (result != SUPPLE_OK) {
+        spl_free(&a, b);
+        return result;
+    }
+    fill_info(b);
+    b->info.ms = spl_now_ms() - start;
+    *out = b;
+    return SUPPLE_OK;
+}
+
+void supple_body_destroy(supple_body *body)
+{
+    if (!body) return;
+    supple_allocator a = body->body.allocator;
+    spl_body_release(&body->body);
+    spl_free(&a, body);
+}
+
+const supple_body_info *supple_body_get_info(const supple_body *body)
+{
+    return &body->info;
+}
+
+bool supple_tets_known(const char *path)
+{
+    return spl_tets_known_ending(path);
+}
+
+supple_result supple_body_save(const supple_body *body, const char *path, bool binary, const supple_config *config,
+                               supple_error *error)
+{
+    spl_tets_save_options options = {.binary = binary, .surface = true};
+    return spl_tets_save(path, &body->body.tets, &options, config, error);
+}
+
+supple_result supple_tets_convert(const char *input, const char *output, bool binary, const supple_config *config,
+                                  supple_body_info *info, supple_error *error)
+{
+    *info = (supple_body_info){.surface_volume = NAN, .mean_distance = NAN, .max_distance = NAN, .area_lost = NAN};
+    spl_tets tets;
+    spl_tets_report report;
+    double start = spl_now_ms();
+    supple_result result = spl_tets_load(input, config, &tets, &report, error);
+    if (result != SUPPLE_OK) return result;
+    spl_tets_shape shape = spl_tets_quality(&tets);
+    fill_shape(info, &tets, &shape);
+    info->surface_vertices = count_surface_vertices(&tets);
+    info->components = report.component_count;
+    info->cell = shape.mean_edge;
+    spl_tets_save_options options = {.binary = binary, .surface = true};
+    if (output) result = spl_tets_save(output, &tets, &options, config, error);
+    spl_tets_release(&tets);
+    info->ms = spl_now_ms() - start;
+    return result;
+}

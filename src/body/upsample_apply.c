@@ -1,0 +1,210 @@
+/* One frame: the body's points and normals into floats, the sums of the visual vertices, the rigid pieces. */
+#include "body/upsample_kernel.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "math/cpu.h"
+#include "math/svd3.h"
+
+/* 1024 vertices a piece: about 150 kB of weights. */
+enum { VERTICES_PER_PIECE = 1024, BODY_PER_PIECE = 2048 };
+
+/* ---- room -------------------------------------------------------------------------------------------------------- */
+
+supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allocator *a, spl_upsample_frame **out,
+                                        supple_error *error)
+{
+    size_t n = (size_t)u->surface->vertex_count, t = u->has_normals ? (size_t)u->surface->triangle_count : 0;
+    size_t normals = u->has_normals ? n : 0;
+    *out = NULL;
+    spl_upsample_frame *f = spl_new(a, 1, sizeof *f);
+    if (!f) return spl_fail_memory(error, "a frame of upsampling");
+    *f = (spl_upsample_frame){.allocator = *a};
+    f->memory = spl_new(a, n + normals + t + 1, 4 * sizeof(float)); /* counts of int32: no overflow */
+    f->rotation = spl_new(a, (size_t)u->piece_count, sizeof *f->rotation);
+    f->centre = spl_new(a, (size_t)u->piece_count, sizeof *f->centre);
+    if (!f->memory || !f->rotation || !f->centre) {
+        spl_upsample_frame_destroy(f);
+        return spl_fail_memory(error, "a frame of upsampling");
+    }
+    f->point = (float *)(((uintptr_t)f->memory + 15) & ~(uintptr_t)15);
+    f->normal = f->point + 4 * n;
+    f->face = f->normal + 4 * normals;
+    *out = f;
+    return SUPPLE_OK;
+}
+
+void spl_upsample_frame_destroy(spl_upsample_frame *f)
+{
+    if (!f) return;
+    supple_allocator a = f->allocator;
+    spl_free(&a, f->memory);
+    spl_free(&a, f->rotation);
+    spl_free(&a, f->centre);
+    spl_free(&a, f);
+}
+
+/* ---- the body ---------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const spl_upsample *u;
+    spl_upsample_frame *f;
+    const double *body_double; /* one of the two */
+    const float *body_float;
+    const spl_upsample_target *to;
+    double origin[3];
+    bool avx2;
+} job;
+
+static void load_points(void *context, size_t begin, size_t end)
+{
+    const job *j = context;
+    for (size_t v = begin; v < end; v++) {
+        size_t at = 3 * (size_t)j->u->source[v];
+        float *p = j->f->point + 4 * v;
+        for (size_t i = 0; i < 3; i++)
+            p[i] = (float)((j->body_double ? j->body_double[at + i] : (double)j->body_float[at + i]) - j->origin[i]);
+        p[3] = 0;
+    }
+}
+
+static void load_faces(void *context, size_t begin, size_t end)
+{
+    const job *j = context;
+    const float *p = j->f->point;
+    for (size_t t = begin; t < end; t++) {
+        const int32_t *c = j->u->surface->triangle + 3 * t;
+        const float *a = p + 4 * (size_t)c[0], *b = p + 4 * (size_t)c[1], *d = p + 4 * (size_t)c[2];
+        float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, ad[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
+        spl_cross_float(ab, ad, j->f->face + 4 * t);
+        j->f->face[4 * t + 3] = 0;
+    }
+}
+
+static void load_normals(void *context, size_t begin, size_t end)
+{
+    const job *j = context;
+    const spl_surface *s = j->u->surface;
+    for (size_t v = begin; v < end; v++) {
+        float n[4] = {0};
+        for (int32_t c = s->corner_first[v]; c < s->corner_first[v + 1]; c++)
+            for (int i = 0; i < 4; i++) n[i] += j->f->face[4 * (size_t)(s->corner[c] / 3) + (size_t)i];
+        float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
+        for (int i = 0; i < 4; i++) j->f->normal[4 * v + (size_t)i] = n[i] * scale;
+    }
+}
+
+/* ---- rigid pieces ------------------------------------------------------------------------------------------------ */
+
+/* The rotation that best turns a piece's body vertices from rest to where they are. */
+static void turn_piece(const spl_upsample *u, spl_upsample_frame *f, int32_t k)
+{
+    const spl_upsample_piece *piece = &u->piece[k];
+    spl_vec3 centre = spl_v3(0, 0, 0);
+    spl_mat3 moment = {{0}}, stretch;
+    for (int32_t i = piece->first; i < piece->first + piece->count; i++)
+        centre = spl_madd(centre, spl_v3_from_float(f->point + 4 * (size_t)u->piece_index[i]), u->piece_weight[i]);
+    for (int32_t i = piece->first; i < piece->first + piece->count; i++) {
+        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + 4 * (size_t)u->piece_index[i]), centre);
+        spl_vec3 rest = spl_sub(u->surface->position[u->piece_index[i]], piece->centre);
+        spl_mat3 outer = spl_mat3_outer(now, spl_scale(rest, u->piece_weight[i]));
+        moment = spl_mat3_add(&moment, &outer);
+    }
+    spl_polar3(&moment, &f->rotation[k], &stretch);
+    f->centre[k] = centre;
+}
+
+static void move_riders(const job *j)
+{
+    const spl_upsample_target *to = j->to;
+    for (int32_t k = 0; k < j->u->piece_count; k++) turn_piece(j->u, j->f, k);
+    for (int32_t i = 0; i < j->u->rider_count; i++) {
+        const spl_upsample_rider *r = &j->u->rider[i];
+        float p[3], n[3];
+        memcpy(p, r->position, sizeof p);
+        memcpy(n, r->normal, sizeof n);
+        if (r->piece >= 0) {
+            const spl_mat3 *turn = &j->f->rotation[r->piece];
+            spl_v3_to_float(spl_add(spl_mat3_apply(turn, spl_v3_from_float(r->position)), j->f->centre[r->piece]), p);
+            for (int c = 0; c < 3; c++) p[c] += j->f->origin[c];
+            spl_v3_to_float(spl_mat3_apply(turn, spl_v3_from_float(r->normal)), n);
+        }
+        memcpy((char *)to->position + (size_t)r->vertex * to->position_stride, p, sizeof p);
+        if (to->normal && j->u->has_normals)
+            memcpy((char *)to->normal + (size_t)r->vertex * to->normal_stride, n, sizeof n);
+    }
+}
+
+/* ---- visual vertices --------------------------------------------------------------------------------------------- */
+
+static void add4(float *sum, float weight, const float *p)
+{
+    for (int i = 0; i < 4; i++) sum[i] += weight * p[i];
+}
+
+void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
+                                  size_t begin, size_t end)
+{
+    for (size_t v = begin; v < end; v++) {
+        const spl_upsample_vertex *vertex = &u->vertex[v];
+        if (vertex->count == 0) continue;
+        const uint32_t *index = u->index + vertex->first;
+        const float *weight = u->weight + vertex->first;
+        spl_upsample_sums sums = {.position = {0}};
+        for (uint32_t k = 0; k < vertex->count; k++) add4(sums.position, weight[k], f->point + 4 * (size_t)index[k]);
+        if (vertex->frame >= 0 && u->offset[vertex->frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
+            const float *tangent = u->tangent + u->offset[vertex->frame].tangent;
+            for (uint32_t k = 0; k < vertex->count; k++)
+                for (uint32_t a = 0; a < 2; a++)
+                    add4(sums.tangent[a], tangent[2 * k + a], f->point + 4 * (size_t)index[k]);
+        }
+        if (to->normal && u->has_normals) {
+            weight = u->normal_weight + vertex->normal;
+            for (uint32_t k = 0; k < vertex->count; k++) add4(sums.normal, weight[k], f->normal + 4 * (size_t)index[k]);
+        }
+        spl_upsample_finish(u, f, to, v, &sums);
+    }
+}
+
+static void run_piece(void *context, size_t begin, size_t end)
+{
+    const job *j = context;
+#ifdef SPL_HAVE_AVX2
+    if (j->avx2) {
+        spl_upsample_vertices_avx2(j->u, j->f, j->to, begin, end);
+        return;
+    }
+#endif
+    spl_upsample_vertices_scalar(j->u, j->f, j->to, begin, end);
+}
+
+static void apply(job *j, spl_pool *pool)
+{
+    const spl_surface *s = j->u->surface;
+    size_t first = 3 * (size_t)j->u->source[0];
+    for (size_t i = 0; i < 3; i++) {
+        double x = j->body_double ? j->body_double[first + i] : (double)j->body_float[first + i];
+        j->f->origin[i] = (float)x; /* rounded first, so that adding it back is exact */
+        j->origin[i] = (double)j->f->origin[i];
+    }
+    spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_points, j);
+    if (j->to->normal && j->u->has_normals) {
+        spl_parallel_for(pool, (size_t)s->triangle_count, BODY_PER_PIECE, load_faces, j);
+        spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_normals, j);
+    }
+    spl_parallel_for(pool, (size_t)j->u->vertex_count, VERTICES_PER_PIECE, run_piece, j);
+    move_riders(j);
+}
+
+void spl_upsample_apply(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const double *body,
+                        const spl_upsample_target *to)
+{
+    job j = {.u = u, .f = f, .body_double = body, .to = to, .avx2 = spl_cpu_has_avx2()};
+    apply(&j, pool);
+}
+
+void spl_upsample_apply_float(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const float *body,
+                              const spl_upsample_target *to)
+{
+    job j = {.u = u, .f = f, .body_float = body, .to = to, .avx2 = spl_cpu_has_avx2()};
+    apply(&j, pool);
+}

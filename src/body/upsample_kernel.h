@@ -1,0 +1,69 @@
+/* What the kernels of both widths do with a visual vertex's sums. */
+#ifndef SPL_BODY_UPSAMPLE_KERNEL_H
+#define SPL_BODY_UPSAMPLE_KERNEL_H
+
+#include "body/upsample_map.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The sums over a vertex's entries; the fourth float is padding. */
+typedef struct spl_upsample_sums {
+    float position[4], normal[4];
+    float tangent[2][4]; /* of the patch, deformed; in use where there is a frame */
+} spl_upsample_sums;
+
+static inline void spl_cross_float(const float a[3], const float b[3], float c[3])
+{
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static inline float spl_dot_float(const float a[3], const float b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* The rotation nearest to two deformed tangents that were orthonormal at rest: columns q[0], q[1] in their plane (with
+ * n their normal, the polar decomposition in it is q[0] ~ t0 + t1 x n) and q[2] = n. Zero where the patch has
+ * collapsed: it has no normal there, and offsets vanish. */
+static inline void spl_upsample_frame_of(const float t[2][4], float q[3][3])
+{
+    float n[3], turned[3];
+    spl_cross_float(t[0], t[1], n);
+    float square = spl_dot_float(n, n), least = 1e-12F * spl_dot_float(t[0], t[0]) * spl_dot_float(t[1], t[1]);
+    float scale = square > least && square > 1e-30F ? 1 / sqrtf(square) : 0;
+    for (int i = 0; i < 3; i++) q[2][i] = n[i] * scale;
+    spl_cross_float(t[1], q[2], turned);
+    for (int i = 0; i < 3; i++) q[0][i] = t[0][i] + turned[i];
+    float length = sqrtf(spl_dot_float(q[0], q[0]));
+    scale = scale > 0 && length > 0 ? 1 / length : 0;
+    for (int i = 0; i < 3; i++) q[0][i] *= scale;
+    spl_cross_float(q[2], q[0], q[1]);
+}
+
+/* Adds the offsets, to position and normal, and stores both. */
+static inline void spl_upsample_finish(const spl_upsample *u, const spl_upsample_frame *f,
+                                       const spl_upsample_target *to, size_t v, spl_upsample_sums *sums)
+{
+    const spl_upsample_vertex *vertex = &u->vertex[v];
+    bool normals = to->normal && u->has_normals;
+    if (vertex->frame >= 0) {
+        const spl_upsample_offset *offset = &u->offset[vertex->frame];
+        float q[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+        if (offset->tangent != SPL_UPSAMPLE_NO_TANGENT) spl_upsample_frame_of((const float(*)[4])sums->tangent, q);
+        for (int i = 0; i < 3; i++)
+            sums->position[i] += q[0][i] * offset->r[0] + q[1][i] * offset->r[1] + q[2][i] * offset->r[2];
+        const float *s = u->normal_offset + 3 * v;
+        for (int i = 0; normals && i < 3; i++) sums->normal[i] += q[0][i] * s[0] + q[1][i] * s[1] + q[2][i] * s[2];
+    }
+    float p[3] = {sums->position[0] + f->origin[0], sums->position[1] + f->origin[1], sums->position[2] + f->origin[2]};
+    memcpy((char *)to->position + v * to->position_stride, p, sizeof p);
+    if (!normals) return;
+    float square = spl_dot_float(sums->normal, sums->normal), scale = square > 1e-20F ? 1 / sqrtf(square) : 0;
+    float n[3] = {sums->normal[0] * scale, sums->normal[1] * scale, scale > 0 ? sums->normal[2] * scale : 1};
+    memcpy((char *)to->normal + v * to->normal_stride, n, sizeof n);
+}
+
+#endif

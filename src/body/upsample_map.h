@@ -1,0 +1,140 @@
+/* The parts of an upsampling map that its files share. */
+#ifndef SPL_BODY_UPSAMPLE_MAP_H
+#define SPL_BODY_UPSAMPLE_MAP_H
+
+#include "body/upsample_fit.h"
+#include "geom/geodesic.h"
+#include "geom/tree.h"
+
+#include <stdatomic.h>
+
+/* ---- the map, as a frame reads it -------------------------------------------------------------------------------- */
+
+/* One visual vertex. Entries are pairs (index, weight), an even number of them, the last one of weight 0 if need be. */
+typedef struct spl_upsample_vertex {
+    uint32_t first;  /* its entries; those of vertices at one position are the same */
+    uint32_t normal; /* its entries in normal_weight */
+    int32_t frame;   /* or -1 */
+    uint32_t count;  /* of entries; 0: it moves with a piece, or not at all */
+} spl_upsample_vertex;
+
+#define SPL_UPSAMPLE_NO_TANGENT UINT32_MAX
+
+/* What the weights leave over at rest, in the axes of a patch's frame. */
+typedef struct spl_upsample_offset {
+    uint32_t tangent; /* its entries in tangent, or SPL_UPSAMPLE_NO_TANGENT: along the world's axes */
+    float r[3];
+} spl_upsample_offset;
+
+/* A piece that moves rigidly: x' = R (x - centre) + centre', both centres being those of its weighted body vertices. */
+typedef struct spl_upsample_piece {
+    int32_t first, count; /* its body vertices */
+    spl_vec3 centre;
+} spl_upsample_piece;
+
+/* A visual vertex without entries. */
+typedef struct spl_upsample_rider {
+    int32_t vertex, piece;        /* piece -1: does not move */
+    float position[3], normal[3]; /* relative to the piece's centre */
+} spl_upsample_rider;
+
+struct spl_upsample {
+    const spl_surface *surface;
+    int32_t vertex_count;
+    size_t entry_count, normal_count, tangent_count, offset_count;
+    spl_upsample_vertex *vertex; /* vertex_count */
+    uint32_t *index;             /* entry_count: surface vertices */
+    float *weight;               /* entry_count: N */
+    float *normal_weight;        /* normal_count: M */
+    float *normal_offset;        /* 3 a visual vertex: s, in the frame's axes; all 0 without a frame */
+    float *tangent;              /* tangent_count: two at an entry */
+    spl_upsample_offset *offset; /* offset_count */
+    int32_t piece_count, rider_count;
+    spl_upsample_piece *piece;
+    int32_t *piece_index; /* surface vertices of the pieces */
+    double *piece_weight; /* sum 1 in a piece */
+    spl_upsample_rider *rider;
+    int32_t *source; /* by surface vertex: an input vertex at its place */
+    bool has_normals;
+    spl_upsample_stats stats;
+    supple_allocator allocator;
+};
+
+/* The frame's arrays; points and normals are x y z 0. */
+struct spl_upsample_frame {
+    float *point, *normal; /* 4 a surface vertex, aligned to 16 bytes; points relative to the first one */
+    float *face;           /* 4 a triangle: the area-weighted normal */
+    spl_mat3 *rotation;    /* of the pieces */
+    spl_vec3 *centre;
+    float origin[3];
+    void *memory;
+    supple_allocator allocator;
+};
+
+/* Deforms visual vertices [begin, end): the kernel and its 8-wide twin, which sum in a different order. */
+void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
+                                  size_t begin, size_t end);
+void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
+                                size_t begin, size_t end);
+
+/* ---- while it is made -------------------------------------------------------------------------------------------- */
+
+typedef enum spl_upsample_part {
+    SPL_UPSAMPLE_SKIN,
+    SPL_UPSAMPLE_FOLLOW,
+    SPL_UPSAMPLE_RIGID,
+    SPL_UPSAMPLE_FIXED
+} spl_upsample_part;
+
+/* Distinct positions of the visual mesh and where they sit on the body. */
+typedef struct spl_upsample_points {
+    int32_t count;
+    int32_t *of;          /* by visual vertex: its point */
+    spl_vec3 *position;   /* count */
+    spl_vec3 *normal;     /* count: the mean of the vertices'; 0 without */
+    uint8_t *part;        /* count: spl_upsample_part */
+    int32_t *component;   /* count: the connected piece of the visual mesh, by its lowest point */
+    uint8_t *redirect;    /* count: its normal may send it elsewhere; then, that it did */
+    spl_place *place;     /* count */
+    double *distance;     /* count: to the place */
+    int32_t *piece;       /* count: rigid piece, or -1 */
+    const spl_tree *tree; /* of the surface */
+    double mean_edge;     /* of the surface */
+    int32_t *first;       /* count + 1: the visual vertices at a point, in `vertex` */
+    int32_t *vertex;
+    const spl_upsample_visual *visual;
+    const int32_t *source; /* by surface vertex: an input vertex at its place */
+    uint8_t *refused;      /* count: the nearest place was not accepted, and another was found */
+} spl_upsample_points;
+
+/* Working memory of geodesic searches, one per thread. Which one a piece of work gets does not matter. */
+typedef struct spl_upsample_searches {
+    int32_t count;
+    spl_geodesic *geodesic;
+    atomic_bool *busy;
+} spl_upsample_searches;
+
+supple_result spl_upsample_searches_make(int32_t count, int32_t vertex_count, const supple_allocator *a,
+                                         spl_upsample_searches *out, supple_error *error);
+void spl_upsample_searches_release(spl_upsample_searches *s, const supple_allocator *a);
+
+/* One that nobody uses, until it is given back. The pool runs no more pieces at once than it has threads. */
+spl_geodesic *spl_upsample_searches_claim(const spl_upsample_searches *s);
+void spl_upsample_searches_return(const spl_upsample_searches *s, const spl_geodesic *g);
+
+/* Connected pieces of the visual mesh into `component`. */
+void spl_upsample_connect(const spl_upsample_visual *visual, spl_upsample_points *p);
+
+/* Projects every point on the surface and applies the rule of the normals. */
+supple_result spl_upsample_place(const spl_surface *s, spl_upsample_points *p, const spl_upsample_searches *searches,
+                                 spl_pool *pool, const supple_allocator *a, supple_error *error);
+
+/* Finds the pieces that move rigidly among the points that follow, and what moves them. */
+supple_result spl_upsample_find_pieces(spl_upsample *u, spl_upsample_points *p, supple_error *error);
+
+/* Fits every point and fills the map's vertices, entries and offsets. */
+supple_result spl_upsample_fit(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_options *options,
+                               const spl_upsample_points *p, const spl_upsample_searches *searches, spl_pool *pool,
+                               supple_error *error);
+
+#endif

@@ -1,0 +1,26 @@
+/* Forgets what solve_lanes.h and solve_single.h were included with. */
+#undef REAL
+#undef LANES
+#undef V
+#undef LOAD
+#undef STORE
+#undef SET
+#undef SET0
+#undef FMA
+#undef FNMA
+#undef MUL
+#undef SUB
+#undef ADD
+#undef GATHER
+#undef FINISH
+#undef W
+#undef W_LOAD
+#undef W_STORE
+#undef W_ZERO
+#undef W_ADD
+#undef W_FMA
+#undef W_FNMA
+#undef W_SUM
+#undef FORWARD
+#undef BACKWARD
+#undef COLUMNS

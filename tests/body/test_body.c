@@ -1,0 +1,262 @@
+#include "body/body.h"
+#include "core/hash.h"
+#include "failing.h"
+#include "test.h"
+
+#include <supple/tools.h>
+#include <unistd.h>
+
+static supple_scene *load(const char *name)
+{
+    supple_error error = {0};
+    supple_scene *scene = NULL;
+    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return scene;
+}
+
+static supple_body_config plain(int32_t resolution)
+{
+    supple_body_config c = supple_body_config_default();
+    c.resolution = resolution;
+    c.cache = false;
+    return c;
+}
+
+static supple_body *make(const supple_scene *scene, const supple_body_config *bc, int threads)
+{
+    supple_error error = {0};
+    supple_config config = supple_config_default();
+    config.thread_count = threads;
+    supple_body *body = NULL;
+    if (supple_body_create(scene, bc, &config, &body, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return body;
+}
+
+TEST(an_arm_gets_flesh_bones_and_a_way_back)
+{
+    supple_scene *scene = load("demo:arm");
+    supple_body_config bc = plain(32);
+    supple_body *b = make(scene, &bc, 0);
+    REQUIRE(b);
+    const supple_body_info *i = supple_body_get_info(b);
+    CHECK(i->components == 1 && i->tets > 1000 && i->bones == 2 && i->empty == 0 && i->resolution == 32);
+    CHECK(i->min_dihedral_deg > 10 && i->max_dihedral_deg < 160);
+    CHECK_NEAR(i->volume / i->surface_volume, 1, 0.03);
+    CHECK(i->area_lost < 0.01 && i->mean_distance < 0.25 * i->cell);
+    /* Both bones hold flesh, in their own half of the arm; the elbow between is free. */
+    const spl_body *body = &b->body;
+    double elbow = body->bones.bone[1].head.x, direction = body->bones.bone[1].tail.x - elbow;
+    int wrong = 0, held[2] = {0};
+    for (int32_t v = 0; v < body->tets.vertex_count; v++) {
+        if (body->bone[v] < 0) continue;
+        held[body->bone[v]]++;
+        bool beyond = (body->tets.position[v].x - elbow) * direction > 0;
+        wrong += beyond != (body->bone[v] == 1);
+    }
+    CHECK(wrong == 0 && held[0] >= 4 && held[1] >= 4);
+    supple_body_destroy(b);
+    supple_scene_destroy(scene);
+}
+
+TEST(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion)
+{
+    supple_scene *scene = load("demo:arm");
+    supple_body_config bc = plain(32);
+    supple_body *b = make(scene, &bc, 0);
+    REQUIRE(b);
+    const spl_body *body = &b->body;
+    size_t n = (size_t)scene->vertex_count, m = (size_t)body->tets.vertex_count;
+    float *out = calloc(n, 3 * sizeof(float));
+    spl_vec3 *moved = calloc(m, sizeof *moved);
+    spl_upsample_frame *frame;
+    REQUIRE(spl_upsample_frame_create(body->upsample, &body->allocator, &frame, NULL) == SUPPLE_OK);
+    const double t[3] = {3, -2, 1}, r[4] = {0.2, 0.4, -0.1, 0.9}, s[3] = {1, 1, 1};
+    for (int k = 0; k < 2; k++) {
+        spl_mat4 motion = k ? spl_mat4_trs(t, r, s) : spl_mat4_identity();
+        for (size_t v = 0; v < m; v++) moved[v] = spl_mat4_point(&motion, body->tets.position[v]);
+        spl_upsample_target to = {.position = out, .position_stride = 12};
+        spl_upsample_apply(body->upsample, frame, NULL, (const double *)moved, &to);
+        double most = 0;
+        for (size_t v = 0; v < n; v++) {
+            spl_vec3 want = spl_mat4_point(&motion, spl_v3_from_float(body->bind + 3 * v));
+            most = fmax(most, spl_distance(want, spl_v3_from_float(out + 3 * v)));
+        }
+        CHECK(most < (k ? 5e-6 : 1e-6) * body->surface.diagonal);
+    }
+    spl_upsample_frame_destroy(frame);
+    free(out);
+    free(moved);
+    supple_body_destroy(b);
+    supple_scene_destroy(scene);
+}
+
+static uint64_t hash_of(const supple_body *b)
+{
+    const spl_body *body = &b->body;
+    uint64_t h = spl_hash(body->tets.position, (size_t)body->tets.vertex_count * sizeof(spl_vec3), 0);
+    h = spl_hash(body->tets.tet, (size_t)body->tets.tet_count * 16, h);
+    return spl_hash(body->bone, (size_t)body->tets.vertex_count * 4, h);
+}
+
+TEST(the_bits_do_not_depend_on_the_threads)
+{
+    supple_scene *scene = load("demo:sack");
+    supple_body_config bc = plain(24);
+    supple_body *one = make(scene, &bc, 1), *two = make(scene, &bc, 2), *seven = make(scene, &bc, 7);
+    REQUIRE(one && two && seven);
+    CHECK(hash_of(one) == hash_of(two) && hash_of(one) == hash_of(seven));
+    supple_body_destroy(one);
+    supple_body_destroy(two);
+    supple_body_destroy(seven);
+    supple_scene_destroy(scene);
+}
+
+TEST(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again)
+{
+    char folder[] = "body-cache-XXXXXX", command[200];
+    REQUIRE(mkdtemp(folder));
+    setenv("SUPPLE_CACHE", folder, 1);
+    supple_scene *scene = load("demo:arm");
+    supple_body_config bc = plain(24);
+    bc.cache = true;
+    supple_body *first = make(scene, &bc, 0), *second = make(scene, &bc, 0);
+    REQUIRE(first && second);
+    CHECK(!supple_body_get_info(first)->cached && supple_body_get_info(second)->cached);
+    CHECK(hash_of(first) == hash_of(second));
+    CHECK(supple_body_get_info(first)->volume == supple_body_get_info(second)->volume);
+    bc.resolution = 25;
+    supple_body *other = make(scene, &bc, 0);
+    REQUIRE(other);
+    CHECK(!supple_body_get_info(other)->cached);
+    bc.resolution = 24;
+    snprintf(command, sizeof command,
+             "for f in %s/*; do printf x | dd of=$f bs=1 seek=3000 conv=notrunc 2>/dev/null; done", folder);
+    CHECK(system(command) == 0);
+    supple_body *again = make(scene, &bc, 0);
+    REQUIRE(again);
+    CHECK(!supple_body_get_info(again)->cached && hash_of(again) == hash_of(first));
+    supple_body_destroy(first);
+    supple_body_destroy(second);
+    supple_body_destroy(other);
+    supple_body_destroy(again);
+    supple_scene_destroy(scene);
+    unsetenv("SUPPLE_CACHE");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+TEST(roles_can_be_given)
+{
+    supple_scene *scene = load("demo:turtle");
+    supple_error error;
+    supple_body *body;
+    supple_body_config bc = plain(20);
+    bc.rules = (supple_part_rule[]){{"BO*", SUPPLE_ROLE_SKIP}, {"shell", SUPPLE_ROLE_SKIP}};
+    bc.rule_count = 2;
+    CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_INPUT && !body);
+    CHECK(strstr(error.message, "no flesh"));
+    bc.rules = (supple_part_rule[]){{"wing", SUPPLE_ROLE_SKIP}};
+    bc.rule_count = 1;
+    CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(strstr(error.message, "wing"));
+    supple_scene_destroy(scene);
+}
+
+TEST(wrong_requests_are_refused)
+{
+    supple_scene *scene = load("demo:beam");
+    supple_error error;
+    supple_body *body;
+    const int32_t resolutions[] = {-1, 1, 3, 2001, 1000000};
+    for (int i = 0; i < 5; i++) {
+        supple_body_config bc = plain(resolutions[i]);
+        CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_ARGUMENT && !body);
+        CHECK(strstr(error.message, "resolution"));
+    }
+    supple_body_config none = {0};
+    CHECK(supple_body_create(scene, &none, NULL, &body, &error) == SUPPLE_ERROR_ARGUMENT);
+    supple_body_config bc = plain(0);
+    bc.tet_file = "no-such-file.msh";
+    CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_INPUT);
+    supple_scene_destroy(scene);
+}
+
+TEST(the_users_own_tetrahedra_are_taken)
+{
+    const char *file = "own-tets.msh";
+    supple_scene *scene = load("demo:beam");
+    supple_body_config bc = plain(16);
+    supple_body *made = make(scene, &bc, 0);
+    REQUIRE(made);
+    REQUIRE(supple_body_save(made, file, false, NULL, NULL) == SUPPLE_OK);
+    bc.tet_file = file;
+    supple_body *taken = make(scene, &bc, 0);
+    REQUIRE(taken);
+    CHECK(supple_body_get_info(taken)->tets == supple_body_get_info(made)->tets);
+    CHECK(supple_body_get_info(taken)->volume == supple_body_get_info(made)->volume);
+    CHECK(supple_body_get_info(taken)->empty == 0 && supple_body_get_info(taken)->constrained > 0);
+    supple_body_destroy(made);
+    supple_body_destroy(taken);
+    supple_scene_destroy(scene);
+    unlink(file);
+}
+
+/* Every allocation of a coarse body fails once, in steps: there are many, alike. */
+TEST(failing_allocations_are_errors)
+{
+    supple_scene *scene = load("demo:beam");
+    supple_body_config bc = plain(8);
+    for (long n = 0;; n += n < 60 ? 1 : 7) {
+        failing f = {.fail_at = n};
+        supple_config config = supple_config_default();
+        config.allocator = failing_allocator(&f);
+        config.thread_count = 1;
+        supple_body *body;
+        supple_result result = supple_body_create(scene, &bc, &config, &body, NULL);
+        supple_body_destroy(body);
+        CHECK(f.live == 0);
+        if (f.requests <= n) break;
+        CHECK(result == SUPPLE_ERROR_MEMORY || result == SUPPLE_OK); /* a count that finds no memory is left out */
+    }
+    supple_scene_destroy(scene);
+}
+
+/* Bending one finger moves no other: in the graph of the tets' edges the way between two finger tips leads through the
+ * palm. */
+TEST(fingers_do_not_fuse)
+{
+    supple_scene *scene = NULL;
+    supple_error error;
+    if (supple_scene_load_file(SPL_SHARED_DIR "/assets/Hand_left.glb", NULL, &scene, &error) != SUPPLE_OK)
+        SKIP("no ../shared");
+    supple_body_config bc = plain(0);
+    supple_body *b = make(scene, &bc, 0);
+    REQUIRE(b);
+    const spl_body *body = &b->body;
+    int fused = 0, pairs = 0;
+    for (int32_t t = 0; t < body->tets.tet_count; t++) { /* no tet may be held, or follow, two different fingers */
+        char finger[4] = {0};
+        int count = 0;
+        for (int k = 0; k < 4; k++) {
+            int32_t bone = body->bone[body->tets.tet[4 * t + k]];
+            if (bone < 0) continue;
+            char first = scene->node[body->bones.bone[bone].node].name[0]; /* thumb, index, middle, ring, little */
+            if (!strchr("timrl", first) || strstr(scene->node[body->bones.bone[bone].node].name, "metacarpal"))
+                continue;
+            pairs++;
+            bool new_one = true;
+            for (int i = 0; i < count; i++) new_one = new_one && finger[i] != first;
+            if (new_one) finger[count++] = first;
+        }
+        fused += count > 1;
+    }
+    CHECK(pairs > 100 && fused == 0);
+    supple_body_destroy(b);
+    supple_scene_destroy(scene);
+}
+
+TEST_MAIN(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
+          RUN(the_bits_do_not_depend_on_the_threads),
+          RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again), RUN(roles_can_be_given),
+          RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken), RUN(failing_allocations_are_errors),
+          RUN(fingers_do_not_fuse))
