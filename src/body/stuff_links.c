@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define NEAR_CELLS   1.0 /* along the surface, in cells: always the same limb */
+#define NEAR_CELLS   1.75 /* along the surface, in cells: always the same limb */
 #define NEAR_RATIO   1.8 /* along the surface over straight distance; half way round a cylinder it is 1.57 */
 #define HITS_AT_MOST 8
 

@@ -3,99 +3,88 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
+enum { LIMBS = 8, PATCHES = 64 };
 
-enum { COVER_MAX = 512 };
-
-/* Parts of the surface whose growth covers a point. */
+/* Parts of the surface whose growth covers a point. Working memory of one query at a time. */
 typedef struct cover {
     const stuff *s;
     spl_vec3 p;
     int32_t count;
-    int32_t triangle[COVER_MAX]; /* ascending after sorting */
-    int32_t root[COVER_MAX];     /* union-find by index */
-    double distance[COVER_MAX];
-    double bary[COVER_MAX][3];
+    int32_t *list;    /* the triangles, in the order of the search, then of the flood */
+    double *distance; /* by triangle: from the point; -1 if it is not covered or has been seen to */
 } cover;
+
+static bool make_cover(const stuff *s, cover *v)
+{
+    size_t n = (size_t)s->in->surface->triangle_count;
+    *v = (cover){.s = s, .list = spl_new(s->a, 2 * n, sizeof *v->list), .distance = spl_new(s->a, n, sizeof(double))};
+    for (size_t i = 0; v->distance && i < n; i++) v->distance[i] = -1;
+    return v->list && v->distance;
+}
+
+static void release_cover(const stuff *s, cover *v)
+{
+    spl_free(s->a, v->list);
+    spl_free(s->a, v->distance);
+}
+
+static double nearest_in(const cover *v, int32_t t, double bary[3])
+{
+    const spl_surface *f = v->s->in->surface;
+    const int32_t *c = f->triangle + 3 * (size_t)t;
+    return sqrt(spl_triangle_nearest(v->p, f->position[c[0]], f->position[c[1]], f->position[c[2]], bary));
+}
 
 static bool add_triangle(void *context, int32_t t)
 {
     cover *v = context;
-    const spl_surface *f = v->s->in->surface;
-    const int32_t *c = f->triangle + 3 * (size_t)t;
+    const int32_t *c = v->s->in->surface->triangle + 3 * (size_t)t;
     const double *g = v->s->in->growth;
     if (g[c[0]] <= 0 && g[c[1]] <= 0 && g[c[2]] <= 0) return true;
-    double bary[3];
-    double d = sqrt(spl_triangle_nearest(v->p, f->position[c[0]], f->position[c[1]], f->position[c[2]], bary));
+    double bary[3], d = nearest_in(v, t, bary);
     if (d >= bary[0] * g[c[0]] + bary[1] * g[c[1]] + bary[2] * g[c[2]]) return true;
-    v->triangle[v->count] = t;
-    v->distance[v->count] = d;
-    memcpy(v->bary[v->count], bary, sizeof bary);
-    return ++v->count < COVER_MAX;
+    v->list[v->count++] = t;
+    v->distance[t] = d;
+    return true;
 }
 
-static int32_t root_of(int32_t *root, int32_t i)
+/* Takes the patch of covered triangles around one of them out of the cover; returns its nearest triangle. */
+static int32_t take_patch(cover *v, int32_t start, double *least)
 {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-static void join(int32_t *root, int32_t a, int32_t b)
-{
-    a = root_of(root, a);
-    b = root_of(root, b);
-    if (a < b)
-        root[b] = a;
-    else
-        root[a] = b;
-}
-
-static int32_t find_triangle(const cover *v, int32_t t)
-{
-    for (int32_t i = 0; i < v->count; i++)
-        if (v->triangle[i] == t) return i;
-    return -1;
-}
-
-/* Neighbours on the surface are one patch. */
-static void join_patches(cover *v)
-{
-    const spl_surface *f = v->s->in->surface;
-    for (int32_t i = 0; i < v->count; i++) v->root[i] = i;
-    for (int32_t i = 0; i < v->count; i++)
-        for (int k = 0; k < 3; k++) {
-            int32_t across = f->across[3 * (size_t)v->triangle[i] + (size_t)k];
-            int32_t j = across >= 0 ? find_triangle(v, across) : -1;
-            if (j >= 0) join(v->root, i, j);
+    int32_t *queue = v->list + v->count, count = 0, best = start;
+    *least = v->distance[start];
+    v->distance[start] = -1;
+    queue[count++] = start;
+    for (int32_t i = 0; i < count; i++)
+        for (size_t k = 0; k < 3; k++) {
+            int32_t t = v->s->in->surface->across[3 * (size_t)queue[i] + k];
+            if (t < 0 || v->distance[t] < 0) continue;
+            if (v->distance[t] < *least || (v->distance[t] == *least && t < best)) {
+                *least = v->distance[t];
+                best = t;
+            }
+            v->distance[t] = -1;
+            queue[count++] = t;
         }
+    return best;
 }
 
-/* The nearest member of each patch, as a place; patches on one limb are joined. Returns how many are left. */
-static int32_t limbs_of(cover *v, spl_geodesic *scratch, spl_place *place, double *distance, int32_t room)
+/* The nearest place of each patch; patches on one limb are joined. Returns how many limbs there are, at most LIMBS. */
+static int32_t limbs_of(cover *v, spl_geodesic *scratch, spl_place *place, double *distance)
 {
-    int32_t count = 0, best[16];
-    join_patches(v);
+    int32_t kept = 0, patches = 0;
     for (int32_t i = 0; i < v->count; i++) {
-        int32_t root = root_of(v->root, i), k = 0;
-        while (k < count && root_of(v->root, best[k]) != root) k++;
-        if (k == count && count < room && count < 16)
-            best[count++] = i;
-        else if (k < count && v->distance[i] < v->distance[best[k]])
-            best[k] = i;
-    }
-    int32_t kept = 0;
-    for (int32_t k = 0; k < count; k++) {
-        spl_place at = {v->triangle[best[k]], {v->bary[best[k]][0], v->bary[best[k]][1], v->bary[best[k]][2]}};
+        if (v->distance[v->list[i]] < 0) continue;
+        double d;
+        spl_place at = {.triangle = take_patch(v, v->list[i], &d)};
+        if (patches++ >= PATCHES) continue; /* a torn surface: what is left over is near enough to the others */
+        nearest_in(v, at.triangle, at.bary);
         int32_t same = 0;
         while (same < kept && !spl_stuff_same_limb(v->s, scratch, &place[same], &at)) same++;
-        if (same == kept) {
-            distance[kept] = v->distance[best[k]];
-            place[kept++] = at;
-        } else if (v->distance[best[k]] < distance[same]) {
-            distance[same] = v->distance[best[k]];
-            place[same] = at;
-        }
+        if (same == LIMBS || (same < kept && d >= distance[same])) continue;
+        distance[same] = d;
+        place[same] = at;
+        if (same == kept) kept++;
     }
     return kept;
 }
@@ -113,8 +102,6 @@ static bool add_node(stuff *s, stuff_node node)
     return true;
 }
 
-enum { LIMBS = 8 };
-
 /* The nodes of one point of the band, at most LIMBS. */
 static int32_t nodes_of(const stuff *s, const stuff_sample *q, cover *v, spl_geodesic *scratch, stuff_node *out)
 {
@@ -126,12 +113,11 @@ static int32_t nodes_of(const stuff *s, const stuff_sample *q, cover *v, spl_geo
     spl_place place[LIMBS];
     double distance[LIMBS], r = s->growth_max;
     spl_lattice_coordinates(&s->lattice, q->point, c);
-    v->s = s;
     v->p = spl_lattice_point(&s->lattice, c);
     v->count = 0;
     spl_tree_box(s->in->tree, spl_sub(v->p, spl_v3(r, r, r)), spl_add(v->p, spl_v3(r, r, r)), add_triangle, v);
     if (v->count == 0) return count;
-    int32_t limbs = limbs_of(v, scratch, place, distance, LIMBS);
+    int32_t limbs = limbs_of(v, scratch, place, distance);
     for (int32_t k = 0; k < limbs && count < LIMBS; k++) {
         if (q->value < 0 && spl_stuff_same_limb(s, scratch, &q->place, &place[k])) continue;
         out[count++] = (stuff_node){.point = q->point, .value = distance[k], .place = place[k]};
@@ -209,8 +195,11 @@ supple_result spl_stuff_nodes(stuff *s, supple_error *error)
     w.covers = spl_new(s->a, (size_t)w.scratch.count, sizeof *w.covers);
     w.found = spl_new(s->a, BATCH, sizeof *w.found);
     w.count = spl_new(s->a, BATCH, sizeof *w.count);
-    bool made = result == SUPPLE_OK && w.covers && w.found && w.count && find_nodes(&w);
+    bool made = result == SUPPLE_OK && w.covers && w.found && w.count;
+    for (int32_t i = 0; made && i < w.scratch.count; i++) made = make_cover(s, &w.covers[i]);
+    made = made && find_nodes(&w);
     s->report.nodes = s->node_count;
+    for (int32_t i = 0; w.covers && i < w.scratch.count; i++) release_cover(s, &w.covers[i]);
     spl_stuff_scratch_release(s, &w.scratch);
     spl_free(s->a, w.covers);
     spl_free(s->a, w.found);

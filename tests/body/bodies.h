@@ -115,12 +115,18 @@ static inline shape shape_cubes(cubes_fn *has, int nx, int ny, int nz)
     return s;
 }
 
-/* The vertex of the body nearest to a place of the surface. */
+/* The vertex of the body whose place is nearest to a point of the surface: of the right limb, where limbs overlap. */
 static inline int32_t body_vertex_at(const body *b, spl_vec3 p)
 {
-    int32_t best = 0;
-    for (int32_t i = 1; i < b->tets.vertex_count; i++)
-        if (spl_distance(b->tets.position[i], p) < spl_distance(b->tets.position[best], p)) best = i;
+    int32_t best = -1;
+    double least = INFINITY;
+    for (int32_t i = 0; i < b->tets.vertex_count; i++) {
+        if (b->place[i].triangle < 0) continue;
+        double d = spl_distance(spl_surface_point(&b->surface, &b->place[i]), p);
+        if (d >= least) continue;
+        least = d;
+        best = i;
+    }
     return best;
 }
 
