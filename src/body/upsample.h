@@ -7,11 +7,12 @@
  *     x'_j = sum_i N_ij x'_i + Q'_j r_j         n'_j = unit(sum_i M_ij n'_i + Q'_j s_j)
  *
  * N reproduces quadratic motions (M linear ones), as far as the neighbours determine them. r_j is what N cannot
- * reproduce at rest: an offset off a patch that is too flat to say how space moves above it. It is carried by a
- * *rotation*, the frame Q'_j of the patch's deformed tangents, so that it keeps its length; the patch knows nothing
- * else. Offsets of the order of the patch's own thickness are part of N instead, and follow affine motions exactly; in
- * between one fades into the other. Rest is reproduced and rigid motions are exact everywhere, affine ones where r_j is
- * zero, which the statistics count.
+ * reproduce at rest: an offset off a patch that is too flat to say how space moves above it. (A paraboloid that bends
+ * more is, for a linear fit, the same as space stretched along its normal: offsets would grow with the curvature.) It
+ * is carried by a *rotation*, the frame Q'_j of the patch's deformed tangents, so that it keeps its length. Offsets of
+ * the order of the patch's own thickness are part of N instead; in between one fades into the other. Where the body as
+ * a whole moves affinely, that motion stretches the offsets too. So rest is reproduced, and rigid and affine motions of
+ * the body are exact, everywhere but for parts that move rigidly.
  *
  * How a vertex finds its place on the body:
  *   - It is projected to the nearest point of the surface, and neighbours are counted from there by geodesic distance.

@@ -93,6 +93,61 @@ static void load_normals(void *context, size_t begin, size_t end)
     }
 }
 
+/* ---- the body as a whole ----------------------------------------------------------------------------------------- */
+
+/* A motion is affine below the first share of the body's size, root mean square, and is not above the second. A pose
+ * is far above; where it is not, it hardly stretches anything. */
+static const double affine_residual[2] = {1e-4, 1e-2};
+
+enum { SAMPLES = 1024 };
+
+/* Sums over about SAMPLES surface vertices, evenly chosen. */
+typedef struct samples {
+    spl_vec3 rest, now;    /* means */
+    spl_mat3 shape, moved; /* sums of (x - mean)(x - mean)^T, and of (x' - mean')(x - mean)^T */
+    double square;         /* sum of |x' - mean'|^2 */
+} samples;
+
+static samples take_samples(const spl_upsample *u, const spl_upsample_frame *f)
+{
+    samples s = {.square = 0};
+    int32_t n = u->surface->vertex_count, step = n / SAMPLES + 1, count = (n + step - 1) / step;
+    for (int32_t v = 0; v < n; v += step) {
+        s.rest = spl_madd(s.rest, u->surface->position[v], 1.0 / count);
+        s.now = spl_madd(s.now, spl_v3_from_float(f->point + 4 * (size_t)v), 1.0 / count);
+    }
+    for (int32_t v = 0; v < n; v += step) {
+        spl_vec3 rest = spl_sub(u->surface->position[v], s.rest);
+        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + 4 * (size_t)v), s.now);
+        spl_mat3 shape = spl_mat3_outer(rest, rest), moved = spl_mat3_outer(now, rest);
+        s.shape = spl_mat3_add(&s.shape, &shape);
+        s.moved = spl_mat3_add(&s.moved, &moved);
+        s.square += spl_dot(now, now);
+    }
+    return s;
+}
+
+/* Whether the body moves affinely, x' = A x + t, and then S of A = R S. A surface cannot tell how space moves above it;
+ * this can, for a character that is scaled or sheared as a whole. For anything else S fades into the identity. */
+static void find_stretch(const spl_upsample *u, spl_upsample_frame *f)
+{
+    spl_mat3 inverse, rotation, stretch;
+    f->stretched = false;
+    if (u->offset_count == 0) return;
+    samples s = take_samples(u, f);
+    /* A flat body: the scatter's smallest direction is rounding, and says nothing. */
+    double size = spl_mat3_trace(&s.shape) / 3;
+    if (!(spl_mat3_det(&s.shape) > 1e-8 * size * size * size) || !spl_mat3_inverse(&s.shape, &inverse)) return;
+    spl_mat3 A = spl_mat3_mul(&s.moved, &inverse);
+    double left = s.square - spl_mat3_dot(&A, &s.moved); /* sum |x' - A x|^2, at the minimum */
+    double residual = left > 0 ? sqrt(left / (s.square + spl_mat3_trace(&s.shape))) : 0;
+    double t = (affine_residual[1] - residual) / (affine_residual[1] - affine_residual[0]);
+    if (!(t > 0) || !spl_polar3(&A, &rotation, &stretch)) return;
+    double share = t < 1 ? t * t * (3 - 2 * t) : 1;
+    for (int i = 0; i < 9; i++) f->stretch[i / 3][i % 3] = (float)(share * stretch.m[i] + (i % 4 == 0 ? 1 - share : 0));
+    f->stretched = true;
+}
+
 /* ---- rigid pieces ------------------------------------------------------------------------------------------------ */
 
 /* The rotation that best turns a piece's body vertices from rest to where they are. */
@@ -187,6 +242,7 @@ static void apply(job *j, spl_pool *pool)
         j->origin[i] = (double)j->f->origin[i];
     }
     spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_points, j);
+    find_stretch(j->u, j->f);
     if (j->to->normal && j->u->has_normals) {
         spl_parallel_for(pool, (size_t)s->triangle_count, BODY_PER_PIECE, load_faces, j);
         spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_normals, j);

@@ -13,14 +13,14 @@
 enum { QUADRATICS = 6, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS };
 
 /* Directions with a root mean square below this share of the largest are not determined by the neighbours. */
-static const double linear_cutoff = 1e-6, quadratic_cutoff = 1e-4, normal_cutoff = 1e-4;
+static const double linear_cutoff = 1e-5, quadratic_cutoff = 1e-4, normal_cutoff = 1e-4;
 
 /* Of quadratic functions on the unit sphere: below, all of them are linear on these neighbours, up to rounding. */
 static const double quadratic_floor = 1e-6;
 
 /* Orthonormal functions are about 1 on the neighbours. A direction is fitted up to the first value at the point of
  * evaluation, left out from the second on: there the weights would amplify what the neighbours do by as much. */
-static const double offset_fade[2] = {1.5, 3}, quadratic_fade[2] = {2.5, 5}, normal_fade[2] = {2, 4};
+static const double offset_fade[2] = {1, 2.5}, quadratic_fade[2] = {4, 8}, normal_fade[2] = {2, 4};
 
 static double fade(double value, const double range[2])
 {
@@ -206,8 +206,13 @@ void spl_fit_positions(const spl_patch *patch, spl_vec3 place, spl_vec3 target, 
         fit->weight[i] = patch->w[i] * (1 + z_e[0] * z[i][0] + z_e[1] * z[i][1] + z_e[2] * z[i][2]);
     fit->left_out = order == 2 ? add_quadratic(patch, &l, (const double(*)[3])z, z_e, fit->weight) : 0;
     set_frame(patch, &l, (const double(*)[3])z, fit);
+    double missing = 1; /* rounding: near the cutoffs eigenvectors have few digits */
+    for (int32_t i = 0; i < patch->count; i++) missing -= fit->weight[i];
     fit->gain = 0;
-    for (int32_t i = 0; i < patch->count; i++) fit->gain += fabs(fit->weight[i]);
+    for (int32_t i = 0; i < patch->count; i++) {
+        fit->weight[i] += missing * patch->w[i];
+        fit->gain += fabs(fit->weight[i]);
+    }
 }
 
 void spl_fit_normals(const spl_patch *patch, const spl_vec3 *surface_normal, spl_vec3 target,

@@ -43,6 +43,23 @@ static inline void spl_upsample_frame_of(const float t[2][4], float q[3][3])
     spl_cross_float(q[2], q[0], q[1]);
 }
 
+/* An offset where the whole body is stretched by S: the frame's axes are those that S makes of the rest's, and the
+ * offset S r in them. With deformed tangents R S t, R a rotation, the frame is R times that one, and the offset R S r.
+ */
+static inline void spl_upsample_stretch_offset(const float S[3][3], const spl_upsample_offset *offset, float r[3])
+{
+    float n[3], world[3], moved[3], t[2][4] = {{0}}, q[3][3];
+    spl_cross_float(offset->rest[0], offset->rest[1], n);
+    for (int i = 0; i < 3; i++)
+        world[i] = offset->rest[0][i] * offset->r[0] + offset->rest[1][i] * offset->r[1] + n[i] * offset->r[2];
+    for (int i = 0; i < 3; i++) { /* S is symmetric */
+        moved[i] = spl_dot_float(S[i], world);
+        for (int a = 0; a < 2; a++) t[a][i] = spl_dot_float(S[i], offset->rest[a]);
+    }
+    spl_upsample_frame_of((const float(*)[4])t, q);
+    for (int i = 0; i < 3; i++) r[i] = spl_dot_float(q[i], moved);
+}
+
 /* Adds the offsets, to position and normal, and stores both. */
 static inline void spl_upsample_finish(const spl_upsample *u, const spl_upsample_frame *f,
                                        const spl_upsample_target *to, size_t v, spl_upsample_sums *sums)
@@ -52,9 +69,12 @@ static inline void spl_upsample_finish(const spl_upsample *u, const spl_upsample
     if (vertex->frame >= 0) {
         const spl_upsample_offset *offset = &u->offset[vertex->frame];
         float q[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-        if (offset->tangent != SPL_UPSAMPLE_NO_TANGENT) spl_upsample_frame_of((const float(*)[4])sums->tangent, q);
-        for (int i = 0; i < 3; i++)
-            sums->position[i] += q[0][i] * offset->r[0] + q[1][i] * offset->r[1] + q[2][i] * offset->r[2];
+        float r[3] = {offset->r[0], offset->r[1], offset->r[2]};
+        if (offset->tangent != SPL_UPSAMPLE_NO_TANGENT) {
+            spl_upsample_frame_of((const float(*)[4])sums->tangent, q);
+            if (f->stretched) spl_upsample_stretch_offset((const float(*)[3])f->stretch, offset, r);
+        }
+        for (int i = 0; i < 3; i++) sums->position[i] += q[0][i] * r[0] + q[1][i] * r[1] + q[2][i] * r[2];
         const float *s = u->normal_offset + 3 * v;
         for (int i = 0; normals && i < 3; i++) sums->normal[i] += q[0][i] * s[0] + q[1][i] * s[1] + q[2][i] * s[2];
     }

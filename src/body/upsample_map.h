@@ -24,6 +24,7 @@ typedef struct spl_upsample_vertex {
 typedef struct spl_upsample_offset {
     uint32_t tangent; /* its entries in tangent, or SPL_UPSAMPLE_NO_TANGENT: along the world's axes */
     float r[3];
+    float rest[2][3]; /* the frame's tangents at rest */
 } spl_upsample_offset;
 
 /* A piece that moves rigidly: x' = R (x - centre) + centre', both centres being those of its weighted body vertices. */
@@ -67,6 +68,8 @@ struct spl_upsample_frame {
     spl_mat3 *rotation;    /* of the pieces */
     spl_vec3 *centre;
     float origin[3];
+    bool stretched;      /* the body as a whole is stretched by an affine motion, */
+    float stretch[3][3]; /* by this */
     void *memory;
     supple_allocator allocator;
 };

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { GRAIN = 64, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS, FOLLOW_FACTOR = 3 };
 
@@ -27,7 +28,8 @@ typedef struct report {
     bool framed;
     int32_t dropped;
     double gain;
-    float r[3]; /* in the frame's axes, or the world's */
+    float r[3];       /* in the frame's axes, or the world's */
+    float rest[2][3]; /* the frame's tangents */
     bool has_frame;
 } report;
 
@@ -87,6 +89,34 @@ static void set_weights(spl_patch *patch, const double *distance, double rho)
     for (int32_t i = 0; i < patch->count; i++) patch->w[i] = sum > 0 ? patch->w[i] / sum : 1.0 / patch->count;
 }
 
+static bool is_corner(const spl_surface *s, const spl_place *at, int32_t vertex)
+{
+    const int32_t *c = s->triangle + 3 * (size_t)at->triangle;
+    return c[0] == vertex || c[1] == vertex || c[2] == vertex;
+}
+
+/* Long triangles: sees to it that the corners of the place's own triangle are among the k neighbours, in place of the
+ * last ones: without them the place may lie outside what the others determine. Returns the farthest corner's distance.
+ */
+static double keep_corners(const spl_surface *s, const spl_place *at, int32_t k, int32_t *count, int32_t *vertex,
+                           double *distance)
+{
+    spl_vec3 place = spl_surface_point(s, at);
+    double reach = 0;
+    for (int32_t c = 0; c < 3; c++) {
+        int32_t corner = s->triangle[3 * at->triangle + c], i = 0;
+        double far = spl_distance(place, s->position[corner]);
+        reach = fmax(reach, far);
+        while (i < *count && i < k && vertex[i] != corner) i++;
+        if (i < *count && i < k) continue;
+        for (i = k - 1; *count >= k && is_corner(s, at, vertex[i]);) i--; /* k >= 3: one is not */
+        if (*count < k) i = (*count)++;
+        vertex[i] = corner;
+        distance[i] = far;
+    }
+    return reach;
+}
+
 /* The neighbours of a point's place; returns how many were dropped. */
 static int32_t find_patch(const setup *s, spl_geodesic *g, size_t point, spl_patch *patch)
 {
@@ -100,16 +130,17 @@ static int32_t find_patch(const setup *s, spl_geodesic *g, size_t point, spl_pat
         found = spl_geodesic_nearest(g, surface, at, 2 * asked, vertex, distance);
         kept = drop_far_sides(surface, at, s->p->mean_edge, found, vertex, distance);
     }
+    double reach = keep_corners(surface, at, k, &kept, vertex, distance);
     patch->count = kept < k ? kept : k;
     for (int32_t i = 0; i < patch->count; i++) {
         patch->index[i] = vertex[i];
         patch->point[i] = surface->position[vertex[i]];
     }
-    double rho = kept > k ? distance[k] : 1.25 * distance[patch->count - 1];
+    double last = distance[patch->count - 1], rho = kept > k ? distance[k] : 1.25 * last;
     /* Most at one distance, as about the hub of a fan: they would weigh nothing, and rounding decide which one counts.
      */
-    if (!(rho > 1.05 * distance[patch->count / 2])) rho = 1.25 * distance[patch->count - 1];
-    set_weights(patch, distance, rho);
+    if (!(rho > 1.05 * distance[patch->count / 2])) rho = 1.25 * last;
+    set_weights(patch, distance, fmax(rho, 1.25 * reach));
     return dropped;
 }
 
@@ -204,6 +235,7 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     }
     for (uint32_t i = first + (uint32_t)patch->count; i < s->first[point + 1]; i++) u->index[i] = u->index[first];
     spl_v3_to_float(in_frame(fit, rest), result->r);
+    for (int a = 0; a < 2; a++) spl_v3_to_float(spl_mat3_column(&fit->frame, a), result->rest[a]);
     result->has_frame = fit->has_frame;
     result->framed = spl_norm(rest) > least_offset * u->surface->diagonal;
     result->gain = fit->gain;
@@ -305,8 +337,9 @@ static supple_result pack_frames(setup *s, supple_error *error)
     for (int32_t i = 0; i < s->p->count; i++) {
         const report *r = &s->report[i];
         if (!r->framed) continue;
-        u->offset[frame] =
-            (spl_upsample_offset){r->has_frame ? (uint32_t)at : SPL_UPSAMPLE_NO_TANGENT, {r->r[0], r->r[1], r->r[2]}};
+        u->offset[frame].tangent = r->has_frame ? (uint32_t)at : SPL_UPSAMPLE_NO_TANGENT;
+        memcpy(u->offset[frame].r, r->r, sizeof r->r);
+        memcpy(u->offset[frame].rest, r->rest, sizeof r->rest);
         for (size_t e = 2 * (size_t)s->first[i]; r->has_frame && e < 2 * (size_t)s->first[i + 1]; e++)
             u->tangent[at++] = s->tangent[e];
         for (int32_t m = s->p->first[i]; m < s->p->first[i + 1]; m++) u->vertex[s->p->vertex[m]].frame = frame;

@@ -1,28 +1,153 @@
 #include "body/upsample.h"
 
 #include "body/upsample_fit.h"
-#include "body/upsample_rig.h"
+#include "body/upsample_map.h"
 #include "failing.h"
+#include "geom/shapes.h"
 #include "math/cpu.h"
+#include "math/quat.h"
+#include "test.h"
+
+/* ---- a body, a visual mesh and the map between them -------------------------------------------------------------- */
+
+typedef spl_vec3 motion(spl_vec3 p, const double *parameter);
+
+typedef struct rig {
+    shape body;
+    spl_surface *surface; /* the map keeps its address */
+    int32_t count;        /* visual vertices */
+    float *rest, *rest_normal, *out, *normal;
+    double *moved; /* the body's */
+    spl_upsample *u;
+    spl_upsample_frame *f;
+    spl_pool *pool;
+    double diagonal;
+} rig;
+
+static spl_vec3 point_of(const double *p)
+{
+    return spl_v3(p[0], p[1], p[2]);
+}
+
+static void rig_release(rig *r)
+{
+    spl_upsample_frame_destroy(r->f);
+    spl_upsample_destroy(r->u);
+    spl_surface_release(r->surface);
+    free(r->surface);
+    shape_free(&r->body);
+    spl_pool_destroy(r->pool);
+    free(r->rest);
+    free(r->rest_normal);
+    free(r->out);
+    free(r->normal);
+    free(r->moved);
+}
+
+/* Takes over the body; copies the visual mesh, with the normals of its own surface. */
+static rig rig_make(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads,
+                    const bool *follow)
+{
+    rig r = {.body = body, .surface = malloc(sizeof(spl_surface)), .count = visual->vertex_count};
+    *r.surface = shape_surface(&body);
+    supple_config config = supple_config_default();
+    supple_allocator a = spl_allocator_of(NULL);
+    size_t n = (size_t)r.count * 3 + 1;
+    config.thread_count = threads;
+    r.rest = calloc(n, sizeof(float));
+    r.rest_normal = calloc(n, sizeof(float));
+    r.out = calloc(n, sizeof(float));
+    r.normal = calloc(n, sizeof(float));
+    r.moved = calloc((size_t)body.vertex_count * 3 + 1, sizeof(double));
+    r.diagonal = r.surface->diagonal;
+    for (int32_t i = 0; i < 3 * r.count; i++) r.rest[i] = (float)visual->position[i];
+    spl_surface skin = shape_surface(visual);
+    for (int32_t v = 0; v < r.count; v++) {
+        spl_vec3 normal = skin.map[v] >= 0 ? skin.normal[skin.map[v]] : spl_v3(0, 0, 1);
+        spl_v3_to_float(normal, r.rest_normal + 3 * v);
+    }
+    spl_surface_release(&skin);
+    spl_upsample_visual mesh = {.vertex_count = r.count,
+                                .position = r.rest,
+                                .normal = r.rest_normal,
+                                .triangle_count = visual->triangle_count,
+                                .triangle = visual->triangle,
+                                .follow = follow};
+    if (spl_pool_create(&config, &r.pool, NULL) != SUPPLE_OK) abort();
+    if (spl_upsample_create(r.surface, &mesh, options, r.pool, &a, &r.u, NULL) != SUPPLE_OK) abort();
+    if (spl_upsample_frame_create(r.u, &a, &r.f, NULL) != SUPPLE_OK) abort();
+    return r;
+}
+
+static void rig_move(rig *r, motion *move, const double *parameter)
+{
+    for (int32_t v = 0; v < r->body.vertex_count; v++) {
+        spl_vec3 p = move(point_of(r->body.position + 3 * v), parameter);
+        memcpy(r->moved + 3 * v, &p, sizeof p);
+    }
+    spl_upsample_target to = {r->out, 12, r->normal, 12};
+    spl_upsample_apply(r->u, r->f, r->pool, r->moved, &to);
+}
+
+/* How far the visual vertices are from where the motion takes them: the largest and the root mean square. */
+static double rig_error(rig *r, motion *move, const double *parameter, double *rms)
+{
+    double worst = 0, sum = 0;
+    rig_move(r, move, parameter);
+    for (int32_t v = 0; v < r->count; v++) {
+        double e = spl_distance(move(spl_v3_from_float(r->rest + 3 * v), parameter), spl_v3_from_float(r->out + 3 * v));
+        worst = e >= worst ? e : (isnan(e) ? INFINITY : worst);
+        sum += e * e;
+    }
+    if (rms) *rms = sqrt(sum / r->count);
+    return worst;
+}
+
+/* ---- motions ----------------------------------------------------------------------------------------------------- */
+
+static spl_vec3 stay(spl_vec3 p, const double *parameter)
+{
+    (void)parameter;
+    return p;
+}
+static const double affine_map[12] = {1.2, 0.3, -0.1, 0.2, 0.8, 0.25, -0.3, 0.1, 1.1, 0.5, -0.7, 0.9};
+static const double rigid_map[12] = {0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6, 0.4, -1.5, 0.2};
+static spl_vec3 affine(spl_vec3 p, const double *m) /* three columns and a translation */
+{
+    return spl_v3(m[0] * p.x + m[3] * p.y + m[6] * p.z + m[9], m[1] * p.x + m[4] * p.y + m[7] * p.z + m[10],
+                  m[2] * p.x + m[5] * p.y + m[8] * p.z + m[11]);
+}
+static spl_vec3 collapse(spl_vec3 p, const double *parameter)
+{
+    (void)p;
+    (void)parameter;
+    return spl_v3(0.25, 0.5, -1);
+}
+/* Bends the z axis into a circle of the curvature parameter[0]. */
+static spl_vec3 bend(spl_vec3 p, const double *parameter)
+{
+    double c = parameter[0], a = c * p.z, radius = 1 / c - p.x;
+    return spl_v3(1 / c - radius * cos(a), p.y, radius * sin(a));
+}
+
+static spl_upsample_options with(spl_upsample_kind kind, int32_t k)
+{
+    return (spl_upsample_options){kind, k, true};
+}
 
 /* ---- exactness --------------------------------------------------------------------------------------------------- */
 
-/* Rest and rigid motions everywhere, affine ones wherever there is no frame: at all vertices if `affine_too`. */
-static void check_exact(rig *r, bool affine_too)
+static void check_exact(rig *r)
 {
     spl_upsample_stats stats = spl_upsample_get_stats(r->u);
     double at_rest = rig_error(r, stay, NULL, NULL), turned = rig_error(r, affine, rigid_map, NULL);
-    double sheared = rig_error(r, affine, affine_map, NULL), limit = 1e-6 * r->diagonal;
+    double sheared = rig_error(r, affine, affine_map, NULL);
     printf("    rest %.1e, rigid %.1e, affine %.1e of the diagonal; %d of %d with a frame, gain %.2f\n",
            at_rest / r->diagonal, turned / r->diagonal, sheared / r->diagonal, stats.framed, stats.skin,
            stats.largest_gain);
-    CHECK(at_rest < limit);
-    CHECK(turned < limit);
-    CHECK((stats.framed == 0) == affine_too);
-    for (int32_t v = 0; v < r->count; v++)
-        if (affine_too || r->u->vertex[v].frame < 0)
-            CHECK(spl_distance(affine(spl_v3_from_float(r->rest + 3 * v), affine_map),
-                               spl_v3_from_float(r->out + 3 * v)) < limit);
+    CHECK(at_rest < 1e-6 * r->diagonal);
+    CHECK(turned < 1e-6 * r->diagonal);
+    CHECK(sheared < 1e-6 * r->diagonal);
 }
 
 TEST(rest_rigid_and_affine_motions)
@@ -32,22 +157,7 @@ TEST(rest_rigid_and_affine_motions)
         shape fine = shape_sphere(50, 1);
         spl_upsample_options o = with(kinds[i], 20);
         rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
-        check_exact(&r, i < 2);
-        rig_release(&r);
-        shape_free(&fine);
-    }
-}
-
-/* A body in one point takes its skin there, offsets included: the patch has no frame to carry them. */
-TEST(constants)
-{
-    spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
-    for (int i = 0; i < 3; i++) {
-        shape fine = shape_sphere(20, 1.05);
-        spl_upsample_options o = with(kinds[i], 20);
-        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
-        CHECK(rig_error(&r, collapse, NULL, NULL) == 0);
-        for (int32_t v = 0; v < 3 * r.count; v++) CHECK(isfinite(r.normal[v]));
+        check_exact(&r);
         rig_release(&r);
         shape_free(&fine);
     }
@@ -131,7 +241,7 @@ TEST(cube_with_vertices_off_its_faces)
         for (int32_t v = 0; v < 3 * fine.vertex_count; v++) fine.position[v] += (1 - sizes[i]) / 2;
         spl_upsample_options o = spl_upsample_options_default();
         rig r = rig_make(shape_box(8, 1, 1, 1), &fine, &o, 1, NULL);
-        check_exact(&r, i == 0);
+        check_exact(&r);
         rig_release(&r);
         shape_free(&fine);
     }
@@ -200,72 +310,179 @@ TEST(eigenvectors)
     }
 }
 
+/* An icosahedron whose edges are divided in n, on the unit sphere: 10 n^2 + 2 vertices after welding, evenly spread.
+ * (Round the pole of a sphere of meridians 20 neighbours are one circle, which determines no quadratic function.) */
+static shape ball(int n)
+{
+    static const double g = 1.6180339887498949;
+    static const int corner[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
+                                      {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
+                                      {3, 9, 4},  {3, 4, 2},  {3, 2, 6},   {3, 6, 8},  {3, 8, 9},
+                                      {4, 9, 5},  {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
+    const spl_vec3 vertex[12] = {{-1, g, 0},  {1, g, 0},  {-1, -g, 0}, {1, -g, 0}, {0, -1, g},  {0, 1, g},
+                                 {0, -1, -g}, {0, 1, -g}, {g, 0, -1},  {g, 0, 1},  {-g, 0, -1}, {-g, 0, 1}};
+    shape s = shape_new(60 * n * n, 20 * n * n);
+    int v = 0;
+    for (int f = 0; f < 20; f++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n - i; j++)
+                for (int up = 0; up < 2; up++) {
+                    int at[2][3][2] = {{{i, j}, {i + 1, j}, {i, j + 1}}, {{i + 1, j}, {i + 1, j + 1}, {i, j + 1}}};
+                    if (up && i + j + 2 > n) continue;
+                    for (int k = 0; k < 3; k++, v++) {
+                        double a = (double)at[up][k][0] / n, b = (double)at[up][k][1] / n;
+                        spl_vec3 p =
+                            spl_madd(spl_madd(spl_scale(vertex[corner[f][0]], 1 - a - b), vertex[corner[f][1]], a),
+                                     vertex[corner[f][2]], b);
+                        p = spl_unit(p, p);
+                        memcpy(s.position + 3 * v, &p, sizeof p);
+                        s.triangle[v] = v;
+                    }
+                }
+    return s;
+}
+
 /* ---- quality ----------------------------------------------------------------------------------------------------- */
 
-/* A sphere of about 6 n n vertices that are spread evenly: a cube's, by angles. */
-static shape even_sphere(int n)
+TEST(quadratic_beats_linear_beats_nothing)
 {
-    shape s = shape_box(n, 2, 2, 2);
+    shape fine = shape_sphere(50, 1);
+    double curvature = 0.5, rms[3];
+    spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
+    for (int i = 0; i < 3; i++) {
+        spl_upsample_options o = with(kinds[i], 20);
+        rig r = rig_make(ball(4), &fine, &o, 1, NULL);
+        double worst = rig_error(&r, bend, &curvature, &rms[i]);
+        spl_upsample_stats s = spl_upsample_get_stats(r.u);
+        printf("    %s: rms %.2e, worst %.2e; %d body vertices, %d visual, %d reduced, %d linear, %d corners\n",
+               i == 0   ? "quadratic"
+               : i == 1 ? "linear"
+                        : "barycentric",
+               rms[i], worst, r.surface->vertex_count, s.skin, s.reduced, s.linear, s.corners);
+        rig_release(&r);
+    }
+    CHECK(rms[0] * 3 < rms[1]);
+    CHECK(rms[0] < rms[2]);
+    shape_free(&fine);
+}
+
+/* ---- gaps -------------------------------------------------------------------------------------------------------- */
+
+/* Two boxes side by side along x, `gap` apart, in one mesh. */
+static shape two_boxes(int n, double gap, double swell)
+{
+    shape one = shape_box(n, 1 + 2 * swell, 0.2 + 2 * swell, 0.2 + 2 * swell);
+    shape both = shape_new(2 * one.vertex_count, 2 * one.triangle_count);
+    for (int i = 0; i < 2; i++) {
+        for (int32_t v = 0; v < one.vertex_count; v++) {
+            double *to = both.position + 3 * (i * one.vertex_count + v);
+            for (int c = 0; c < 3; c++) to[c] = one.position[3 * v + c];
+            to[1] += i * (0.2 + gap);
+        }
+        for (int32_t t = 0; t < 3 * one.triangle_count; t++)
+            both.triangle[3 * i * one.triangle_count + t] = one.triangle[t] + i * one.vertex_count;
+    }
+    shape_free(&one);
+    return both;
+}
+
+/* Visual boxes larger than the body's, so that in the gap the nearest surface is that of the *other* box. */
+TEST(a_finger_does_not_move_its_neighbour)
+{
+    double gap = 0.001;
+    shape visual = two_boxes(9, gap, 0.0008);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(two_boxes(6, gap, 0), &visual, &o, 1, NULL);
+    memcpy(r.moved, r.body.position, (size_t)r.body.vertex_count * 3 * sizeof(double));
+    for (int32_t v = r.body.vertex_count / 2; v < r.body.vertex_count; v++) r.moved[3 * v + 2] += 0.3;
+    spl_upsample_target to = {r.out, 12, NULL, 0};
+    spl_upsample_apply(r.u, r.f, r.pool, r.moved, &to);
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    printf("    %d redirected\n", s.redirected);
+    CHECK(s.redirected > 0);
+    for (int32_t v = 0; v < r.count; v++)
+        CHECK_NEAR(r.out[3 * v + 2], r.rest[3 * v + 2] + (v >= r.count / 2 ? 0.3F : 0), 1e-6);
+    rig_release(&r);
+    shape_free(&visual);
+}
+
+/* A bar bent into a hairpin: its legs are connected, 1 mm apart, and face each other. */
+static shape hairpin(int n)
+{
+    double gap = 0.001, thick = 0.1, radius = (gap + thick) / 2, turn = shape_pi / 2 * radius;
+    shape s = shape_box(n, 2, 0.2, thick);
     for (int32_t v = 0; v < s.vertex_count; v++) {
-        double *p = s.position + 3 * v;
-        for (int i = 0; i < 3; i++) p[i] = tan(p[i] * shape_pi / 4);
-        double length = spl_norm(point_of(p));
-        for (int i = 0; i < 3; i++) p[i] /= length;
+        double *p = s.position + 3 * v, along = fabs(p[0]), side = p[0] < 0 ? -1 : 1, r = radius + p[2];
+        double a = along < turn ? along / radius : shape_pi / 2, leg = along < turn ? 0 : along - turn;
+        p[0] = leg - r * cos(a);
+        p[2] = side * r * sin(a);
     }
     return s;
 }
 
-/* The bend's second-order part. */
-static spl_vec3 quadratic_bend(spl_vec3 p, const double *parameter)
+TEST(a_fold_is_a_gap)
 {
-    double c = parameter[0];
-    return spl_v3(p.x + c * p.z * p.z / 2, p.y, p.z - c * p.x * p.z);
-}
-
-/* Errors of the three kinds under a bend. */
-static void compare_kinds(shape (*sphere)(int), int coarse, int detailed, double rms[3], double *pure)
-{
-    static const char *const name[] = {"quadratic", "linear", "barycentric"};
-    double curvature = 0.5;
-    shape fine = sphere(detailed);
-    for (int i = 0; i < 3; i++) {
-        spl_upsample_options o = with((spl_upsample_kind)i, 20);
-        rig r = rig_make(sphere(coarse), &fine, &o, 1, NULL);
-        double worst = rig_error(&r, bend, &curvature, &rms[i]);
-        spl_upsample_stats s = spl_upsample_get_stats(r.u);
-        printf("    %-11s rms %.2e, worst %.2e; %d body vertices, %d visual; %d reduced, %d linear, %d corners\n",
-               name[i], rms[i], worst, r.surface->vertex_count, s.skin, s.reduced, s.linear, s.corners);
-        if (i == 0) *pure = rig_error(&r, quadratic_bend, &curvature, NULL);
-        rig_release(&r);
+    shape visual = hairpin(31);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(hairpin(16), &visual, &o, 1, NULL);
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    int across = 0;
+    for (int32_t v = 0; v < r.count; v++) {
+        int32_t index[64], n = spl_upsample_weights(r.u, v, 64, index, (float[64]){0});
+        for (int32_t i = 0; i < n; i++) /* the turn ends at x = 0 */
+            across += r.rest[3 * v] > 0.02F && r.surface->position[index[i]].x > 0.02 &&
+                      r.surface->position[index[i]].z * (double)r.rest[3 * v + 2] < 0;
     }
-    printf("    linear / quadratic %.2f, barycentric / linear %.2f\n", rms[1] / rms[0], rms[2] / rms[1]);
-    shape_free(&fine);
+    printf("    %d neighbours dropped, %d across; %d redirected\n", s.dropped, across, s.redirected);
+    CHECK(s.dropped > 0);
+    CHECK(across == 0);
+    CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+    rig_release(&r);
+    shape_free(&visual);
 }
 
-TEST(quadratic_beats_linear_beats_barycentric)
-{
-    double rms[3], pure;
-    compare_kinds(even_sphere, 6, 29, rms, &pure);
-    CHECK(rms[0] * 3 < rms[1]);
-    CHECK(rms[1] < rms[2]);
-    CHECK(pure < 1e-6);
-}
+/* ---- parts that follow ------------------------------------------------------------------------------------------- */
 
-static shape polar_sphere(int n)
+/* A small sphere inside a body stays a sphere; a sheet outside it keeps its distance. */
+TEST(eyes_stay_round_and_hair_follows)
 {
-    return shape_sphere(n, 1);
-}
-
-/* At the poles of a sphere of parallels and meridians the 20 nearest neighbours are the pole and one ring about it,
- * which do not tell xn and yn from x and y (n along the normal, constant on the ring). Measured within 15 degrees of
- * them: 1.4 times better than linear, and nearly all of the error. The fade of ill-determined directions costs the rest
- * (2.45 without it). */
-TEST(poles_cost_part_of_the_gain)
-{
-    double rms[3], pure;
-    compare_kinds(polar_sphere, 10, 50, rms, &pure);
-    CHECK(rms[0] * 2 < rms[1]);
-    CHECK(rms[1] < rms[2]);
+    shape eye = shape_sphere(8, 0.15), hair = shape_sphere(12, 1.2), both;
+    both = shape_new(eye.vertex_count + hair.vertex_count, eye.triangle_count + hair.triangle_count);
+    memcpy(both.position, eye.position, (size_t)eye.vertex_count * 3 * sizeof(double));
+    memcpy(both.position + 3 * eye.vertex_count, hair.position, (size_t)hair.vertex_count * 3 * sizeof(double));
+    memcpy(both.triangle, eye.triangle, (size_t)eye.triangle_count * 3 * sizeof(int32_t));
+    for (int32_t t = 0; t < 3 * hair.triangle_count; t++)
+        both.triangle[3 * eye.triangle_count + t] = hair.triangle[t] + eye.vertex_count;
+    for (int32_t v = 0; v < eye.vertex_count; v++) both.position[3 * v + 2] += 0.8;
+    bool *follow = malloc((size_t)both.vertex_count);
+    memset(follow, 1, (size_t)both.vertex_count);
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_sphere(14, 1), &both, &o, 1, follow);
+    spl_upsample_stats s = spl_upsample_get_stats(r.u);
+    CHECK(s.rigid_pieces == 1 && s.rigid > 0 && s.follow > 0 && s.skin == 0);
+    CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+    CHECK(rig_error(&r, affine, rigid_map, NULL) < 1e-6 * r.diagonal);
+    double curvature = 0.5;
+    rig_move(&r, bend, &curvature);
+    spl_vec3 centre = spl_v3(0, 0, 0), expected = bend(spl_v3(0, 0, 0.8), &curvature);
+    for (int32_t v = 0; v < eye.vertex_count; v++)
+        centre = spl_madd(centre, spl_v3_from_float(r.out + 3 * v), 1.0 / eye.vertex_count);
+    for (int32_t v = 0; v < eye.vertex_count; v++)
+        CHECK_NEAR(spl_distance(centre, spl_v3_from_float(r.out + 3 * v)), 0.15, 5e-3);
+    printf("    the eye is off by %.3f\n", spl_distance(centre, expected));
+    CHECK(spl_distance(centre, expected) < 0.06);
+    double worst = 0; /* hair stands 0.2 off the bent body */
+    for (int32_t v = eye.vertex_count; v < r.count; v++) {
+        spl_vec3 rest = spl_v3_from_float(r.rest + 3 * v), root = bend(spl_scale(rest, 1 / 1.2), &curvature);
+        worst = fmax(worst, fabs(spl_distance(root, spl_v3_from_float(r.out + 3 * v)) - 0.2));
+    }
+    printf("    hair's length is off by %.3f\n", worst);
+    CHECK(worst < 0.05);
+    free(follow);
+    rig_release(&r);
+    shape_free(&eye);
+    shape_free(&hair);
+    shape_free(&both);
 }
 
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
@@ -277,9 +494,8 @@ TEST(same_bits_at_any_number_of_threads)
     spl_upsample_options o = spl_upsample_options_default();
     rig one = rig_make(shape_torus(20, 1, 0.4), &fine, &o, 1, NULL);
     rig_move(&one, bend, &curvature);
-    int32_t threads[] = {2, 3, 7};
-    for (int i = 0; i < 3; i++) {
-        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads[i], NULL);
+    for (int32_t threads = 2; threads <= 5; threads++) {
+        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads, NULL);
         rig_move(&r, bend, &curvature);
         CHECK(memcmp(one.out, r.out, (size_t)r.count * 12) == 0);
         CHECK(memcmp(one.normal, r.normal, (size_t)r.count * 12) == 0);
@@ -308,12 +524,11 @@ TEST(seams_stay_closed)
     shape_free(&fine);
 }
 
-/* On the surface and off it, which takes frames; for even and odd numbers of neighbours. */
-static void check_kernels(double radius, int32_t k)
+TEST(kernels_and_inputs_agree)
 {
-    shape fine = shape_torus(30, 1, radius);
+    shape fine = shape_torus(30, 1, 0.4);
     double curvature = 0.3;
-    spl_upsample_options o = with(SPL_UPSAMPLE_QUADRATIC, k);
+    spl_upsample_options o = spl_upsample_options_default();
     rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
     rig_move(&r, bend, &curvature);
     size_t n = (size_t)r.count;
@@ -322,64 +537,34 @@ static void check_kernels(double radius, int32_t k)
     spl_upsample_vertices_scalar(r.u, r.f, &to, 0, n);
     for (size_t i = 0; i < 3 * n; i++) {
         CHECK_NEAR(out[i / 3 * 8 + i % 3], r.out[i], 2e-6);
-        CHECK_NEAR(out[i / 3 * 8 + 4 + i % 3], r.normal[i], 1e-5);
+        CHECK_NEAR(out[i / 3 * 8 + 4 + i % 3], r.normal[i], 1e-4);
         CHECK(out[i / 3 * 8 + 3] == 0 && out[i / 3 * 8 + 7] == 0);
     }
     for (int32_t i = 0; i < 3 * r.body.vertex_count; i++) body[i] = (float)r.moved[i];
     spl_upsample_apply_float(r.u, r.f, r.pool, body, &to);
     for (size_t i = 0; i < 3 * n; i++) CHECK_NEAR(out[i / 3 * 8 + i % 3], r.out[i], 2e-6);
-    CHECK(radius == 0.4 || spl_upsample_get_stats(r.u).framed > 100);
     free(out);
     free(body);
     rig_release(&r);
     shape_free(&fine);
 }
 
-TEST(kernels_and_inputs_agree)
-{
-    check_kernels(0.4, 20);
-    check_kernels(0.48, 20);
-    check_kernels(0.48, 7);
-    check_kernels(0.4, 13);
-    if (!spl_cpu_has_avx2()) SKIP("no AVX2 here: the scalar kernel was compared with itself");
-}
-
-static rig scaled_rig(shape (*sphere)(int), int coarse, int detailed, double scale)
-{
-    double curvature = 0.5 / scale;
-    shape body = sphere(coarse), fine = sphere(detailed);
-    for (int32_t i = 0; i < 3 * body.vertex_count; i++) body.position[i] *= scale;
-    for (int32_t i = 0; i < 3 * fine.vertex_count; i++) fine.position[i] *= 1.01 * scale;
-    spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(body, &fine, &o, 1, NULL);
-    rig_move(&r, bend, &curvature);
-    shape_free(&fine);
-    return r;
-}
-
-static void check_scales(shape (*sphere)(int), int coarse, int detailed, double normals_to)
-{
-    double scales[] = {1e-3, 1e-2, 0.1, 10, 100, 1e3};
-    rig one = scaled_rig(sphere, coarse, detailed, 1);
-    spl_upsample_stats t = spl_upsample_get_stats(one.u);
-    for (int k = 0; k < 6; k++) {
-        rig r = scaled_rig(sphere, coarse, detailed, scales[k]);
-        spl_upsample_stats s = spl_upsample_get_stats(r.u);
-        CHECK(s.reduced == t.reduced && s.linear == t.linear && s.corners == t.corners && s.follow == t.follow);
-        for (int32_t i = 0; i < 3 * r.count; i++) {
-            CHECK_NEAR((double)r.out[i] / scales[k], one.out[i], 2e-6);
-            CHECK_NEAR(r.normal[i], one.normal[i], normals_to);
-        }
-        rig_release(&r);
-    }
-    rig_release(&one);
-}
-
 TEST(scale_changes_nothing)
 {
-    check_scales(even_sphere, 6, 17, 2e-5);
-    /* About a pole 20 vertices are at one distance, 19 of them neighbours, and rounding chooses which. */
-    check_scales(polar_sphere, 10, 30, 2e-4);
+    double curvature = 0.5, reference = 0;
+    for (int power = -3; power <= 3; power += 3) {
+        double scale = pow(10, power);
+        shape body = shape_sphere(10, 1), fine = shape_sphere(30, 1.01);
+        for (int32_t i = 0; i < 3 * body.vertex_count; i++) body.position[i] *= scale;
+        for (int32_t i = 0; i < 3 * fine.vertex_count; i++) fine.position[i] *= scale;
+        spl_upsample_options o = spl_upsample_options_default();
+        rig r = rig_make(body, &fine, &o, 1, NULL);
+        double scaled = curvature / scale, error = rig_error(&r, bend, &scaled, NULL) / scale;
+        if (power == -3) reference = error;
+        CHECK_NEAR(error, reference, 1e-5);
+        rig_release(&r);
+        shape_free(&fine);
+    }
 }
 
 /* ---- bad input --------------------------------------------------------------------------------------------------- */
@@ -406,29 +591,6 @@ TEST(one_triangle)
     shape_free(&fine);
 }
 
-/* A tetrahedron and a cube have fewer vertices than k. */
-TEST(fewer_vertices_than_neighbours)
-{
-    double corner[12] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1, 1};
-    int32_t triangle[12] = {0, 1, 2, 0, 3, 1, 0, 2, 3, 1, 3, 2};
-    for (int kind = 0; kind < 3; kind++)
-        for (int box = 0; box < 2; box++) {
-            shape body = box ? shape_box(1, 2, 2, 2) : shape_new(4, 4), fine = shape_box(5, 2, 2, 2);
-            if (!box) {
-                memcpy(body.position, corner, sizeof corner);
-                memcpy(body.triangle, triangle, sizeof triangle);
-            }
-            spl_upsample_options o = with((spl_upsample_kind)kind, 64);
-            rig r = rig_make(body, &fine, &o, 1, NULL);
-            CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
-            CHECK(rig_error(&r, affine, rigid_map, NULL) < 1e-6 * r.diagonal);
-            rig_move(&r, collapse, NULL);
-            check_finite(&r);
-            rig_release(&r);
-            shape_free(&fine);
-        }
-}
-
 TEST(degenerate_body)
 {
     shape body = shape_soup(40, 0.3), fine = shape_sphere(20, 1);
@@ -440,7 +602,7 @@ TEST(degenerate_body)
     for (int kind = 0; kind < 3; kind++) {
         o.kind = (spl_upsample_kind)kind;
         rig r = rig_make(body, &fine, &o, 1, NULL);
-        CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6 * r.diagonal);
+        CHECK(rig_error(&r, stay, NULL, NULL) < 2e-6 * r.diagonal);
         rig_move(&r, affine, affine_map);
         check_finite(&r);
         rig_move(&r, collapse, NULL);
@@ -468,10 +630,7 @@ TEST(vertices_that_are_not_finite_stay)
     spl_upsample_target to = {out, 12, turned, 12};
     spl_upsample_apply(u, f, NULL, body.position, &to);
     CHECK(isnan(out[0]) && isinf(out[7]));
-    CHECK(out[1] == 0 && out[2] == 0 && out[6] == 0 && out[8] == 0);
     CHECK_NEAR(out[5], 1, 1e-6);
-    for (int i = 0; i < 9; i++) CHECK(isfinite(turned[i]) && (i / 3 != 1 || isfinite(out[i])));
-    CHECK(spl_upsample_get_stats(u).vertices == 3 && spl_upsample_get_stats(u).skin == 1);
     spl_upsample_frame_destroy(f);
     spl_upsample_destroy(u);
     spl_surface_release(&surface);
@@ -567,10 +726,10 @@ TEST(makehuman)
     shape_free(&fine);
 }
 
-TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(constants), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
+TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
           RUN(normals_of_a_bend), RUN(weights_sum_to_one), RUN(cube_with_vertices_off_its_faces),
           RUN(offset_of_a_flat_sheet), RUN(quadratic_motions_are_exact_in_space), RUN(eigenvectors),
-          RUN(quadratic_beats_linear_beats_barycentric), RUN(poles_cost_part_of_the_gain),
-          RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed), RUN(kernels_and_inputs_agree),
-          RUN(scale_changes_nothing), RUN(one_triangle), RUN(fewer_vertices_than_neighbours), RUN(degenerate_body),
+          RUN(quadratic_beats_linear_beats_nothing), RUN(a_finger_does_not_move_its_neighbour), RUN(a_fold_is_a_gap),
+          RUN(eyes_stay_round_and_hair_follows), RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed),
+          RUN(kernels_and_inputs_agree), RUN(scale_changes_nothing), RUN(one_triangle), RUN(degenerate_body),
           RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail), RUN(makehuman))

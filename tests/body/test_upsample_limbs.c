@@ -60,10 +60,21 @@ TEST(a_plate_does_not_move_the_one_above)
     spl_upsample_options o = spl_upsample_options_default();
     rig r = rig_make(both[0], &both[1], &o, 1, NULL);
     memcpy(r.moved, r.body.position, (size_t)r.body.vertex_count * 3 * sizeof(double));
-    for (int32_t v = r.body.vertex_count / 2; v < r.body.vertex_count; v++) r.moved[3 * v] += 0.3;
+    /* The upper plate turns in its plane. (A shift would be an affine motion of the body as a whole: a shear.) */
+    double c = cos(0.5), s = sin(0.5);
+    for (int32_t v = r.body.vertex_count / 2; v < r.body.vertex_count; v++) {
+        const double *x = r.body.position + 3 * v;
+        r.moved[3 * v] = c * x[0] - s * x[1];
+        r.moved[3 * v + 1] = s * x[0] + c * x[1];
+    }
     spl_upsample_target to = {r.out, 12, NULL, 0};
     spl_upsample_apply(r.u, r.f, r.pool, r.moved, &to);
-    for (int32_t v = 0; v < r.count; v++) CHECK_NEAR(r.out[3 * v], r.rest[3 * v] + (v >= r.count / 2 ? 0.3F : 0), 1e-6);
+    for (int32_t v = 0; v < r.count; v++) {
+        const float *x = r.rest + 3 * v;
+        bool upper = v >= r.count / 2;
+        CHECK_NEAR(r.out[3 * v], upper ? c * (double)x[0] - s * (double)x[1] : (double)x[0], 1e-6);
+        CHECK_NEAR(r.out[3 * v + 1], upper ? s * (double)x[0] + c * (double)x[1] : (double)x[1], 1e-6);
+    }
     rig_release(&r);
     shape_free(&both[1]);
     for (int k = 0; k < 2; k++) shape_free(&plate[k]);
