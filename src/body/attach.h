@@ -3,7 +3,8 @@
  * A bone is a capsule along its segment, as thick as a share of the distance from there to the skin, and shortened
  * where another bone begins, so that joints stay soft. A vertex inside belongs to the bone if its limb does: the skin
  * nearest to it must follow that bone at least a little. Where limbs touch (a hand on a hip) one bone never holds the
- * other's flesh. */
+ * other's flesh. Limbs that move with one joint alone, but far from its segments (four fingers on one bone), are held
+ * along their core. */
 #ifndef SPL_BODY_ATTACH_H
 #define SPL_BODY_ATTACH_H
 
@@ -21,7 +22,7 @@ typedef struct spl_skin_weights {
 } spl_skin_weights;
 
 typedef struct spl_attach_input {
-    const spl_tets *tets;
+    const spl_tets *tets;            /* with their surface */
     const spl_place *place;          /* by tet vertex: its limb's nearest place, triangle -1 deep inside */
     const spl_surface *surface;      /* the flesh's surface */
     const spl_tree *tree;            /* of that surface */
@@ -35,6 +36,7 @@ typedef struct spl_attach_report {
     int32_t constrained; /* vertices */
     int32_t substituted; /* bones whose capsule held too little, so that the nearest vertices were taken */
     int32_t empty;       /* bones that hold nothing: no flesh of theirs is near */
+    int32_t far;         /* vertices held in limbs that follow a joint whose bones do not run through them */
 } spl_attach_report;
 
 /* Fills bone[i] with the bone that holds vertex i, or -1. Every bone with flesh gets at least four vertices that are
