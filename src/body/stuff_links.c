@@ -5,7 +5,7 @@
 #include "core/memory.h"
 
 #define NEAR_CELLS   1.75 /* along the surface, in cells: always the same limb */
-#define NEAR_RATIO   1.8 /* along the surface over straight distance; half way round a cylinder it is 1.57 */
+#define NEAR_RATIO   1.8  /* along the surface over straight distance; half way round a cylinder it is 1.57 */
 #define HITS_AT_MOST 8
 
 /* The other side of a limb, if it is thin there: where the inward normal leaves it. */
