@@ -134,7 +134,7 @@ static inline int32_t body_vertex_at(const body *b, spl_vec3 p)
  * backwards through the list in turn. */
 static inline double *body_ways(const spl_tets *t, int32_t from)
 {
-    double *d = calloc((size_t)t->vertex_count, sizeof *d);
+    double *d = calloc((uint32_t)t->vertex_count, sizeof *d);
     for (int32_t i = 0; i < t->vertex_count; i++) d[i] = i == from ? 0 : INFINITY;
     for (bool again = true, back = false; again; back = !back) {
         again = false;
