@@ -1,0 +1,80 @@
+/* The quasistatic solver that everything is measured against: Newton's method with a line search on projected Hessians.
+ *
+ * It minimises sum_k W_k psi(F_k) + sum_p k_p/2 |x_p - target_p|^2 - f . x + extra(x) over the free vertices, for any
+ * law. Held vertices stay where x has them. Pattern and ordering are analysed once. */
+#ifndef SPL_STATICS_STATICS_H
+#define SPL_STATICS_STATICS_H
+
+#include "core/threads.h"
+#include "fem/elements.h"
+#include "fem/law.h"
+#include "sparse/pattern.h"
+
+#include <supple/plugin.h>
+
+/* A spring from a vertex to a point. */
+typedef struct spl_pin {
+    int32_t vertex;
+    double target[3];
+    double stiffness; /* N/m */
+} spl_pin;
+
+/* What else acts, such as contact: an energy with its derivatives. Any of the functions may be NULL only if all are. */
+typedef struct spl_extra {
+    void *context;
+    double (*energy)(void *context, const double *x);
+    void (*add_forces)(void *context, const double *x, double *force); /* adds -dE/dx */
+    /* Adds a positive semidefinite Hessian: y += H v, for 3 x vertex_count numbers. Used by PCG and, as its diagonal
+     * blocks (3 x 3 column-major a vertex), by the direct solver's preconditioned refinement. */
+    void (*multiply)(void *context, const double *v, double *y);
+    void (*add_diagonal)(void *context, double *block); /* 9 x vertex_count */
+} spl_extra;
+
+/* One quasistatic problem. All arrays are borrowed for the call. */
+typedef struct spl_statics_problem {
+    const spl_law *law;
+    const double *mu, *lambda; /* by tet */
+    const double *rotation;    /* 9 a tet, column-major, for laws that need one; else NULL */
+    const spl_pin *pin;
+    int32_t pin_count;
+    const double *force;    /* 3 x vertex_count, external; or NULL */
+    const spl_extra *extra; /* or NULL */
+} spl_statics_problem;
+
+typedef enum spl_statics_solver {
+    SPL_STATICS_DIRECT, /* factorise every Newton step */
+    SPL_STATICS_PCG,    /* conjugate gradients, incomplete Cholesky: less memory on large meshes */
+} spl_statics_solver;
+
+typedef struct spl_statics_options {
+    spl_statics_solver solver;
+    double tolerance;       /* on the residual below */
+    int32_t max_iterations; /* Newton steps */
+    const supple_solver_backend *backend;
+    double *history; /* NULL, or max_iterations + 1 numbers: the residual before each step and at the end */
+} spl_statics_options;
+
+spl_statics_options spl_statics_options_default(void); /* direct, 1e-8, 200 */
+
+typedef struct spl_statics_stats {
+    bool converged;
+    int32_t iterations, inner; /* Newton steps; PCG iterations in all */
+    double residual;           /* as spl_residual defines it */
+    double energy;
+} spl_statics_stats;
+
+typedef struct spl_statics spl_statics;
+
+/* Prepares for one mesh and one set of held vertices (held[v] >= 0: a bone's vertex, as spl_body.bone; -1 free). */
+supple_result spl_statics_create(const spl_elements *elements, const int32_t *held, const supple_allocator *a,
+                                 spl_pool *pool, const spl_statics_options *options, spl_statics **out,
+                                 supple_error *error);
+void spl_statics_destroy(spl_statics *s);
+
+/* Solves from the x given (3 x vertex_count, held vertices at their places), which may be collapsed, random or
+ * inverted. SUPPLE_ERROR_SOLVE if the numbers are not finite or no descent is possible; not having converged is in the
+ * stats. */
+supple_result spl_statics_solve(spl_statics *s, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
+                                supple_error *error);
+
+#endif
