@@ -25,9 +25,9 @@ static void exrotated_stress(const spl_law_input *in, spl_mat3 *P)
 /* H = 2 mu I + lambda vec(R) vec(R)^T */
 static void exrotated_fill(const spl_law_input *in, double lambda, double H[81])
 {
+    const double *R = in->R.m;
     for (int j = 0; j < 9; j++) {
-        double r = lambda * in->R.m[j];
-        for (int i = 0; i < 9; i++) H[9 * j + i] = r * in->R.m[i];
+        for (int i = 0; i < 9; i++) H[9 * j + i] = lambda * (R[i] * R[j]);
         H[10 * j] += 2 * in->mu;
     }
 }
@@ -85,11 +85,10 @@ static void mixed_fill(const spl_law_input *in, double lambda, double H[81])
     const double *R = in->R.m;
     for (int b = 0; b < 3; b++)
         for (int s = 0; s < 3; s++) {
-            double *h = H + 9 * (3 * b + s), along = lambda * R[3 * b + s];
-            for (int a = 0; a < 3; a++) {
-                double across = in->mu * R[3 * a + s];
-                for (int r = 0; r < 3; r++) h[3 * a + r] = across * R[3 * b + r] + along * R[3 * a + r];
-            }
+            double *h = H + 9 * (3 * b + s);
+            for (int a = 0; a < 3; a++)
+                for (int r = 0; r < 3; r++)
+                    h[3 * a + r] = in->mu * (R[3 * b + r] * R[3 * a + s]) + lambda * (R[3 * a + r] * R[3 * b + s]);
             h[3 * b + s] += in->mu;
         }
 }
