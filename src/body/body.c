@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #define ASSUMED_SIZE   1.8 /* metres, where the file's own unit gives no sensible size */
@@ -51,11 +50,6 @@ static void place_parts(spl_body *body, int32_t home)
     }
 }
 
-static bool matches(const char *pattern, const char *name)
-{
-    return fnmatch(pattern, name, FNM_CASEFOLD) == 0;
-}
-
 static supple_result apply_rules(spl_body *body, const spl_body_options *options, supple_error *error)
 {
     for (int32_t r = 0; r < options->rule_count; r++) {
@@ -63,8 +57,8 @@ static supple_result apply_rules(spl_body *body, const spl_body_options *options
         bool any = false;
         for (int32_t i = 0; i < body->part_count; i++) {
             int32_t material = body->part[i].primitive->material;
-            bool hit = matches(rule->pattern, spl_instance_name(body->scene, body->part[i].instance)) ||
-                       (material >= 0 && matches(rule->pattern, body->scene->material[material].name));
+            bool hit = spl_name_matches(rule->pattern, spl_instance_name(body->scene, body->part[i].instance)) ||
+                       (material >= 0 && spl_name_matches(rule->pattern, body->scene->material[material].name));
             if (!hit) continue;
             any = true;
             body->role[i].role = rule->role;
@@ -91,7 +85,7 @@ static supple_result find_parts(spl_body *body, const spl_body_options *options,
 
 /* ---- the flesh's surface ---- */
 
-static bool is_flesh(const spl_body *body, int32_t part)
+bool spl_body_is_flesh(const spl_body *body, int32_t part)
 {
     return body->role[part].role == SUPPLE_ROLE_FLESH && spl_part_skinned(body->scene, &body->part[part]);
 }
@@ -116,7 +110,7 @@ static supple_result make_surface(spl_body *body, supple_error *error)
     for (size_t i = 0; result == SUPPLE_OK && i < 3 * n; i++) position[i] = (double)body->bind[i];
     for (int32_t i = 0; result == SUPPLE_OK && i < body->part_count; i++) {
         const spl_primitive *p = body->part[i].primitive;
-        if (!is_flesh(body, i)) continue;
+        if (!spl_body_is_flesh(body, i)) continue;
         for (size_t k = 0; k < 3 * (size_t)p->triangle_count; k++)
             triangle[3 * (size_t)count + k] = p->triangle[k] + body->part[i].first_vertex;
         count += p->triangle_count;

@@ -58,4 +58,7 @@ supple_result spl_body_make(const supple_scene *scene, const spl_body_options *o
                             spl_pool *pool, spl_body *out, supple_error *error);
 void spl_body_release(spl_body *body);
 
+/* Whether a part is simulated; `surface` was made of the triangles of these parts, in their order. */
+bool spl_body_is_flesh(const spl_body *body, int32_t part);
+
 #endif
