@@ -152,6 +152,7 @@ supple_result spl_newton_run(spl_newton *n)
     n->at = spl_newton_evaluate(n, n->x);
     if (!isfinite(n->at.energy) || !isfinite(n->at.norm))
         return spl_fail(n->error, SUPPLE_ERROR_SOLVE, "statics: energy or forces of the start are not finite");
+    spl_newton_restart(n);
     for (;;) {
         if (options->history) options->history[stats->iterations] = n->at.residual;
         if (done(n)) return SUPPLE_OK;

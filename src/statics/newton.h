@@ -101,9 +101,9 @@ supple_result spl_system_solve(spl_newton *n, bool plain);
 
 /* ---- restart.c ---- */
 
-/* Where tets of n->x are inverted: a start from the held vertices alone, taken if its energy is lower. n->at is that of
- * n->x before and after. */
-supple_result spl_newton_restart(spl_newton *n);
+/* Where many tets of n->x are inverted: a start from the held vertices alone, taken if its energy is lower. n->at is
+ * that of n->x before and after. */
+void spl_newton_restart(spl_newton *n);
 
 /* ---- newton.c ---- */
 
