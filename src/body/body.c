@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/bind.h"
 
 #include <string.h>
 
@@ -18,19 +19,6 @@ spl_body_options spl_body_options_default(void)
 
 /* ---- parts in body space ---- */
 
-/* A map from one skin's mesh space to another's, through a joint that both have; identity if there is none. */
-static spl_mat4 between_skins(const supple_scene *scene, int32_t from, int32_t to)
-{
-    const spl_skin *a = &scene->skin[from], *b = &scene->skin[to];
-    for (int32_t i = 0; from != to && i < a->joint_count; i++)
-        for (int32_t k = 0; k < b->joint_count; k++) {
-            spl_mat4 bind;
-            if (a->joint[i] == b->joint[k] && spl_mat4_inverse(&b->inverse_bind[k], &bind))
-                return spl_mat4_mul(&bind, &a->inverse_bind[i]);
-        }
-    return spl_mat4_identity();
-}
-
 static int32_t first_skin(const spl_body *body)
 {
     for (int32_t i = 0; i < body->part_count; i++)
@@ -43,7 +31,7 @@ static void place_parts(spl_body *body, int32_t home)
     for (int32_t i = 0; i < body->part_count; i++) {
         const spl_part *part = &body->part[i];
         int32_t skin = body->scene->instance[part->instance].skin;
-        spl_mat4 map = skin >= 0 ? between_skins(body->scene, skin, home) : spl_mat4_identity();
+        spl_mat4 map = skin >= 0 ? spl_bind_between(body->scene, skin, home) : spl_mat4_identity();
         float *out = body->bind + 3 * (size_t)part->first_vertex;
         for (size_t v = 0; v < (size_t)part->primitive->vertex_count; v++)
             spl_v3_to_float(spl_mat4_point(&map, spl_v3_from_float(part->primitive->position + 3 * v)), out + 3 * v);
@@ -78,6 +66,7 @@ static supple_result find_parts(spl_body *body, const spl_body_options *options,
     if (!body->part || !body->role || !body->bind) return spl_fail_memory(error, "the body's parts");
     int32_t home = first_skin(body);
     if (home < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
+    body->home = home;
     place_parts(body, home);
     supple_result result = spl_roles_find(body->scene, body->part, body->part_count, body->bind, a, body->role, error);
     return result == SUPPLE_OK ? apply_rules(body, options, error) : result;

@@ -27,6 +27,7 @@ spl_body_options spl_body_options_default(void);
 typedef struct spl_body {
     supple_allocator allocator;
     const supple_scene *scene;
+    int32_t home;   /* the skin whose mesh space is body space */
     spl_part *part; /* of the scene */
     spl_role *role; /* by part */
     int32_t part_count;

@@ -48,6 +48,7 @@ typedef struct spl_material_field {
     int32_t tet_count;
     double *mu, *lambda; /* Pa */
     double *density;     /* kg/m^3 */
+    int32_t *rotation;   /* the bone whose rotation the tet takes (mixed, cluster=user), -1; NULL: no region says */
     double young_max;    /* largest Young's modulus, Pa */
 } spl_material_field;
 

@@ -8,16 +8,10 @@
 #include "core/threads.h"
 #include "fem/elements.h"
 #include "fem/law.h"
+#include "fem/pin.h"
 #include "sparse/pattern.h"
 
 #include <supple/plugin.h>
-
-/* A spring from a vertex to a point. */
-typedef struct spl_pin {
-    int32_t vertex;
-    double target[3];
-    double stiffness; /* N/m */
-} spl_pin;
 
 /* What else acts, such as contact: an energy with its derivatives. Any of the functions may be NULL only if all are. */
 typedef struct spl_extra {
