@@ -1,4 +1,4 @@
-/* Replays found_settings/: material and force files, good ones and slips of the pen. */
+/* Replays found_settings/: material and force files, good ones and slips of the pen; and the examples in docs/. */
 #include "core/file.h"
 #include "settings.h"
 #include "test.h"
@@ -31,4 +31,23 @@ TEST(found_files_do_no_harm)
     CHECK(materials >= 2 && forces >= 1 && neither >= 3);
 }
 
-TEST_MAIN(RUN(found_files_do_no_harm))
+/* The first block of JSON in docs/materials.md is a material file, the second a force file. */
+TEST(the_examples_in_the_documentation_are_read)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    uint8_t *text;
+    size_t size;
+    REQUIRE(spl_file_read(SPL_SOURCE_DIR "/docs/materials.md", 1 << 20, &a, &text, &size, NULL) == SUPPLE_OK);
+    const char *at = (const char *)text;
+    for (int i = 0; i < 2; i++) {
+        const char *begin = strstr(at, "```json"), *end = begin ? strstr(begin + 7, "```") : NULL;
+        CHECK(end != NULL);
+        if (!end) break;
+        size_t n = (size_t)(end - begin) - 7;
+        CHECK(i ? settings_forces(begin + 7, n, &a) : settings_material(begin + 7, n, &a));
+        at = end + 3;
+    }
+    spl_free(&a, text);
+}
+
+TEST_MAIN(RUN(found_files_do_no_harm), RUN(the_examples_in_the_documentation_are_read))
