@@ -243,6 +243,26 @@ TEST(a_force_without_flesh_is_refused)
     demo_body_free(&d);
 }
 
+TEST(props_cannot_be_pushed)
+{
+    demo_body d = demo_body_make("demo:turtle", 16, 0);
+    REQUIRE(d.body && d.body->part_count == 2);
+    const char *text = FORCE("\"vertices\":[0]," UP);
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error = {0};
+    spl_force_file file;
+    spl_force_set set;
+    spl_role role[2] = {d.body->role[0], d.body->role[1]};
+    role[0].role = SUPPLE_ROLE_RIGID;
+    spl_body copy = *d.body;
+    copy.role = role;
+    REQUIRE(spl_force_file_parse(text, strlen(text), "f.json", &a, &file, NULL) == SUPPLE_OK);
+    CHECK(spl_force_set_make(&copy, &file, &a, &set, &error) == SUPPLE_ERROR_INPUT);
+    CHECK(strcmp(error.message, "f.json: force 'p': vertex 0 is in a part that the flesh does not move") == 0);
+    spl_force_file_release(&file);
+    demo_body_free(&d);
+}
+
 TEST(held_vertices_are_told_from_none)
 {
     demo_body d = demo_body_make("demo:beam", 12, 0);
@@ -296,5 +316,5 @@ TEST(every_failed_allocation_is_survived)
 
 TEST_MAIN(RUN(nine_vertices_of_the_sack_are_pushed), RUN(work_is_the_same_on_both_meshes),
           RUN(balls_and_joints_share_evenly), RUN(a_slip_is_refused_with_its_place),
-          RUN(a_force_without_flesh_is_refused), RUN(held_vertices_are_told_from_none),
+          RUN(a_force_without_flesh_is_refused), RUN(props_cannot_be_pushed), RUN(held_vertices_are_told_from_none),
           RUN(every_failed_allocation_is_survived))

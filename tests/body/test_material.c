@@ -227,8 +227,8 @@ TEST(values_blend_over_the_border)
 
 /* ---- vertex colours --------------------------------------------------------------------------------------------- */
 
-/* A box on one joint as a .glb: red where x < 0, and 0.2 0.4 0.6 elsewhere, as bytes with alpha or as floats without.
- */
+/* A box on one joint as a .glb, red rising from 0 to 1 along x from -1 to 1; as bytes with alpha, facing inwards, or as
+ * floats without. */
 static supple_scene *colored_box(bool bytes)
 {
     shape s = shape_box(12, 2, 1, 1);
@@ -236,14 +236,18 @@ static supple_scene *colored_box(bool bytes)
     size_t at[6] = {0, 12 * n, 16 * n, 32 * n, 44 * n, 44 * n + 4 * m}, size = at[5];
     uint8_t *bin = calloc(size + 4096, 1), *glb = calloc(size + 8192, 1);
     for (size_t v = 0; v < n; v++) {
-        bool red = s.position[3 * v] < -1e-9;
-        const float color[3] = {red ? 1 : 0.2F, red ? 0 : 0.4F, red ? 0 : 0.6F}, weight[4] = {1, 0, 0, 0};
+        const float color[3] = {0.5F + 0.5F * (float)s.position[3 * v], 0.4F, 0.6F}, weight[4] = {1, 0, 0, 0};
         float p[3];
         for (int i = 0; i < 3; i++) p[i] = (float)s.position[3 * v + (size_t)i];
         memcpy(bin + at[0] + 12 * v, p, sizeof p);
         memcpy(bin + at[2] + 16 * v, weight, sizeof weight);
         for (int i = 0; i < 3 && bytes; i++) bin[at[3] + 4 * v + (size_t)i] = (uint8_t)lrintf(255 * color[i]);
         if (!bytes) memcpy(bin + at[3] + 12 * v, color, sizeof color);
+    }
+    for (int32_t t = 0; bytes && t < s.triangle_count; t++) {
+        int32_t *c = s.triangle + 3 * t, second = c[1];
+        c[1] = c[2];
+        c[2] = second;
     }
     memcpy(bin + at[4], s.triangle, 4 * m);
     char json[2000];
@@ -286,21 +290,59 @@ TEST(a_colour_means_the_flesh_under_it)
         const spl_primitive *p = d.body->part[0].primitive;
         REQUIRE(p->color);
         CHECK_NEAR(p->color[3], bytes ? 0 : 1, 0); /* the bytes have alpha 0 */
-        spl_material_field f = field_of(d.body, "{\"regions\":[{\"color\":[1,0,0],\"young\":5e4},"
-                                                "{\"color\":[0.25,0.4,0.6],\"tolerance\":0.06,\"density\":7}]}");
+        CHECK(d.body->surface.flipped[0] == bytes);
+        spl_material_field f = field_of(d.body, "{\"regions\":[{\"color\":[0.4,0.4,0.6],\"young\":5e4},"
+                                                "{\"color\":[0.65,0.4,0.65],\"tolerance\":0.06,\"density\":7}]}");
         REQUIRE(f.tet_count);
-        int wrong = 0, red = 0, blue = 0;
+        int wrong = 0, stiff = 0, light = 0;
         for (int32_t k = 0; k < f.tet_count; k++) {
-            double x = spl_tet_centroid(&d.body->tets, k).x, strip = 2.0 / 12; /* colours change over a triangle */
-            bool stiff = f.mu[k] == 5e4 / 2.9 || fabs(f.mu[k] - 5e4 / 2.9) < 1e-9, light = f.density[k] == 7;
-            red += stiff;
-            blue += light;
-            wrong += (x < -1.01 * strip && (!stiff || light)) || (x > 1.01 * strip && (stiff || !light));
+            double red = 0.5 + 0.5 * spl_tet_centroid(&d.body->tets, k).x; /* away from the ends, straight above it */
+            double a = 0.1 - fabs(red - 0.4), b = 0.06 - fabs(red - 0.65);
+            stiff += f.mu[k] > 1.5e4;
+            light += f.density[k] == 7;
+            wrong += fabs(a) > 0.003 && (a > 0) != (f.mu[k] > 1.5e4); /* bytes round */
+            wrong += fabs(b) > 0.003 && (b > 0) != (f.density[k] == 7);
         }
-        CHECK(wrong == 0 && red > 100 && blue > 100);
+        CHECK(wrong == 0 && stiff > 100 && light > 50);
         spl_material_field_release(&f);
         demo_body_free(&d);
     }
+}
+
+/* Where limbs overlap, a tet whose corners are denied the nearest surface takes their limb's. */
+TEST(flesh_lies_under_its_own_limbs_skin)
+{
+    demo_body d = demo_body_make("demo:arm", 16, 0);
+    REQUIRE(d.body);
+    spl_body copy = *d.body;
+    int32_t tet = d.body->tets.tet_count / 2, far = 0;
+    spl_vec3 x = spl_tet_centroid(&copy.tets, tet);
+    for (int32_t t = 1; t < copy.surface.triangle_count; t++)
+        if (spl_distance(copy.surface.position[copy.surface.triangle[3 * t]], x) >
+            spl_distance(copy.surface.position[copy.surface.triangle[3 * far]], x))
+            far = t;
+    copy.place = malloc((size_t)copy.tets.vertex_count * sizeof *copy.place);
+    memcpy(copy.place, d.body->place, (size_t)copy.tets.vertex_count * sizeof *copy.place);
+    for (int i = 0; i < 4; i++) copy.place[copy.tets.tet[4 * tet + i]] = (spl_place){far, {1, 0, 0}};
+    spl_selection s;
+    REQUIRE(spl_selection_make(d.body, &copy.allocator, &s, NULL) == SUPPLE_OK);
+    CHECK(s.place[tet].triangle != far && s.distance[tet] < 0.2);
+    spl_selection_release(&s);
+    REQUIRE(spl_selection_make(&copy, &copy.allocator, &s, NULL) == SUPPLE_OK);
+    CHECK(s.place[tet].triangle == far);
+    CHECK_NEAR(s.distance[tet], spl_distance(copy.surface.position[copy.surface.triangle[3 * far]], x), 1e-12);
+    /* Its bone is then one that the skin there follows. */
+    double most = 0;
+    int32_t node = -1, corner = copy.surface.triangle[3 * far];
+    for (int32_t j = copy.weights.first[corner]; j < copy.weights.first[corner + 1]; j++)
+        if (copy.weights.weight[j] > most) {
+            most = copy.weights.weight[j];
+            node = copy.weights.node[j];
+        }
+    CHECK(most > 0.99 && copy.bones.bone[s.bone[tet]].node == node);
+    spl_selection_release(&s);
+    free(copy.place);
+    demo_body_free(&d);
 }
 
 /* ---- refusals --------------------------------------------------------------------------------------------------- */
@@ -469,5 +511,6 @@ TEST(every_failed_allocation_is_survived)
 TEST_MAIN(RUN(flesh_is_the_default), RUN(the_turtles_shell_is_stiff_and_nothing_else),
           RUN(depth_takes_a_layer_in_metres), RUN(a_joint_means_its_limb), RUN(a_box_holds_the_centroids_in_it),
           RUN(values_blend_over_the_border), RUN(a_colour_means_the_flesh_under_it),
-          RUN(a_slip_is_refused_with_its_place), RUN(deep_and_huge_files_are_refused),
-          RUN(a_region_without_flesh_is_refused), RUN(every_failed_allocation_is_survived))
+          RUN(flesh_lies_under_its_own_limbs_skin), RUN(a_slip_is_refused_with_its_place),
+          RUN(deep_and_huge_files_are_refused), RUN(a_region_without_flesh_is_refused),
+          RUN(every_failed_allocation_is_survived))
