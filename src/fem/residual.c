@@ -64,9 +64,8 @@ static void pull_corners(void *context, size_t begin, size_t end)
             if (p->e->rotation)
                 for (int i = 0; i < 9; i++) in.R.m[i] = p->e->rotation[9 * k + (size_t)i];
             spl_mat3 P;
-            p->e->law->stress(&in, &P);
+            energy += e->volume[k] * p->e->law->both(&in, &P);
             spl_element_forces(e, (int32_t)k, &P, p->corner + 12 * k);
-            energy += e->volume[k] * p->e->law->energy(&in);
         }
         p->energy[chunk] = energy;
     }

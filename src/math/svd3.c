@@ -15,11 +15,12 @@ enum { SWEEPS_MAX = 30 };
 static bool rotate_pair(spl_vec3 B[3], spl_vec3 V[3], int p, int q)
 {
     double alpha = spl_dot(B[p], B[p]), beta = spl_dot(B[q], B[q]), gamma = spl_dot(B[p], B[q]);
-    if (!(fabs(gamma) > DBL_EPSILON * sqrt(alpha) * sqrt(beta))) return false;
-    /* tan of the smaller angle that zeroes gamma: t^2 + t (beta - alpha) / gamma - 1 = 0 */
-    double delta = beta - alpha;
-    double t = copysign(2, delta) * gamma / (fabs(delta) + hypot(delta, 2 * gamma));
-    double c = 1 / sqrt(1 + t * t), s = c * t;
+    /* Squares may vanish only for columns below RANK_ONE, whose directions count for nothing. */
+    if (!(gamma * gamma > DBL_EPSILON * DBL_EPSILON * alpha * beta)) return false;
+    /* (c, s) is along (|delta| + root, +-2 gamma): the tangent is the smaller root of t^2 + t delta / gamma - 1 = 0. */
+    double delta = beta - alpha, twice = 2 * gamma;
+    double h = fabs(delta) + sqrt(delta * delta + twice * twice), unit = 1 / sqrt(h * h + twice * twice);
+    double c = h * unit, s = copysign(unit, delta) * twice;
     spl_vec3 b = B[p], v = V[p];
     B[p] = spl_madd(spl_scale(b, c), B[q], -s);
     B[q] = spl_madd(spl_scale(B[q], c), b, s);
@@ -68,13 +69,16 @@ bool spl_svd3(const spl_mat3 *F, spl_mat3 *U, double sigma[3], spl_mat3 *V)
     sigma[0] = sigma[1] = sigma[2] = 0;
     if (!spl_mat3_finite(F)) return false;
     double largest = 0;
-    for (int i = 0; i < 9; i++) largest = fmax(largest, fabs(F->m[i]));
+    for (int i = 0; i < 9; i++) largest = fabs(F->m[i]) > largest ? fabs(F->m[i]) : largest; /* fmax is a call */
     if (largest == 0) return true;
-    int exponent = ilogb(largest); /* squares of entries near 1 neither overflow nor vanish */
+    /* Squares of entries near 1 neither overflow nor vanish; within the bounds both powers of 2 are normal numbers. */
+    int exponent = ilogb(largest);
+    exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+    double down = scalbn(1, -exponent), up = scalbn(1, exponent);
     spl_vec3 B[3], W[3], L[3];
     for (int j = 0; j < 3; j++) {
         const double *f = F->m + 3 * j;
-        B[j] = spl_v3(scalbn(f[0], -exponent), scalbn(f[1], -exponent), scalbn(f[2], -exponent));
+        B[j] = spl_v3(f[0] * down, f[1] * down, f[2] * down);
         W[j] = spl_mat3_column(V, j);
     }
     for (int sweep = 0; sweep < SWEEPS_MAX; sweep++) {
@@ -87,7 +91,7 @@ bool spl_svd3(const spl_mat3 *F, spl_mat3 *U, double sigma[3], spl_mat3 *V)
     order_pair(B, W, 0, 2);
     order_pair(B, W, 1, 2);
     left_vectors(B, W, L, sigma);
-    for (int i = 0; i < 3; i++) sigma[i] = scalbn(sigma[i], exponent);
+    for (int i = 0; i < 3; i++) sigma[i] *= up;
     *U = spl_mat3_columns(L[0], L[1], L[2]);
     *V = spl_mat3_columns(W[0], W[1], W[2]);
     return true;
