@@ -119,8 +119,8 @@ double spl_residual(const double *force, const double *magnitude, const int32_t 
 
 /* The largest and smallest eigenvalue of C = F^T F. With B = (C - q I) / p, q = tr C / 3, |B|^2 = 6, the eigenvalues
  * are q + 2 p cos(phi + 2 pi i / 3), cos 3 phi = det B / 2 (Smith 1961): no iteration. Where two of them meet, phi is
- * good to the root of the rounding only, 1e-8. Returns p. */
-static double extreme_squares(const spl_mat3 *F, double *most, double *least)
+ * good to the root of the rounding only, but the error drives them apart: the strain is estimated too large. */
+static void extreme_squares(const spl_mat3 *F, double *most, double *least)
 {
     spl_vec3 a = spl_mat3_column(F, 0), b = spl_mat3_column(F, 1), c = spl_mat3_column(F, 2);
     double xx = spl_dot(a, a), yy = spl_dot(b, b), zz = spl_dot(c, c), q = (xx + yy + zz) / 3;
@@ -128,21 +128,21 @@ static double extreme_squares(const spl_mat3 *F, double *most, double *least)
     xx -= q, yy -= q, zz -= q;
     double p = sqrt((xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz)) / 6);
     *most = *least = q;
-    if (!(p > 0)) return 0;
+    if (!(p > 0)) return;
     double det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
     double phi = acos(fmin(fmax(det / (2 * p * p * p), -1), 1)) / 3; /* 0 .. pi / 3 */
     *most = q + 2 * p * cos(phi);
     *least = fmax(q + 2 * p * cos(phi + 2 * M_PI / 3), 0);
-    return p;
 }
 
 /* The larger of `strain` and F's largest |sigma - 1|; where F is a reflection its smallest singular value counts as
  * negative, as in svd3.h. The decomposition, ten times the work, is for those that may be the largest so far. */
 static double larger_strain(double strain, const spl_mat3 *F, double det)
 {
-    double most, least, p = extreme_squares(F, &most, &least), low = sqrt(least);
-    double estimate = fmax(fabs(sqrt(most) - 1), fabs(copysign(low, det) - 1));
-    double margin = 1e-14 * most + 1e-6 * p / fmax(low, 1e-3); /* of sqrt(least), whose square is off by 1e-8 p */
+    double most, least;
+    extreme_squares(F, &most, &least);
+    double low = sqrt(least), estimate = fmax(fabs(sqrt(most) - 1), fabs(copysign(low, det) - 1));
+    double margin = 1e-14 * most / fmax(low, 1e-7); /* the rounding of `least`, in its root */
     if (estimate + margin <= strain) return strain;
     spl_mat3 U, V;
     double sigma[3];

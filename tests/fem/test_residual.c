@@ -217,6 +217,39 @@ TEST(strain_of_members)
     setup_free(&s);
 }
 
+/* Tets on their own, all nearly collapsed to a line and nearly alike: where the estimate of the strain is at its worst
+ * and the largest is hard to tell. */
+TEST(strain_of_collapsed_tets)
+{
+    enum { TETS = 2000 };
+    static double rest[12 * TETS], x[12 * TETS], scratch[8];
+    static int32_t tet[4 * TETS];
+    uint64_t seed = 8;
+    double expected = 0;
+    for (int k = 0; k < TETS; k++) {
+        double s = 1e-3 + 1e-13 * random_real(&seed);
+        spl_mat3 F = random_singular(&seed, 1.5, s, s);
+        for (int i = 0; i < 4; i++) {
+            tet[4 * k + i] = 4 * k + i;
+            spl_vec3 p = spl_v3(i == 1, i == 2, i == 3), q = spl_mat3_apply(&F, p);
+            double *to = rest + 12 * k + 3 * i, *moved = x + 12 * k + 3 * i;
+            to[0] = p.x, to[1] = p.y, to[2] = p.z;
+            moved[0] = q.x, moved[1] = q.y, moved[2] = q.z;
+        }
+    }
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_elements e;
+    REQUIRE(spl_elements_create(rest, 4 * TETS, tet, TETS, &a, &e, NULL) == SUPPLE_OK);
+    for (int32_t k = 0; k < TETS; k++) {
+        spl_mat3 F = spl_element_F(&e, k, x), U, V;
+        double sigma[3];
+        spl_svd3(&F, &U, sigma, &V);
+        expected = fmax(expected, 1 - sigma[2]);
+    }
+    CHECK(spl_strain_measure(&e, x, NULL, scratch, NULL).max_strain == expected);
+    spl_elements_release(&e);
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
 
 TEST(same_bits_at_any_number_of_threads)
@@ -279,4 +312,5 @@ TEST(failing_allocations_leave_nothing)
 
 TEST_MAIN(RUN(stars_list_every_corner_once), RUN(forces_are_the_gradient_of_the_energy), RUN(patch_test),
           RUN(rigid_motions_pull_nothing), RUN(residual_is_relative), RUN(strain_of_known_maps), RUN(strain_of_members),
-          RUN(same_bits_at_any_number_of_threads), RUN(failing_allocations_leave_nothing))
+          RUN(strain_of_collapsed_tets), RUN(same_bits_at_any_number_of_threads),
+          RUN(failing_allocations_leave_nothing))
