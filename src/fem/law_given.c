@@ -22,6 +22,12 @@ static void exrotated_stress(const spl_law_input *in, spl_mat3 *P)
     for (int i = 0; i < 9; i++) P->m[i] = 2 * in->mu * in->F.m[i] + turn * in->R.m[i];
 }
 
+static double exrotated_both(const spl_law_input *in, spl_mat3 *P)
+{
+    exrotated_stress(in, P);
+    return exrotated_energy(in);
+}
+
 /* H = 2 mu I + lambda vec(R) vec(R)^T */
 static void exrotated_fill(const spl_law_input *in, double lambda, double H[81])
 {
@@ -50,6 +56,7 @@ const spl_law spl_law_exrotated = {
     .stress = exrotated_stress,
     .hessian = exrotated_hessian,
     .projected = exrotated_projected,
+    .both = exrotated_both,
 };
 
 /* ---- mixed: mu |S - I|^2 + lambda / 2 tr^2(S - I), S = sym(R^T F) ------------------------------------------------ */
@@ -77,6 +84,12 @@ static void mixed_stress(const spl_law_input *in, spl_mat3 *P)
     double trace = spl_mat3_trace(&E);
     for (int i = 0; i < 9; i++) E.m[i] = 2 * in->mu * E.m[i] + (i % 4 == 0 ? in->lambda * trace : 0);
     *P = spl_mat3_mul(&in->R, &E);
+}
+
+static double mixed_both(const spl_law_input *in, spl_mat3 *P)
+{
+    mixed_stress(in, P);
+    return mixed_energy(in);
 }
 
 /* dP = mu (dF + R dF^T R) + lambda tr(R^T dF) R, so H[(r, a), (s, b)] = mu (delta + R_rb R_sa) + lambda R_ra R_sb. */
@@ -111,4 +124,5 @@ const spl_law spl_law_mixed = {
     .stress = mixed_stress,
     .hessian = mixed_hessian,
     .projected = mixed_projected,
+    .both = mixed_both,
 };

@@ -37,6 +37,12 @@ static void stress(const spl_law_input *in, spl_mat3 *P)
     for (int i = 0; i < 9; i++) P->m[i] = a * in->F.m[i] + b * C.m[i];
 }
 
+static double both(const spl_law_input *in, spl_mat3 *P)
+{
+    stress(in, P);
+    return energy(in);
+}
+
 /* d cof(F) / dF, times `by`, added: the block of columns a != b is the cross-product matrix of +- the third column. */
 static void add_cofactor_derivative(const spl_mat3 *F, double by, double H[81])
 {
@@ -99,4 +105,5 @@ const spl_law spl_law_neohookean = {
     .stress = stress,
     .hessian = hessian,
     .projected = projected,
+    .both = both,
 };

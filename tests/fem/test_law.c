@@ -79,6 +79,7 @@ static void try_stress(const spl_law *law, const spl_law_input *in, double sum)
     twin_stress(law, in, h, &twin);
     double noise = 50 * DBL_EPSILON * (fabs(law->energy(in)) + in->mu + fabs(in->lambda)) / h;
     CHECK_NEAR(difference(P.m, twin.m, 9), 0, 1e-8 * (in->mu + largest(P.m, 9)) + noise);
+    CHECK(law->both(in, &twin) == law->energy(in) && !memcmp(&twin, &P, sizeof P));
 }
 
 TEST(stress_is_the_gradient_of_the_energy)
