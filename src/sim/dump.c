@@ -88,7 +88,7 @@ static void put_frame(dump *d, const spl_solution *s)
 
 supple_result supple_sim_dump(const supple_sim *sim, const char *folder, int32_t frame, supple_error *error)
 {
-    if (!sim->has_flesh)
+    if (!sim->method->solution)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s moves no body: there is nothing to dump",
                         sim->method->name);
     dump d = {sim, folder, frame, error, SUPPLE_OK};

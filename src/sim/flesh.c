@@ -91,8 +91,9 @@ static supple_result build(spl_flesh_sim *f, const spl_flesh_setup *s, supple_er
     if (result == SUPPLE_OK) result = make_buffers(f, s, error);
     f->measures = s->sim->measure;
     if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, s->pool, &f->measure, error);
-    if (result == SUPPLE_OK) result = make_verify(f, s, error);
-    return result;
+    f->baseline = s->baseline;
+    if (result == SUPPLE_OK && f->baseline) return spl_follow_create(&f->solid, &f->follow, error);
+    return result == SUPPLE_OK ? make_verify(f, s, error) : result;
 }
 
 supple_result spl_flesh_sim_create(const spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error)
@@ -109,6 +110,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     if (!a->release) return;
     spl_statics_destroy(f->reference);
     spl_measure_release(&f->measure);
+    spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
     spl_skinning_release(&f->others, a);
     spl_solid_release(&f->solid);
@@ -251,4 +253,14 @@ supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, voi
     if (is_verified(f)) result = compare(f, context, stats, error);
     keep_past(f);
     return result;
+}
+
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
+                                   supple_error *error)
+{
+    supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
+    if (result != SUPPLE_OK) return result;
+    spl_follow_pose(&f->follow, pose, f->x);
+    spl_measure_frame(&f->measure, NULL, f->x, pool, stats);
+    return SUPPLE_OK;
 }

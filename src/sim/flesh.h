@@ -4,6 +4,7 @@
 
 #include "body/force_file.h"
 #include "methods/skinning.h"
+#include "sim/follow.h"
 #include "sim/measure.h"
 #include "statics/statics.h"
 
@@ -26,6 +27,8 @@ typedef struct spl_flesh_sim {
     spl_skinning others;       /* parts that do not ride on the flesh */
     float *other;              /* 3 x scene vertices; NULL if all ride */
     bool measures;
+    bool baseline;     /* the method moves visual vertices: the body is only measured */
+    spl_follow follow; /* of a baseline */
     spl_measure measure;
     int32_t stepped; /* frames since the last reset */
     int32_t verify, verify_of, verified;
@@ -39,6 +42,7 @@ typedef struct spl_flesh_setup {
     const supple_config *config;
     spl_pool *pool;
     supple_setup *setup;
+    bool baseline;
 } spl_flesh_setup;
 
 /* Makes (or takes) the body and everything around it. */
@@ -51,5 +55,9 @@ const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f);
 supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, void *state,
                                  const spl_method_context *context, const spl_pose *pose, const float *rest, float *out,
                                  supple_stats *stats, supple_error *error);
+
+/* The measures of a baseline's frame: as if its body were skinned linearly. */
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
+                                   supple_error *error);
 
 #endif

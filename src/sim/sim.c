@@ -34,7 +34,7 @@ static bool needs_body(const supple_sim *sim)
 
 static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
-    spl_flesh_setup setup = {sim->scene, sc, &sim->config, sim->pool, &sim->setup};
+    spl_flesh_setup setup = {sim->scene, sc, &sim->config, sim->pool, &sim->setup, !needs_body(sim)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
     return result;
@@ -73,7 +73,8 @@ static supple_result choose_method(supple_sim *sim, const supple_sim_config *sc,
             error, SUPPLE_ERROR_INPUT,
             "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
             scene->path);
-    return needs_body(sim) ? make_flesh(sim, sc, error) : SUPPLE_OK;
+    bool wanted = needs_body(sim) || (sc->body && sc->measure && sim->method == &spl_method_linear);
+    return wanted ? make_flesh(sim, sc, error) : SUPPLE_OK;
 }
 
 /* The index of a word in "a|b|c", -1 if it is none of them. */
@@ -281,6 +282,8 @@ static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *
     supple_result result =
         sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, stats, error);
     stats->ms_solve = spl_now_ms() - start;
+    if (result == SUPPLE_OK && sim->has_flesh)
+        result = spl_flesh_sim_follow(&sim->flesh, &sim->pose, sim->pool, stats, error);
     return result;
 }
 

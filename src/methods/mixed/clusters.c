@@ -123,20 +123,39 @@ static void blend_tet(const spl_solid *s, int32_t tet, int32_t *bone, float *wei
     for (int i = 0; i < K; i++) weight[i] = (float)((double)weight[i] / total);
 }
 
-supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind, spl_clusters *out, supple_error *error)
+/* Everything that smooth needs of a tet. */
+static void smooth_tet(const spl_solid *s, int32_t tet, double sharpness, spl_clusters *c)
 {
-    bool smooth = kind == SPL_CLUSTER_SMOOTH;
+    size_t at = K * (size_t)tet;
+    double total = 0;
+    blend_tet(s, tet, c->bone + at, c->weight + at);
+    for (size_t i = at; i < at + K; i++) {
+        c->sharp[i] = (float)pow((double)c->weight[i], sharpness);
+        total += (double)c->sharp[i];
+    }
+    for (size_t i = at; i < at + K; i++) c->sharp[i] = (float)((double)c->sharp[i] / total);
+    const spl_bone *bone = &s->body->bones.bone[c->bone[at]];
+    spl_vec3 along = spl_mat3_apply(&s->drive.stretch, spl_sub(bone->tail, bone->head));
+    c->axis[tet] = spl_unit(along, spl_v3(0, 1, 0));
+}
+
+supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind, double sharpness, spl_clusters *out,
+                                  supple_error *error)
+{
+    bool smooth = kind == SPL_CLUSTER_SMOOTH, ok;
     *out = (spl_clusters){.allocator = solid->allocator, .count = solid->elements.count, .influences = smooth ? K : 1};
     size_t n = (size_t)out->count * (size_t)out->influences;
     out->bone = spl_new(&out->allocator, n, sizeof *out->bone);
-    if (smooth) out->weight = spl_new(&out->allocator, n, sizeof *out->weight);
-    if (!out->bone || (smooth && !out->weight)) {
-        spl_clusters_release(out);
-        return spl_fail_memory(error, "the rotation clusters");
+    ok = out->bone;
+    if (smooth) {
+        out->weight = spl_new(&out->allocator, n, sizeof *out->weight);
+        out->sharp = spl_new(&out->allocator, n, sizeof *out->sharp);
+        out->axis = spl_new(&out->allocator, (size_t)out->count, sizeof *out->axis);
+        ok = ok && out->weight && out->sharp && out->axis;
     }
-    for (int32_t k = 0; smooth && k < out->count; k++)
-        blend_tet(solid, k, out->bone + K * (size_t)k, out->weight + K * (size_t)k);
-    supple_result result = smooth ? SUPPLE_OK : assign(solid, kind, out, error);
+    supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the rotation clusters");
+    if (ok && !smooth) result = assign(solid, kind, out, error);
+    for (int32_t k = 0; ok && smooth && k < out->count; k++) smooth_tet(solid, k, sharpness, out);
     if (result != SUPPLE_OK) spl_clusters_release(out);
     return result;
 }
@@ -146,6 +165,8 @@ void spl_clusters_release(spl_clusters *c)
     if (!c->allocator.release) return;
     spl_free(&c->allocator, c->bone);
     spl_free(&c->allocator, c->weight);
+    spl_free(&c->allocator, c->sharp);
+    spl_free(&c->allocator, c->axis);
     *c = (spl_clusters){0};
 }
 
@@ -157,19 +178,33 @@ typedef struct rotate {
     double *rotation;
 } rotate;
 
+static spl_quat blend(const rotate *r, const float *weight, size_t first)
+{
+    const spl_clusters *c = r->clusters;
+    spl_quat q = {0, 0, 0, 0};
+    for (size_t i = first; i < first + K && c->bone[i] >= 0; i++)
+        q = spl_quat_add(q, spl_quat_scale(r->drive->turn[c->bone[i]], (double)weight[i]));
+    return spl_quat_normalise(q);
+}
+
+/* The rotation of the sharp blend, and of what it lacks towards the soft one only the twist about the limb: a limb that
+ * bends folds at its joint, one that twists does so along its length. */
+static spl_quat smooth_rotation(const rotate *r, size_t tet)
+{
+    const spl_clusters *c = r->clusters;
+    spl_quat bent = blend(r, c->sharp, K * tet), soft = blend(r, c->weight, K * tet);
+    spl_quat rest = spl_quat_mul(spl_quat_conjugate(bent), soft);
+    double along = spl_dot(spl_v3(rest.x, rest.y, rest.z), c->axis[tet]);
+    spl_vec3 v = spl_scale(c->axis[tet], along);
+    return spl_quat_mul(bent, spl_quat_normalise(spl_quat_make(v.x, v.y, v.z, rest.w)));
+}
+
 static void rotate_range(void *context, size_t begin, size_t end)
 {
     const rotate *r = context;
     const spl_clusters *c = r->clusters;
-    size_t m = (size_t)c->influences;
     for (size_t k = begin; k < end; k++) {
-        spl_quat q = r->drive->turn[c->bone[m * k]];
-        if (c->weight) {
-            q = spl_quat_scale(q, (double)c->weight[m * k]);
-            for (size_t i = 1; i < m && c->bone[m * k + i] >= 0; i++)
-                q = spl_quat_add(q, spl_quat_scale(r->drive->turn[c->bone[m * k + i]], (double)c->weight[m * k + i]));
-            q = spl_quat_normalise(q);
-        }
+        spl_quat q = c->weight ? smooth_rotation(r, k) : r->drive->turn[c->bone[k]];
         spl_mat3 R = spl_quat_to_mat3(q);
         for (size_t i = 0; i < 9; i++) r->rotation[9 * k + i] = R.m[i];
     }

@@ -20,9 +20,13 @@ typedef struct spl_clusters {
     int32_t count, influences; /* tets; bones a tet: 1, or SPL_BONE_INFLUENCES for smooth */
     int32_t *bone;             /* influences x count; -1 where unused */
     float *weight;             /* the same; NULL with one influence */
+    float *sharp;              /* the same, sharpened: they blend what bends, `weight` what twists */
+    spl_vec3 *axis;            /* count: the strongest bone's direction, about which flesh twists */
 } spl_clusters;
 
-supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind, spl_clusters *out,
+/* `sharpness` is the power to which smooth takes the weights that blend bends: 1 blends over the whole way between two
+ * bones' held vertices, large ones cut as `bone` does. Twists are always blended over the whole way. */
+supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind, double sharpness, spl_clusters *out,
                                   supple_error *error);
 void spl_clusters_release(spl_clusters *c);
 

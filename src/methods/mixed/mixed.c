@@ -15,12 +15,24 @@
 
 #include <string.h>
 
-enum { P_ENERGY, P_CLUSTER, P_ROTATION, P_ROUNDS, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS };
+enum {
+    P_ENERGY,
+    P_CLUSTER,
+    P_SHARPNESS,
+    P_ROTATION,
+    P_ROUNDS,
+    P_PIN,
+    P_STIFFNESS,
+    P_SOLVER,
+    P_TOLERANCE,
+    P_ITERATIONS
+};
 
 static const spl_parameter PARAMETERS[] = {
     [P_ENERGY] = {"energy", "", 1, 0, 2, "what flesh is made of", "arap|corot|neohookean"},
     [P_CLUSTER] = {"cluster", "", 0, 0, 5, "which bone turns which flesh", "smooth|bone|joint|midpoint|hierarchy|user"},
-    [P_ROTATION] = {"rotation", "", 1, 0, 1, "rotations as the bones prescribe, or updated from the flesh",
+    [P_SHARPNESS] = {"sharpness", "", 4, 1, 100, "power of the weights by which cluster=smooth blends bends", NULL},
+    [P_ROTATION] = {"rotation", "", 0, 0, 1, "rotations as the bones prescribe, or updated from the flesh",
                     "bones|polar"},
     [P_ROUNDS] = {"rounds", "", 3, 1, 200, "updates of the rotations, with rotation=polar", NULL},
     [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
@@ -100,8 +112,8 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     m->turn = spl_new(c->allocator, (size_t)e->vertex_count, 9 * sizeof *m->turn);
     if (energy == 0) m->lambda = spl_new(c->allocator, (size_t)e->count, sizeof *m->lambda);
     if (!m->rotation || !m->turn || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
-    supple_result result =
-        spl_clusters_create(c->solid, (spl_cluster_kind)c->parameter[P_CLUSTER], &m->clusters, error);
+    supple_result result = spl_clusters_create(c->solid, (spl_cluster_kind)c->parameter[P_CLUSTER],
+                                               c->parameter[P_SHARPNESS], &m->clusters, error);
     if (result == SUPPLE_OK) result = choose_pins(m, c, error);
     if (result == SUPPLE_OK) result = make_system(m, c, error);
     if (result == SUPPLE_OK) result = make_newton(m, c, error);
