@@ -3,7 +3,7 @@
 #define SPL_TESTS_RIG_PUPPET_H
 
 #include "math/quat.h"
-#include "scene/scene.h"
+#include "rig/pose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +70,17 @@ static inline void puppet_keep(puppet *p, const spl_mat4 *by)
     puppet_move(p, by);
     for (int32_t n = 0; n < p->scene->node_count; n++)
         if (p->scene->node[n].parent < 0) p->home[n] = p->scene->node[n].matrix;
+}
+
+/* Binds the skins where the joints are, in double: a file's bind matrices are floats and fit to 1e-8. */
+static inline void puppet_bind(puppet *p)
+{
+    spl_pose pose;
+    if (spl_pose_init(&pose, p->scene, NULL) != SUPPLE_OK) abort();
+    for (int32_t s = 0; s < p->scene->skin_count; s++)
+        for (int32_t j = 0; j < p->scene->skin[s].joint_count; j++)
+            if (!spl_mat4_inverse(&pose.world[p->scene->skin[s].joint[j]], &p->scene->skin[s].inverse_bind[j])) abort();
+    spl_pose_release(&pose);
 }
 
 /* A rigid motion. */
