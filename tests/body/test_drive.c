@@ -243,9 +243,10 @@ TEST(memory_may_run_out)
         supple_allocator a = failing_allocator(&f);
         spl_drive drive;
         supple_result result = spl_drive_create(demo.body, &a, &drive, NULL);
-        ended = result == SUPPLE_OK;
-        CHECK(ended || result == SUPPLE_ERROR_MEMORY);
-        if (ended) spl_drive_release(&drive);
+        bool made = result == SUPPLE_OK;
+        ended = made && f.requests <= n; /* some requests may fail without harm */
+        CHECK(made || result == SUPPLE_ERROR_MEMORY);
+        if (made) spl_drive_release(&drive);
         CHECK(f.live == 0);
     }
     CHECK(n > 5);

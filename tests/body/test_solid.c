@@ -197,9 +197,10 @@ TEST(memory_may_run_out)
         config.allocator = failing_allocator(&f);
         spl_solid solid;
         supple_result result = spl_solid_create(w.demo.body, NULL, &config, w.pool, &solid, NULL);
-        ended = result == SUPPLE_OK;
-        CHECK(ended || result == SUPPLE_ERROR_MEMORY);
-        if (ended) spl_solid_release(&solid);
+        bool made = result == SUPPLE_OK;
+        ended = made && f.requests <= n; /* some requests may fail without harm */
+        CHECK(made || result == SUPPLE_ERROR_MEMORY);
+        if (made) spl_solid_release(&solid);
         CHECK(f.live == 0);
     }
     CHECK(n > 20);

@@ -170,9 +170,10 @@ TEST(threads_and_memory)
         failing f = {.fail_at = n};
         a = failing_allocator(&f);
         supple_result result = spl_harmonic_weights(&in, pool, &a, &w, NULL);
-        ended = result == SUPPLE_OK;
-        CHECK(ended || (result == SUPPLE_ERROR_MEMORY && !w.bone && !w.weight));
-        if (ended) spl_bone_weights_release(&w);
+        bool made = result == SUPPLE_OK;
+        ended = made && f.requests <= n; /* some requests may fail without harm */
+        CHECK(made || (result == SUPPLE_ERROR_MEMORY && !w.bone && !w.weight));
+        if (made) spl_bone_weights_release(&w);
         CHECK(f.live == 0);
     }
     CHECK(n > 10);

@@ -119,9 +119,10 @@ TEST(memory_may_run_out)
         failing f = {.fail_at = n};
         supple_allocator a = failing_allocator(&f);
         supple_result result = spl_npy_write(path, SPL_NPY_FLOAT64, &x, 1, 0, &a, NULL);
-        ended = result == SUPPLE_OK;
-        CHECK(ended || result == SUPPLE_ERROR_MEMORY);
-        CHECK(f.live == 0 && (access(path, F_OK) == 0) == ended);
+        bool made = result == SUPPLE_OK;
+        ended = made && f.requests <= n; /* some requests may fail without harm */
+        CHECK(made || result == SUPPLE_ERROR_MEMORY);
+        CHECK(f.live == 0 && (access(path, F_OK) == 0) == made);
     }
     CHECK(n > 1);
     unlink(path);

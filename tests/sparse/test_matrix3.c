@@ -129,8 +129,9 @@ TEST(memory_may_run_out)
         supple_error error = {0};
         spl_matrix3 rows;
         supple_result result = spl_matrix3_create(&m.pattern, &a, &rows, &error);
-        ended = result == SUPPLE_OK;
-        if (ended)
+        bool made = result == SUPPLE_OK;
+        ended = made && f.requests <= n; /* some requests may fail without harm */
+        if (made)
             spl_matrix3_release(&rows, &a);
         else
             CHECK(result == SUPPLE_ERROR_MEMORY && error.code == SUPPLE_ERROR_MEMORY && error.message[0]);
