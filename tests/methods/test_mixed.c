@@ -145,7 +145,6 @@ TEST(the_solvers_agree)
             supple_sim *sim = posed_sim(&p, "mixed", settings);
             puppet_turn(&p.puppet, joint, spl_v3(1, 1, 1), 70);
             CHECK(posed_step(sim) == SUPPLE_OK);
-            printf("    %s %.3g\n", settings, supple_sim_stats(sim)->residual);
             CHECK(supple_sim_stats(sim)->residual < 2e-11);
             if (pin && !truth) truth = posed_copy(sim);
             if (pin) CHECK_NEAR(posed_distance(sim, posed_x(sim), truth), 0, 1e-8);
