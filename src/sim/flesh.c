@@ -56,13 +56,12 @@ static supple_result make_others(spl_flesh_sim *f, const spl_flesh_setup *s, sup
 static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
     const supple_allocator *a = &f->allocator;
-    size_t n = (size_t)f->body->tets.vertex_count, bones = (size_t)f->body->bones.bone_count;
+    size_t n = (size_t)f->body->tets.vertex_count;
     f->x = spl_new(a, n, 3 * sizeof *f->x);
     f->posed = spl_new(a, n, 3 * sizeof *f->posed);
-    f->old = spl_new(a, bones, sizeof *f->old);
-    f->step = spl_new(a, bones, sizeof *f->step);
-    if (!f->x || !f->posed || !f->old || !f->step) return spl_fail_memory(error, "the body's motion");
-    supple_result result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
+    if (!f->x || !f->posed) return spl_fail_memory(error, "the body's motion");
+    supple_result result = spl_past_create(&f->solid, &f->past, error);
+    if (result == SUPPLE_OK) result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
 }
 
@@ -113,6 +112,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
     spl_skinning_release(&f->others, a);
+    spl_past_release(&f->past, a);
     spl_solid_release(&f->solid);
     spl_material_set_release(&f->materials);
     spl_force_set_release(&f->forces);
@@ -120,8 +120,6 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_free(a, f->force);
     spl_free(a, f->x);
     spl_free(a, f->posed);
-    spl_free(a, f->old);
-    spl_free(a, f->step);
     spl_free(a, f->other);
     spl_free(a, f->truth);
     supple_body_destroy(f->own);
@@ -146,22 +144,13 @@ const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
 /* x of the last frame, carried by the bones' motion; without a past, the rest shape posed by the weights. */
 static void set_start(spl_flesh_sim *f, spl_pool *pool)
 {
-    const spl_drive *d = &f->solid.drive;
-    bool carried = f->has_past;
-    for (int32_t b = 0; b < f->body->bones.bone_count && carried; b++) {
-        spl_mat4 back;
-        carried = spl_mat4_inverse(&f->old[b], &back);
-        if (carried) f->step[b] = spl_mat4_mul(&d->map[b], &back);
-    }
-    if (carried)
-        spl_solid_carry(&f->solid, f->step, f->x, pool);
-    else
-        spl_solid_pose(&f->solid, f->x, pool);
+    if (f->has_past && spl_solid_carry(&f->solid, &f->past, f->x, pool)) return;
+    spl_solid_pose(&f->solid, f->x, pool);
 }
 
 static void keep_past(spl_flesh_sim *f)
 {
-    memcpy(f->old, f->solid.drive.map, (size_t)f->body->bones.bone_count * sizeof *f->old);
+    spl_past_keep(&f->past, &f->solid.drive);
     f->has_past = true;
     f->stepped++;
 }

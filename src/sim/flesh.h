@@ -20,8 +20,8 @@ typedef struct spl_flesh_sim {
     double *force;             /* 3 x vertices, or NULL without forces */
     double *x;                 /* 3 x vertices: the last frame's */
     float *posed;              /* the same in body units, float */
-    spl_mat4 *old, *step;      /* by bone: maps of the last frame; motion since */
-    bool has_past;             /* x and old are a frame's */
+    spl_past past;             /* the last frame's pose */
+    bool has_past;             /* x and past are a frame's */
     int32_t frame;             /* number of the frame under way: of the clip, or counted from the last reset */
     spl_upsample_frame *rides; /* room for the upsampling */
     spl_skinning others;       /* parts that do not ride on the flesh */
