@@ -57,7 +57,7 @@ void spl_newton_begin(spl_newton *n)
     double size = n->s->options.size > 0 ? n->s->options.size : cbrt(n->s->volume);
     n->floor = 1e-12 * mean_young(n) * size * size;
     n->stiffness = force_noise(n);
-    n->try_exact = 1e-2;
+    n->blend = 1;
     n->last_full = true;
     count_islands(n);
 }
