@@ -16,7 +16,13 @@ static const double FIRST_SHIFT = 1e-6, LAST_SHIFT = 1e8; /* in units of the mea
 
 static const double BLEND_BELOW = 0.1, LEAST_BLEND = 0.125; /* residual; share of the negative curvature */
 
-enum { BACKTRACKS = 40, PATIENCE = 3 }; /* PATIENCE: steps after a failure before more of the curvature is tried */
+static const double LONGEST = 8; /* steps of a line at a time */
+
+enum {
+    BACKTRACKS = 40,
+    EXTENSIONS = 3,
+    PATIENCE = 3
+}; /* PATIENCE: steps after a failure before more of the curvature is tried */
 
 /* x = from + alpha direction on the free vertices. */
 static void move(const spl_statics *s, const double *from, double alpha, double *x)
@@ -54,6 +60,28 @@ static double shorter(double alpha, double slope0, double energy0, double energy
     return alpha * fmin(0.5, fmax(0.1, best));
 }
 
+/* A projected Hessian can be far too stiff: then the slope has hardly fallen after the whole step. Follows it to where
+ * it would vanish if it went on falling as it did, while that gains energy. */
+static void go_on(spl_newton *n, double slope0)
+{
+    spl_statics *s = n->s;
+    double alpha = 1, here = slope(s), fall = here - slope0;
+    for (int i = 0; i < EXTENSIONS && here < 0.5 * slope0; i++) {
+        double more = fall > 0 ? fmin(LONGEST, -here / fall) : LONGEST;
+        move(s, s->trial, alpha + more, n->x);
+        spl_point p = spl_newton_evaluate(n, n->x);
+        if (!accepts(n, &p, more, here)) {
+            move(s, s->trial, alpha, n->x);
+            n->at = spl_newton_evaluate(n, n->x);
+            return;
+        }
+        n->at = p;
+        alpha += more;
+        fall = (slope(s) - here) / more;
+        here = slope(s);
+    }
+}
+
 /* Moves x along the direction; false (x and the forces as before) where nothing was accepted. */
 static bool search(spl_newton *n, double slope0)
 {
@@ -66,6 +94,7 @@ static bool search(spl_newton *n, double slope0)
         if (accepts(n, &p, alpha, slope0)) {
             n->at = p;
             n->last_full = i == 0;
+            if (i == 0) go_on(n, slope0);
             return true;
         }
         alpha = shorter(alpha, slope0, n->at.energy, p.energy);

@@ -64,6 +64,7 @@ typedef struct spl_newton {
     double *x;
     double floor;     /* of the residual */
     double stiffness; /* noise of |force| per unit of |x| */
+    double scale;     /* least of the energy */
     double unit;      /* mean diagonal of the system */
     double shift;     /* added to the diagonal, in units of `unit` */
     double blend;     /* share of the negative curvature that the next step keeps */
