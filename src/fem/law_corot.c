@@ -3,22 +3,28 @@
 #include "fem/law.h"
 #include "fem/principal.h"
 
+static double energy_at(const spl_stretch *f, double mu, double lambda)
+{
+    double a = f->s[0] - 1, b = f->s[1] - 1, c = f->s[2] - 1, trace = a + b + c;
+    return mu * (a * a + b * b + c * c) + 0.5 * lambda * trace * trace;
+}
+
 static double energy_of(const spl_law_input *in, double lambda)
 {
     spl_stretch f;
     spl_stretch_of(&in->F, &f);
-    double a = f.s[0] - 1, b = f.s[1] - 1, c = f.s[2] - 1, trace = a + b + c;
-    return in->mu * (a * a + b * b + c * c) + 0.5 * lambda * trace * trace;
+    return energy_at(&f, in->mu, lambda);
 }
 
 /* P = 2 mu (F - R) + lambda tr(S - I) R: with F itself, so that only R carries the rounding of the decomposition. */
-static void stress_of(const spl_law_input *in, double lambda, spl_mat3 *P)
+static double both_of(const spl_law_input *in, double lambda, spl_mat3 *P)
 {
     spl_stretch f;
     spl_stretch_of(&in->F, &f);
     double turn = lambda * (f.s[0] + f.s[1] + f.s[2] - 3) - 2 * in->mu;
     spl_stretch_stress(&f, (double[3]){turn, turn, turn}, P);
     for (int i = 0; i < 9; i++) P->m[i] += 2 * in->mu * in->F.m[i];
+    return energy_at(&f, in->mu, lambda);
 }
 
 static void modes_of(const spl_stretch *f, double mu, double lambda, spl_modes *m)
@@ -47,7 +53,11 @@ static double arap_energy(const spl_law_input *in)
 }
 static void arap_stress(const spl_law_input *in, spl_mat3 *P)
 {
-    stress_of(in, 0, P);
+    both_of(in, 0, P);
+}
+static double arap_both(const spl_law_input *in, spl_mat3 *P)
+{
+    return both_of(in, 0, P);
 }
 static void arap_hessian(const spl_law_input *in, double H[81])
 {
@@ -64,7 +74,11 @@ static double corot_energy(const spl_law_input *in)
 }
 static void corot_stress(const spl_law_input *in, spl_mat3 *P)
 {
-    stress_of(in, in->lambda, P);
+    both_of(in, in->lambda, P);
+}
+static double corot_both(const spl_law_input *in, spl_mat3 *P)
+{
+    return both_of(in, in->lambda, P);
 }
 static void corot_hessian(const spl_law_input *in, double H[81])
 {
@@ -82,6 +96,7 @@ const spl_law spl_law_arap = {
     .stress = arap_stress,
     .hessian = arap_hessian,
     .projected = arap_projected,
+    .both = arap_both,
 };
 
 const spl_law spl_law_corot = {
@@ -91,4 +106,5 @@ const spl_law spl_law_corot = {
     .stress = corot_stress,
     .hessian = corot_hessian,
     .projected = corot_projected,
+    .both = corot_both,
 };

@@ -22,12 +22,18 @@ static void exrotated_stress(const spl_law_input *in, spl_mat3 *P)
     for (int i = 0; i < 9; i++) P->m[i] = 2 * in->mu * in->F.m[i] + turn * in->R.m[i];
 }
 
+static double exrotated_both(const spl_law_input *in, spl_mat3 *P)
+{
+    exrotated_stress(in, P);
+    return exrotated_energy(in);
+}
+
 /* H = 2 mu I + lambda vec(R) vec(R)^T */
 static void exrotated_fill(const spl_law_input *in, double lambda, double H[81])
 {
+    const double *R = in->R.m;
     for (int j = 0; j < 9; j++) {
-        double r = lambda * in->R.m[j];
-        for (int i = 0; i < 9; i++) H[9 * j + i] = r * in->R.m[i];
+        for (int i = 0; i < 9; i++) H[9 * j + i] = lambda * (R[i] * R[j]);
         H[10 * j] += 2 * in->mu;
     }
 }
@@ -50,6 +56,7 @@ const spl_law spl_law_exrotated = {
     .stress = exrotated_stress,
     .hessian = exrotated_hessian,
     .projected = exrotated_projected,
+    .both = exrotated_both,
 };
 
 /* ---- mixed: mu |S - I|^2 + lambda / 2 tr^2(S - I), S = sym(R^T F) ------------------------------------------------ */
@@ -79,17 +86,22 @@ static void mixed_stress(const spl_law_input *in, spl_mat3 *P)
     *P = spl_mat3_mul(&in->R, &E);
 }
 
+static double mixed_both(const spl_law_input *in, spl_mat3 *P)
+{
+    mixed_stress(in, P);
+    return mixed_energy(in);
+}
+
 /* dP = mu (dF + R dF^T R) + lambda tr(R^T dF) R, so H[(r, a), (s, b)] = mu (delta + R_rb R_sa) + lambda R_ra R_sb. */
 static void mixed_fill(const spl_law_input *in, double lambda, double H[81])
 {
     const double *R = in->R.m;
     for (int b = 0; b < 3; b++)
         for (int s = 0; s < 3; s++) {
-            double *h = H + 9 * (3 * b + s), along = lambda * R[3 * b + s];
-            for (int a = 0; a < 3; a++) {
-                double across = in->mu * R[3 * a + s];
-                for (int r = 0; r < 3; r++) h[3 * a + r] = across * R[3 * b + r] + along * R[3 * a + r];
-            }
+            double *h = H + 9 * (3 * b + s);
+            for (int a = 0; a < 3; a++)
+                for (int r = 0; r < 3; r++)
+                    h[3 * a + r] = in->mu * (R[3 * b + r] * R[3 * a + s]) + lambda * (R[3 * a + r] * R[3 * b + s]);
             h[3 * b + s] += in->mu;
         }
 }
@@ -112,4 +124,5 @@ const spl_law spl_law_mixed = {
     .stress = mixed_stress,
     .hessian = mixed_hessian,
     .projected = mixed_projected,
+    .both = mixed_both,
 };

@@ -37,6 +37,12 @@ static void stress(const spl_law_input *in, spl_mat3 *P)
     for (int i = 0; i < 9; i++) P->m[i] = a * in->F.m[i] + b * C.m[i];
 }
 
+static double both(const spl_law_input *in, spl_mat3 *P)
+{
+    stress(in, P);
+    return energy(in);
+}
+
 /* d cof(F) / dF, times `by`, added: the block of columns a != b is the cross-product matrix of +- the third column. */
 static void add_cofactor_derivative(const spl_mat3 *F, double by, double H[81])
 {
@@ -57,10 +63,10 @@ static void hessian(const spl_law_input *in, double H[81])
 {
     matched p = match(in);
     spl_mat3 C = spl_mat3_cofactor(&in->F);
+    const double *F = in->F.m;
     double I = spl_mat3_dot(&in->F, &in->F), f = 2 * p.m / ((I + 1) * (I + 1));
     for (int j = 0; j < 9; j++) {
-        double u = f * in->F.m[j], v = p.l * C.m[j];
-        for (int i = 0; i < 9; i++) H[9 * j + i] = u * in->F.m[i] + v * C.m[i];
+        for (int i = 0; i < 9; i++) H[9 * j + i] = f * (F[i] * F[j]) + p.l * (C.m[i] * C.m[j]);
         H[10 * j] += p.m * I / (I + 1);
     }
     add_cofactor_derivative(&in->F, p.l * (spl_mat3_det(&in->F) - p.alpha), H);
@@ -99,4 +105,5 @@ const spl_law spl_law_neohookean = {
     .stress = stress,
     .hessian = hessian,
     .projected = projected,
+    .both = both,
 };

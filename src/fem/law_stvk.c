@@ -49,29 +49,36 @@ static void differences(double s, double t, double *of_slope, double *of_strain)
     }
 }
 
-/* q_i = 2 mu e_i + lambda sum e, so that d_i = q_i e'(s_i). */
-static void pressures(const double s[3], double mu, double lambda, double q[3])
+/* q_i = 2 mu e_i + lambda sum e, so that d_i = q_i e'(s_i). Returns the energy. */
+static double pressures(const double s[3], double mu, double lambda, double q[3])
 {
-    double e[3] = {strain(s[0]), strain(s[1]), strain(s[2])}, trace = lambda * (e[0] + e[1] + e[2]);
-    for (int i = 0; i < 3; i++) q[i] = 2 * mu * e[i] + trace;
+    double e[3] = {strain(s[0]), strain(s[1]), strain(s[2])}, trace = e[0] + e[1] + e[2];
+    for (int i = 0; i < 3; i++) q[i] = 2 * mu * e[i] + lambda * trace;
+    return mu * (e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) + 0.5 * lambda * trace * trace;
 }
 
 static double energy(const spl_law_input *in)
 {
     spl_stretch f;
+    double q[3];
     spl_stretch_of(&in->F, &f);
-    double a = strain(f.s[0]), b = strain(f.s[1]), c = strain(f.s[2]), trace = a + b + c;
-    return in->mu * (a * a + b * b + c * c) + 0.5 * in->lambda * trace * trace;
+    return pressures(f.s, in->mu, in->lambda, q);
 }
 
-static void stress(const spl_law_input *in, spl_mat3 *P)
+static double both(const spl_law_input *in, spl_mat3 *P)
 {
     spl_stretch f;
     double d[3];
     spl_stretch_of(&in->F, &f);
-    pressures(f.s, in->mu, in->lambda, d);
+    double W = pressures(f.s, in->mu, in->lambda, d);
     for (int i = 0; i < 3; i++) d[i] *= slope(f.s[i]);
     spl_stretch_stress(&f, d, P);
+    return W;
+}
+
+static void stress(const spl_law_input *in, spl_mat3 *P)
+{
+    both(in, P);
 }
 
 static void modes_of(const spl_stretch *f, double mu, double lambda, spl_modes *m)
@@ -117,4 +124,5 @@ const spl_law spl_law_stvk = {
     .stress = stress,
     .hessian = hessian,
     .projected = projected,
+    .both = both,
 };

@@ -27,13 +27,16 @@ static bool is_positive(const double A[9])
     return A[0] > 0 && minor > 0 && det > 0;
 }
 
-/* A - sum over lambda < 0 of lambda q q^T. The eigenvectors are those of A + |A| I, which has none below 0, so that its
- * singular value decomposition is its eigen-decomposition. */
+/* A - sum over lambda < 0 of lambda q q^T. The eigenvectors are those of A + shift I, which has none below 0, so that
+ * its singular value decomposition is its eigen-decomposition. */
 static void clamp_scaling(double A[9])
 {
     spl_mat3 shifted, Q, Qv;
-    for (int i = 0; i < 9; i++) shifted.m[i] = A[i];
-    double shift = spl_mat3_norm(&shifted), sigma[3];
+    double shift = 0, sigma[3]; /* the sum of the entries bounds the eigenvalues, at any scale */
+    for (int i = 0; i < 9; i++) {
+        shifted.m[i] = A[i];
+        shift += fabs(A[i]);
+    }
     for (int i = 0; i < 3; i++) shifted.m[4 * i] += shift;
     if (!spl_svd3(&shifted, &Q, sigma, &Qv)) return; /* not finite: left as it is */
     for (int k = 0; k < 3; k++) {

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "math/svd3.h"
 
 /* Tets of one partial sum: the contract of the scratch sizes in residual.h. */
 enum { CHUNK = 1024 };
@@ -64,9 +65,8 @@ static void pull_corners(void *context, size_t begin, size_t end)
             if (p->e->rotation)
                 for (int i = 0; i < 9; i++) in.R.m[i] = p->e->rotation[9 * k + (size_t)i];
             spl_mat3 P;
-            p->e->law->stress(&in, &P);
+            energy += e->volume[k] * p->e->law->both(&in, &P);
             spl_element_forces(e, (int32_t)k, &P, p->corner + 12 * k);
-            energy += e->volume[k] * p->e->law->energy(&in);
         }
         p->energy[chunk] = energy;
     }
@@ -118,8 +118,8 @@ double spl_residual(const double *force, const double *magnitude, const int32_t 
 /* ---- strain ----------------------------------------------------------------------------------------------------- */
 
 /* The largest and smallest eigenvalue of C = F^T F. With B = (C - q I) / p, q = tr C / 3, |B|^2 = 6, the eigenvalues
- * are q + 2 p cos(phi + 2 pi i / 3), cos 3 phi = det B / 2 (Smith 1961): no iteration, and near a rotation, where p is
- * small, as exact as the entries of C. */
+ * are q + 2 p cos(phi + 2 pi i / 3), cos 3 phi = det B / 2 (Smith 1961): no iteration. Where two of them meet, phi is
+ * good to the root of the rounding only, but the error drives them apart: the strain is estimated too large. */
 static void extreme_squares(const spl_mat3 *F, double *most, double *least)
 {
     spl_vec3 a = spl_mat3_column(F, 0), b = spl_mat3_column(F, 1), c = spl_mat3_column(F, 2);
@@ -127,22 +127,27 @@ static void extreme_squares(const spl_mat3 *F, double *most, double *least)
     double xy = spl_dot(a, b), xz = spl_dot(a, c), yz = spl_dot(b, c);
     xx -= q, yy -= q, zz -= q;
     double p = sqrt((xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz)) / 6);
-    if (!(p > 0)) {
-        *most = *least = q;
-        return;
-    }
+    *most = *least = q;
+    if (!(p > 0)) return;
     double det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
     double phi = acos(fmin(fmax(det / (2 * p * p * p), -1), 1)) / 3; /* 0 .. pi / 3 */
     *most = q + 2 * p * cos(phi);
     *least = fmax(q + 2 * p * cos(phi + 2 * M_PI / 3), 0);
 }
 
-/* Largest |sigma - 1|; where F is a reflection its smallest singular value counts as negative, as in svd3.h. */
-static double strain_of(const spl_mat3 *F, double det)
+/* The larger of `strain` and F's largest |sigma - 1|; where F is a reflection its smallest singular value counts as
+ * negative, as in svd3.h. The decomposition, ten times the work, is for those that may be the largest so far. */
+static double larger_strain(double strain, const spl_mat3 *F, double det)
 {
     double most, least;
     extreme_squares(F, &most, &least);
-    return fmax(fabs(sqrt(most) - 1), fabs(copysign(sqrt(least), det) - 1));
+    double low = sqrt(least), estimate = fmax(fabs(sqrt(most) - 1), fabs(copysign(low, det) - 1));
+    double margin = 1e-14 * most / fmax(low, 1e-7); /* the rounding of `least`, in its root */
+    if (estimate + margin <= strain) return strain;
+    spl_mat3 U, V;
+    double sigma[3];
+    spl_svd3(F, &U, sigma, &V);
+    return fmax(strain, fmax(fabs(sigma[0] - 1), fabs(sigma[2] - 1)));
 }
 
 typedef struct partial {
@@ -168,7 +173,7 @@ static void survey_chunks(void *context, size_t begin, size_t end)
             double det = spl_mat3_det(&F);
             sum.volume += s->e->volume[k] * det;
             sum.min_det = fmin(sum.min_det, det);
-            sum.max_strain = fmax(sum.max_strain, strain_of(&F, det));
+            sum.max_strain = larger_strain(sum.max_strain, &F, det);
             sum.inverted += !(det > 0);
         }
         double *to = s->partial + 4 * chunk;
