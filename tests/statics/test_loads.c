@@ -261,6 +261,7 @@ TEST(an_island_is_solved_and_counted)
             memcpy(x, f.x, 3 * (size_t)f.vertex_count * sizeof *x);
             spl_statics_stats stats = solve(&f, &options, &problem, x);
             CHECK(stats.islands == 1 && stats.converged);
+            CHECK(stats.factorisations == stats.iterations); /* none failed */
             CHECK_NEAR(stats.energy, 0, 1e-9);
         }
     free(x);
