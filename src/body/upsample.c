@@ -203,16 +203,23 @@ static void send_far_away(const spl_upsample_options *options, spl_upsample_poin
         if (p->part[i] == SPL_UPSAMPLE_SKIN && p->distance[i] > width) p->part[i] = SPL_UPSAMPLE_FOLLOW;
 }
 
-static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_options *options,
-                          spl_upsample_points *p, const spl_upsample_searches *searches, spl_pool *pool,
-                          supple_error *error)
+supple_result spl_upsample_find_source(spl_upsample *u, supple_error *error)
 {
     const spl_surface *s = u->surface;
     u->source = spl_new(&u->allocator, (size_t)s->vertex_count, sizeof *u->source);
     if (!u->source) return spl_fail_memory(error, "the body's surface");
     for (int32_t v = s->input_vertex_count; v-- > 0;)
         if (s->map[v] >= 0) u->source[s->map[v]] = v;
-    supple_result result = make_points(visual, p, &u->allocator, error);
+    return SUPPLE_OK;
+}
+
+static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_options *options,
+                          spl_upsample_points *p, const spl_upsample_searches *searches, spl_pool *pool,
+                          supple_error *error)
+{
+    const spl_surface *s = u->surface;
+    supple_result result = spl_upsample_find_source(u, error);
+    if (result == SUPPLE_OK) result = make_points(visual, p, &u->allocator, error);
     p->mean_edge = mean_edge(s);
     p->visual = visual;
     p->source = u->source;

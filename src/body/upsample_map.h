@@ -80,6 +80,9 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
 void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
                                 size_t begin, size_t end);
 
+/* Fills `source`. */
+supple_result spl_upsample_find_source(spl_upsample *u, supple_error *error);
+
 /* ---- while it is made -------------------------------------------------------------------------------------------- */
 
 typedef enum spl_upsample_part {

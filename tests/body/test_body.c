@@ -98,6 +98,28 @@ static uint64_t hash_of(const supple_body *b)
     return spl_hash(body->bone, (size_t)body->tets.vertex_count * 4, h);
 }
 
+/* Of the visual mesh after a motion that is not affine. */
+static uint64_t map_hash(const supple_body *b)
+{
+    const spl_body *body = &b->body;
+    size_t n = (size_t)body->scene->vertex_count, m = (size_t)body->tets.vertex_count;
+    float *out = calloc(2 * n, 3 * sizeof(float));
+    spl_vec3 *moved = calloc(m, sizeof *moved);
+    spl_upsample_frame *frame;
+    if (spl_upsample_frame_create(body->upsample, &body->allocator, &frame, NULL) != SUPPLE_OK) abort();
+    for (size_t v = 0; v < m; v++) {
+        moved[v] = body->tets.position[v];
+        moved[v].y += 0.3 * moved[v].x * moved[v].x;
+    }
+    spl_upsample_target to = {out, 12, out + 3 * n, 12};
+    spl_upsample_apply(body->upsample, frame, NULL, (const double *)moved, &to);
+    uint64_t h = spl_hash(out, 2 * n * 3 * sizeof(float), 0);
+    spl_upsample_frame_destroy(frame);
+    free(out);
+    free(moved);
+    return h;
+}
+
 TEST(the_bits_do_not_depend_on_the_threads)
 {
     supple_scene *scene = load("demo:sack");
@@ -129,16 +151,70 @@ TEST(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again)
     REQUIRE(other);
     CHECK(!supple_body_get_info(other)->cached);
     bc.resolution = 24;
+    CHECK(map_hash(first) == map_hash(second));
     snprintf(command, sizeof command,
              "for f in %s/*; do printf x | dd of=$f bs=1 seek=3000 conv=notrunc 2>/dev/null; done", folder);
     CHECK(system(command) == 0);
     supple_body *again = make(scene, &bc, 0);
     REQUIRE(again);
     CHECK(!supple_body_get_info(again)->cached && hash_of(again) == hash_of(first));
+    CHECK(map_hash(again) == map_hash(first));
     supple_body_destroy(first);
     supple_body_destroy(second);
     supple_body_destroy(other);
     supple_body_destroy(again);
+    supple_scene_destroy(scene);
+    unsetenv("SUPPLE_CACHE");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+static void count_warnings(void *user, supple_log_level level, const char *message)
+{
+    int *count = user;
+    *count += level == SUPPLE_LOG_WARNING && strstr(message, "cache: ") != NULL;
+}
+
+/* Only the upsampling's file is damaged: the tetrahedra still come from the cache, and the weights are made again. Both
+ * files may be written and read while memory is short. */
+TEST(stored_upsampling_that_is_damaged_is_made_again)
+{
+    char folder[] = "body-cache-XXXXXX", command[200];
+    REQUIRE(mkdtemp(folder));
+    setenv("SUPPLE_CACHE", folder, 1);
+    supple_scene *scene = load("demo:arm");
+    supple_body_config bc = plain(16);
+    bc.cache = true;
+    supple_body *first = make(scene, &bc, 0);
+    REQUIRE(first);
+    const char *damage[] = {"truncate -s -100", "truncate -s 3000",
+                            "printf x | dd bs=1 seek=3000 conv=notrunc 2>/dev/null of="};
+    for (int i = 0; i < 3; i++) {
+        int warnings = 0;
+        supple_config config = supple_config_default();
+        config.log = count_warnings;
+        config.log_user = &warnings;
+        snprintf(command, sizeof command, "%s%s$(ls %s/upsample-*)", damage[i], i < 2 ? " " : "", folder);
+        CHECK(system(command) == 0);
+        for (int round = 0; round < 2; round++) { /* made again, then found */
+            supple_body *again = NULL;
+            REQUIRE(supple_body_create(scene, &bc, &config, &again, NULL) == SUPPLE_OK);
+            CHECK(supple_body_get_info(again)->cached && map_hash(again) == map_hash(first) && warnings == 1);
+            supple_body_destroy(again);
+        }
+    }
+    for (long n = 0;; n++) {
+        failing f = {.fail_at = n};
+        supple_config config = supple_config_default();
+        config.allocator = failing_allocator(&f);
+        config.thread_count = 1;
+        supple_body *body;
+        supple_result result = supple_body_create(scene, &bc, &config, &body, NULL);
+        supple_body_destroy(body);
+        CHECK(f.live == 0 && (result == SUPPLE_ERROR_MEMORY || result == SUPPLE_OK));
+        if (f.requests <= n) break;
+    }
+    supple_body_destroy(first);
     supple_scene_destroy(scene);
     unsetenv("SUPPLE_CACHE");
     snprintf(command, sizeof command, "rm -r %s", folder);
@@ -257,6 +333,7 @@ TEST(fingers_do_not_fuse)
 
 TEST_MAIN(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
           RUN(the_bits_do_not_depend_on_the_threads),
-          RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again), RUN(roles_can_be_given),
+          RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again),
+          RUN(stored_upsampling_that_is_damaged_is_made_again), RUN(roles_can_be_given),
           RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken), RUN(failing_allocations_are_errors),
           RUN(fingers_do_not_fuse))
