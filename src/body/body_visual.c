@@ -33,10 +33,18 @@ static bool shares_joints(const void *context, int32_t visual, int32_t tet_verte
  * by positions that are not numbers. */
 typedef struct visual_arrays {
     float *position, *normal;
-    bool *follow;
+    bool *follow, *morphs;
     int32_t *triangle;
     int32_t triangle_count;
 } visual_arrays;
+
+/* The vertices that a morph target moves or turns. */
+static void mark(const spl_target *target, size_t vertex_count, bool *morphs)
+{
+    for (size_t k = 0; k < 3 * vertex_count; k++)
+        if ((target->position && target->position[k] != 0) || (target->normal && target->normal[k] != 0))
+            morphs[k / 3] = true;
+}
 
 static void fill_visual(const spl_body *body, visual_arrays *v)
 {
@@ -54,6 +62,7 @@ static void fill_visual(const spl_body *body, visual_arrays *v)
         for (size_t k = 0; rides && k < 3 * (size_t)p->triangle_count; k++)
             v->triangle[3 * (size_t)v->triangle_count + k] = p->triangle[k] + part->first_vertex;
         if (rides) v->triangle_count += p->triangle_count;
+        for (int32_t t = 0; rides && t < p->target_count; t++) mark(&p->target[t], n, v->morphs + part->first_vertex);
     }
 }
 
@@ -63,8 +72,9 @@ static bool allocate_visual(visual_arrays *v, const supple_scene *scene, const s
     v->position = spl_new(a, n, 3 * sizeof *v->position);
     v->normal = spl_new(a, n, 3 * sizeof *v->normal);
     v->follow = spl_new(a, n, sizeof *v->follow);
+    v->morphs = spl_new(a, n, sizeof *v->morphs);
     v->triangle = spl_new(a, (size_t)scene->triangle_count, 3 * sizeof *v->triangle);
-    return v->position && v->normal && v->follow && v->triangle;
+    return v->position && v->normal && v->follow && v->morphs && v->triangle;
 }
 
 static void release_visual(visual_arrays *v, const supple_allocator *a)
@@ -72,6 +82,7 @@ static void release_visual(visual_arrays *v, const supple_allocator *a)
     spl_free(a, v->position);
     spl_free(a, v->normal);
     spl_free(a, v->follow);
+    spl_free(a, v->morphs);
     spl_free(a, v->triangle);
 }
 
@@ -110,6 +121,7 @@ supple_result spl_body_find_visual(spl_body *body, spl_cache *cache, spl_pool *p
                                       .triangle_count = v.triangle_count,
                                       .triangle = v.triangle,
                                       .follow = v.follow,
+                                      .morphs = v.morphs,
                                       .accept = shares_joints,
                                       .accept_context = body};
         spl_upsample_options options = spl_upsample_options_default();

@@ -203,6 +203,11 @@ static void send_far_away(const spl_upsample_options *options, spl_upsample_poin
         if (p->part[i] == SPL_UPSAMPLE_SKIN && p->distance[i] > width) p->part[i] = SPL_UPSAMPLE_FOLLOW;
 }
 
+void spl_upsample_note_offsets(spl_upsample *u)
+{
+    for (int32_t v = 0; v < u->vertex_count && !u->has_offsets; v++) u->has_offsets = u->vertex[v].frame >= 0;
+}
+
 supple_result spl_upsample_find_source(spl_upsample *u, supple_error *error)
 {
     const spl_surface *s = u->surface;

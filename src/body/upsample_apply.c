@@ -51,7 +51,6 @@ typedef struct job {
     const double *body_double; /* one of the two */
     const float *body_float;
     const spl_upsample_target *to;
-    double origin[3];
     bool avx2;
 } job;
 
@@ -61,8 +60,10 @@ static void load_points(void *context, size_t begin, size_t end)
     for (size_t v = begin; v < end; v++) {
         size_t at = 3 * (size_t)j->u->source[v];
         float *p = j->f->point + 4 * v;
-        for (size_t i = 0; i < 3; i++)
-            p[i] = (float)((j->body_double ? j->body_double[at + i] : (double)j->body_float[at + i]) - j->origin[i]);
+        for (size_t i = 0; i < 3; i++) {
+            double x = j->body_double ? j->body_double[at + i] : (double)j->body_float[at + i];
+            p[i] = (float)(x - (double)j->f->origin[i]);
+        }
         p[3] = 0;
     }
 }
@@ -133,7 +134,7 @@ static void find_stretch(const spl_upsample *u, spl_upsample_frame *f)
 {
     spl_mat3 inverse, rotation, stretch;
     f->stretched = false;
-    if (u->offset_count == 0) return;
+    if (!u->has_offsets && !f->delta) return;
     samples s = take_samples(u, f);
     /* A flat body: the scatter's smallest direction is rounding, and says nothing. */
     double size = spl_mat3_trace(&s.shape) / 3;
@@ -168,6 +169,23 @@ static void turn_piece(const spl_upsample *u, spl_upsample_frame *f, int32_t k)
     f->centre[k] = centre;
 }
 
+/* A vertex that moves with a piece, or not at all. */
+static void move_rider(const spl_upsample_frame *f, const spl_upsample_rider *r, float p[3], float n[3])
+{
+    size_t v = (size_t)r->vertex;
+    const float *delta = spl_upsample_delta(f->delta, v), *normal_delta = spl_upsample_delta(f->normal_delta, v);
+    for (int c = 0; c < 3; c++) {
+        p[c] = r->position[c] + (delta ? delta[c] : 0);
+        n[c] = r->normal[c] + (normal_delta ? normal_delta[c] : 0);
+    }
+    if (normal_delta) spl_v3_to_float(spl_unit(spl_v3_from_float(n), spl_v3_from_float(r->normal)), n);
+    if (r->piece < 0) return;
+    const spl_mat3 *turn = &f->rotation[r->piece];
+    spl_v3_to_float(spl_add(spl_mat3_apply(turn, spl_v3_from_float(p)), f->centre[r->piece]), p);
+    for (int c = 0; c < 3; c++) p[c] += f->origin[c];
+    spl_v3_to_float(spl_mat3_apply(turn, spl_v3_from_float(n)), n);
+}
+
 static void move_riders(const job *j)
 {
     const spl_upsample_target *to = j->to;
@@ -175,14 +193,7 @@ static void move_riders(const job *j)
     for (int32_t i = 0; i < j->u->rider_count; i++) {
         const spl_upsample_rider *r = &j->u->rider[i];
         float p[3], n[3];
-        memcpy(p, r->position, sizeof p);
-        memcpy(n, r->normal, sizeof n);
-        if (r->piece >= 0) {
-            const spl_mat3 *turn = &j->f->rotation[r->piece];
-            spl_v3_to_float(spl_add(spl_mat3_apply(turn, spl_v3_from_float(r->position)), j->f->centre[r->piece]), p);
-            for (int c = 0; c < 3; c++) p[c] += j->f->origin[c];
-            spl_v3_to_float(spl_mat3_apply(turn, spl_v3_from_float(r->normal)), n);
-        }
+        move_rider(j->f, r, p, n);
         memcpy((char *)to->position + (size_t)r->vertex * to->position_stride, p, sizeof p);
         if (to->normal && j->u->has_normals)
             memcpy((char *)to->normal + (size_t)r->vertex * to->normal_stride, n, sizeof n);
@@ -206,8 +217,9 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
         const float *weight = u->weight + vertex->first;
         spl_upsample_sums sums = {.position = {0}};
         for (uint32_t k = 0; k < vertex->count; k++) add4(sums.position, weight[k], f->point + 4 * (size_t)index[k]);
-        if (vertex->frame >= 0 && u->offset[vertex->frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
-            const float *tangent = u->tangent + u->offset[vertex->frame].tangent;
+        int32_t frame = spl_upsample_offset_in_use(u, f, v);
+        if (frame >= 0 && u->offset[frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
+            const float *tangent = u->tangent + u->offset[frame].tangent;
             for (uint32_t k = 0; k < vertex->count; k++)
                 for (uint32_t a = 0; a < 2; a++)
                     add4(sums.tangent[a], tangent[2 * k + a], f->point + 4 * (size_t)index[k]);
@@ -216,7 +228,7 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
             weight = u->normal_weight + vertex->normal;
             for (uint32_t k = 0; k < vertex->count; k++) add4(sums.normal, weight[k], f->normal + 4 * (size_t)index[k]);
         }
-        spl_upsample_finish(u, f, to, v, &sums);
+        spl_upsample_finish(u, f, to, v, frame, &sums);
     }
 }
 
@@ -238,8 +250,9 @@ static void apply(job *j, spl_pool *pool)
     size_t first = 3 * (size_t)j->u->source[0];
     for (size_t i = 0; i < 3; i++) {
         double x = j->body_double ? j->body_double[first + i] : (double)j->body_float[first + i];
-        j->f->origin[i] = (float)x; /* rounded first, so that adding it back is exact */
-        j->origin[i] = (double)j->f->origin[i];
+        /* Rounded, so that adding it back is exact. A copy in double precision is not kept: gcc 12 made that of x,
+         * without the rounding. */
+        j->f->origin[i] = (float)x;
     }
     spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_points, j);
     find_stretch(j->u, j->f);
@@ -251,16 +264,25 @@ static void apply(job *j, spl_pool *pool)
     move_riders(j);
 }
 
+void spl_upsample_apply_input(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool,
+                              const spl_upsample_input *in, const spl_upsample_target *to)
+{
+    job j = {.u = u, .f = f, .body_double = in->body, .body_float = in->body_float, .to = to};
+    j.avx2 = spl_cpu_has_avx2();
+    f->delta = in->delta;
+    f->normal_delta = u->has_normals ? in->normal_delta : NULL;
+    apply(&j, pool);
+    f->delta = f->normal_delta = NULL;
+}
+
 void spl_upsample_apply(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const double *body,
                         const spl_upsample_target *to)
 {
-    job j = {.u = u, .f = f, .body_double = body, .to = to, .avx2 = spl_cpu_has_avx2()};
-    apply(&j, pool);
+    spl_upsample_apply_input(u, f, pool, &(spl_upsample_input){.body = body}, to);
 }
 
 void spl_upsample_apply_float(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const float *body,
                               const spl_upsample_target *to)
 {
-    job j = {.u = u, .f = f, .body_float = body, .to = to, .avx2 = spl_cpu_has_avx2()};
-    apply(&j, pool);
+    spl_upsample_apply_input(u, f, pool, &(spl_upsample_input){.body_float = body}, to);
 }

@@ -57,9 +57,10 @@ void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame 
         const uint32_t *index = u->index + vertex->first;
         spl_upsample_sums sums;
         blend(f->point, index, u->weight + vertex->first, vertex->count, sums.position);
-        if (vertex->frame >= 0 && u->offset[vertex->frame].tangent != SPL_UPSAMPLE_NO_TANGENT)
-            blend_tangents(f->point, index, u->tangent + u->offset[vertex->frame].tangent, vertex->count, sums.tangent);
+        int32_t frame = spl_upsample_offset_in_use(u, f, v);
+        if (frame >= 0 && u->offset[frame].tangent != SPL_UPSAMPLE_NO_TANGENT)
+            blend_tangents(f->point, index, u->tangent + u->offset[frame].tangent, vertex->count, sums.tangent);
         if (normals) blend(f->normal, index, u->normal_weight + vertex->normal, vertex->count, sums.normal);
-        spl_upsample_finish(u, f, to, v, &sums);
+        spl_upsample_finish(u, f, to, v, frame, &sums);
     }
 }

@@ -14,7 +14,7 @@
 typedef struct spl_upsample_vertex {
     uint32_t first;  /* its entries; those of vertices at one position are the same */
     uint32_t normal; /* its entries in normal_weight */
-    int32_t frame;   /* or -1 */
+    int32_t frame;   /* its offset; -1: none; -2 - i: offset i, in frames that displace it */
     uint32_t count;  /* of entries; 0: it moves with a piece, or not at all */
 } spl_upsample_vertex;
 
@@ -57,6 +57,7 @@ struct spl_upsample {
     spl_upsample_rider *rider;
     int32_t *source; /* by surface vertex: an input vertex at its place */
     bool has_normals;
+    bool has_offsets; /* some vertices have one in every frame */
     spl_upsample_stats stats;
     supple_allocator allocator;
 };
@@ -67,6 +68,7 @@ struct spl_upsample_frame {
     float *face;           /* 4 a triangle: the area-weighted normal */
     spl_mat3 *rotation;    /* of the pieces */
     spl_vec3 *centre;
+    const float *delta, *normal_delta; /* of spl_upsample_input, while a frame is made */
     float origin[3];
     bool stretched;      /* the body as a whole is stretched by an affine motion, */
     float stretch[3][3]; /* by this */
@@ -79,6 +81,9 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
                                   size_t begin, size_t end);
 void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
                                 size_t begin, size_t end);
+
+/* Whether there are offsets, from the vertices. */
+void spl_upsample_note_offsets(spl_upsample *u);
 
 /* Fills `source`. */
 supple_result spl_upsample_find_source(spl_upsample *u, supple_error *error);

@@ -275,9 +275,10 @@ static bool good_vertex(const spl_upsample *u, const spl_upsample_vertex *v)
     if (v->count > SPL_UPSAMPLE_MOST_NEIGHBOURS || v->count % 2 || !within(v->first, v->count, u->entry_count))
         return false;
     if (u->has_normals && !within(v->normal, v->count, u->normal_count)) return false;
-    if (v->frame < -1 || (v->frame >= 0 && (size_t)v->frame >= u->offset_count)) return false;
-    if (v->frame >= 0 && u->offset[v->frame].tangent != SPL_UPSAMPLE_NO_TANGENT &&
-        !within(u->offset[v->frame].tangent, 2 * (uint64_t)v->count, u->tangent_count))
+    uint32_t frame = (uint32_t)(v->frame >= -1 ? v->frame : -2 - v->frame);
+    if (v->frame != -1 && frame >= u->offset_count) return false;
+    if (v->frame != -1 && u->offset[frame].tangent != SPL_UPSAMPLE_NO_TANGENT &&
+        !within(u->offset[frame].tangent, 2 * (uint64_t)v->count, u->tangent_count))
         return false;
     double sum = 0;
     for (uint32_t k = 0; k < v->count; k++) sum += (double)u->weight[v->first + k];
@@ -313,6 +314,7 @@ supple_result spl_upsample_take(const spl_store_reader *reader, const spl_surfac
     take_pieces(&s, u);
     take_riders(&s, u, visual);
     if (!s.result) check_vertices(&s, u);
+    if (!s.result) spl_upsample_note_offsets(u);
     if (!s.result) s.result = spl_upsample_find_source(u, error);
     if (s.result)
         spl_upsample_destroy(u);

@@ -25,7 +25,8 @@ static const double least_offset = 1e-7, least_normal_offset = 1e-6;
 
 typedef struct report {
     uint8_t kind;
-    bool framed;
+    bool framed; /* in every frame */
+    bool morphs; /* in some */
     int32_t dropped;
     double gain;
     float r[3];       /* in the frame's axes, or the world's */
@@ -240,6 +241,8 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     result->framed = spl_norm(rest) > least_offset * u->surface->diagonal;
     result->gain = fit->gain;
     if (u->has_normals) fit_normals(s, point, patch, fit);
+    for (int32_t m = s->p->first[point]; s->visual->morphs && m < s->p->first[point + 1]; m++)
+        result->morphs = result->morphs || s->visual->morphs[s->p->vertex[m]];
 }
 
 static void fit_point(const setup *s, spl_geodesic *g, size_t point)
@@ -321,13 +324,19 @@ static void release_setup(setup *s)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
+static bool keeps_frame(const report *r)
+{
+    return r->framed || r->morphs;
+}
+
 /* Keeps the tangents of points with a frame only. */
 static supple_result pack_frames(setup *s, supple_error *error)
 {
     spl_upsample *u = s->u;
     for (int32_t i = 0; i < s->p->count; i++) {
-        u->offset_count += s->report[i].framed;
-        if (s->report[i].framed && s->report[i].has_frame) u->tangent_count += 2 * (s->first[i + 1] - s->first[i]);
+        if (!keeps_frame(&s->report[i])) continue;
+        u->offset_count++;
+        if (s->report[i].has_frame) u->tangent_count += 2 * (s->first[i + 1] - s->first[i]);
     }
     u->offset = spl_new(&u->allocator, u->offset_count, sizeof *u->offset);
     u->tangent = spl_new(&u->allocator, u->tangent_count, sizeof *u->tangent);
@@ -336,15 +345,17 @@ static supple_result pack_frames(setup *s, supple_error *error)
     int32_t frame = 0;
     for (int32_t i = 0; i < s->p->count; i++) {
         const report *r = &s->report[i];
-        if (!r->framed) continue;
+        if (!keeps_frame(r)) continue;
         u->offset[frame].tangent = r->has_frame ? (uint32_t)at : SPL_UPSAMPLE_NO_TANGENT;
         memcpy(u->offset[frame].r, r->r, sizeof r->r);
         memcpy(u->offset[frame].rest, r->rest, sizeof r->rest);
         for (size_t e = 2 * (size_t)s->first[i]; r->has_frame && e < 2 * (size_t)s->first[i + 1]; e++)
             u->tangent[at++] = s->tangent[e];
-        for (int32_t m = s->p->first[i]; m < s->p->first[i + 1]; m++) u->vertex[s->p->vertex[m]].frame = frame;
+        for (int32_t m = s->p->first[i]; m < s->p->first[i + 1]; m++)
+            u->vertex[s->p->vertex[m]].frame = r->framed ? frame : -2 - frame;
         frame++;
     }
+    spl_upsample_note_offsets(u);
     return SUPPLE_OK;
 }
 

@@ -88,12 +88,17 @@ static inline rig rig_make(shape body, const shape *visual, const spl_upsample_o
     return r;
 }
 
-static inline void rig_move(rig *r, motion *move, const double *parameter)
+static inline void rig_move_body(rig *r, motion *move, const double *parameter)
 {
     for (int32_t v = 0; v < r->body.vertex_count; v++) {
         spl_vec3 p = move(point_of(r->body.position + 3 * v), parameter);
         memcpy(r->moved + 3 * v, &p, sizeof p);
     }
+}
+
+static inline void rig_move(rig *r, motion *move, const double *parameter)
+{
+    rig_move_body(r, move, parameter);
     spl_upsample_target to = {r->out, 12, r->normal, 12};
     spl_upsample_apply(r->u, r->f, r->pool, r->moved, &to);
 }
