@@ -90,6 +90,48 @@ TEST(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion)
     supple_scene_destroy(scene);
 }
 
+/* Every vertex that a morph target moves has a frame to turn its displacement; the displaced arm moves rigidly. */
+TEST(morph_targets_turn_with_the_body)
+{
+    supple_scene *scene = load("demo:arm");
+    spl_primitive *p = &scene->mesh[0].primitive[0];
+    REQUIRE(scene->vertex_count == p->vertex_count && p->target_count == 0);
+    size_t n = (size_t)p->vertex_count;
+    float *delta = calloc(n, 3 * sizeof(float)), *out = calloc(n, 3 * sizeof(float));
+    for (size_t v = 0; v < n; v += 3) delta[3 * v + v % 2] = 0.05F;
+    spl_target target = {.position = delta};
+    p->target = &target;
+    p->target_count = 1;
+    supple_body_config bc = plain(32);
+    supple_body *b = make(scene, &bc, 0);
+    p->target = NULL;
+    p->target_count = 0;
+    REQUIRE(b);
+    const spl_body *body = &b->body;
+    size_t m = (size_t)body->tets.vertex_count;
+    spl_vec3 *moved = calloc(m, sizeof *moved);
+    spl_upsample_frame *frame;
+    REQUIRE(spl_upsample_frame_create(body->upsample, &body->allocator, &frame, NULL) == SUPPLE_OK);
+    const double t[3] = {3, -2, 1}, r[4] = {0.2, 0.4, -0.1, 0.9}, s[3] = {1, 1, 1};
+    spl_mat4 motion = spl_mat4_trs(t, r, s);
+    for (size_t v = 0; v < m; v++) moved[v] = spl_mat4_point(&motion, body->tets.position[v]);
+    spl_upsample_target to = {.position = out, .position_stride = 12};
+    spl_upsample_apply_input(body->upsample, frame, NULL,
+                             &(spl_upsample_input){.body = (const double *)moved, .delta = delta}, &to);
+    double most = 0;
+    for (size_t v = 0; v < n; v++) {
+        spl_vec3 rest = spl_add(spl_v3_from_float(body->bind + 3 * v), spl_v3_from_float(delta + 3 * v));
+        most = fmax(most, spl_distance(spl_mat4_point(&motion, rest), spl_v3_from_float(out + 3 * v)));
+    }
+    CHECK(most < 5e-6 * body->surface.diagonal);
+    spl_upsample_frame_destroy(frame);
+    free(moved);
+    free(delta);
+    free(out);
+    supple_body_destroy(b);
+    supple_scene_destroy(scene);
+}
+
 static uint64_t hash_of(const supple_body *b)
 {
     const spl_body *body = &b->body;
@@ -332,7 +374,7 @@ TEST(fingers_do_not_fuse)
 }
 
 TEST_MAIN(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
-          RUN(the_bits_do_not_depend_on_the_threads),
+          RUN(morph_targets_turn_with_the_body), RUN(the_bits_do_not_depend_on_the_threads),
           RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again),
           RUN(stored_upsampling_that_is_damaged_is_made_again), RUN(roles_can_be_given),
           RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken), RUN(failing_allocations_are_errors),

@@ -137,7 +137,7 @@ static inline void shape_join(shape *s, shape part, double z)
 /* Every kind of vertex for a body that is the unit sphere: skin, an eye (rigid) and hair. */
 static inline shape shape_head(bool **follow)
 {
-    shape s = shape_sphere(20, 1.02);
+    shape s = shape_sphere(20, 1);
     size_t skin = (size_t)s.vertex_count;
     shape_join(&s, shape_sphere(8, 0.15), 0.8);
     shape_join(&s, shape_sphere(12, 1.2), 0);
