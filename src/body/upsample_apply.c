@@ -6,7 +6,7 @@
 #include "math/svd3.h"
 
 /* 1024 vertices a piece: about 150 kB of weights. */
-enum { VERTICES_PER_PIECE = 1024, BODY_PER_PIECE = 2048 };
+enum { VERTICES_PER_PIECE = 1024, BODY_PER_PIECE = 2048, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
@@ -14,21 +14,19 @@ supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allo
                                         supple_error *error)
 {
     size_t n = (size_t)u->surface->vertex_count, t = u->has_normals ? (size_t)u->surface->triangle_count : 0;
-    size_t normals = u->has_normals ? n : 0;
     *out = NULL;
     spl_upsample_frame *f = spl_new(a, 1, sizeof *f);
     if (!f) return spl_fail_memory(error, "a frame of upsampling");
     *f = (spl_upsample_frame){.allocator = *a};
-    f->memory = spl_new(a, n + normals + t + 1, 4 * sizeof(float)); /* counts of int32: no overflow */
+    f->memory = spl_new(a, 2 * n + t + 2, 4 * sizeof(float)); /* counts of int32: no overflow */
     f->rotation = spl_new(a, (size_t)u->piece_count, sizeof *f->rotation);
     f->centre = spl_new(a, (size_t)u->piece_count, sizeof *f->centre);
     if (!f->memory || !f->rotation || !f->centre) {
         spl_upsample_frame_destroy(f);
         return spl_fail_memory(error, "a frame of upsampling");
     }
-    f->point = (float *)(((uintptr_t)f->memory + 15) & ~(uintptr_t)15);
-    f->normal = f->point + 4 * n;
-    f->face = f->normal + 4 * normals;
+    f->point = (float *)(((uintptr_t)f->memory + 31) & ~(uintptr_t)31);
+    f->face = f->point + STRIDE * n;
     *out = f;
     return SUPPLE_OK;
 }
@@ -59,7 +57,7 @@ static void load_points(void *context, size_t begin, size_t end)
     const job *j = context;
     for (size_t v = begin; v < end; v++) {
         size_t at = 3 * (size_t)j->u->source[v];
-        float *p = j->f->point + 4 * v;
+        float *p = j->f->point + STRIDE * v;
         for (size_t i = 0; i < 3; i++) {
             double x = j->body_double ? j->body_double[at + i] : (double)j->body_float[at + i];
             p[i] = (float)(x - (double)j->f->origin[i]);
@@ -74,7 +72,7 @@ static void load_faces(void *context, size_t begin, size_t end)
     const float *p = j->f->point;
     for (size_t t = begin; t < end; t++) {
         const int32_t *c = j->u->surface->triangle + 3 * t;
-        const float *a = p + 4 * (size_t)c[0], *b = p + 4 * (size_t)c[1], *d = p + 4 * (size_t)c[2];
+        const float *a = p + STRIDE * (size_t)c[0], *b = p + STRIDE * (size_t)c[1], *d = p + STRIDE * (size_t)c[2];
         float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, ad[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
         spl_cross_float(ab, ad, j->f->face + 4 * t);
         j->f->face[4 * t + 3] = 0;
@@ -90,7 +88,7 @@ static void load_normals(void *context, size_t begin, size_t end)
         for (int32_t c = s->corner_first[v]; c < s->corner_first[v + 1]; c++)
             for (int i = 0; i < 4; i++) n[i] += j->f->face[4 * (size_t)(s->corner[c] / 3) + (size_t)i];
         float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
-        for (int i = 0; i < 4; i++) j->f->normal[4 * v + (size_t)i] = n[i] * scale;
+        for (size_t i = 0; i < 4; i++) j->f->point[STRIDE * v + SPL_UPSAMPLE_NORMAL + i] = n[i] * scale;
     }
 }
 
@@ -115,11 +113,11 @@ static samples take_samples(const spl_upsample *u, const spl_upsample_frame *f)
     int32_t n = u->surface->vertex_count, step = n / SAMPLES + 1, count = (n + step - 1) / step;
     for (int32_t v = 0; v < n; v += step) {
         s.rest = spl_madd(s.rest, u->surface->position[v], 1.0 / count);
-        s.now = spl_madd(s.now, spl_v3_from_float(f->point + 4 * (size_t)v), 1.0 / count);
+        s.now = spl_madd(s.now, spl_v3_from_float(f->point + STRIDE * (size_t)v), 1.0 / count);
     }
     for (int32_t v = 0; v < n; v += step) {
         spl_vec3 rest = spl_sub(u->surface->position[v], s.rest);
-        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + 4 * (size_t)v), s.now);
+        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + STRIDE * (size_t)v), s.now);
         spl_mat3 shape = spl_mat3_outer(rest, rest), moved = spl_mat3_outer(now, rest);
         s.shape = spl_mat3_add(&s.shape, &shape);
         s.moved = spl_mat3_add(&s.moved, &moved);
@@ -158,9 +156,9 @@ static void turn_piece(const spl_upsample *u, spl_upsample_frame *f, int32_t k)
     spl_vec3 centre = spl_v3(0, 0, 0);
     spl_mat3 moment = {{0}}, stretch;
     for (int32_t i = piece->first; i < piece->first + piece->count; i++)
-        centre = spl_madd(centre, spl_v3_from_float(f->point + 4 * (size_t)u->piece_index[i]), u->piece_weight[i]);
+        centre = spl_madd(centre, spl_v3_from_float(f->point + STRIDE * (size_t)u->piece_index[i]), u->piece_weight[i]);
     for (int32_t i = piece->first; i < piece->first + piece->count; i++) {
-        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + 4 * (size_t)u->piece_index[i]), centre);
+        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + STRIDE * (size_t)u->piece_index[i]), centre);
         spl_vec3 rest = spl_sub(u->surface->position[u->piece_index[i]], piece->centre);
         spl_mat3 outer = spl_mat3_outer(now, spl_scale(rest, u->piece_weight[i]));
         moment = spl_mat3_add(&moment, &outer);
@@ -216,17 +214,21 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
         const uint32_t *index = u->index + vertex->first;
         const float *weight = u->weight + vertex->first;
         spl_upsample_sums sums = {.position = {0}};
-        for (uint32_t k = 0; k < vertex->count; k++) add4(sums.position, weight[k], f->point + 4 * (size_t)index[k]);
+        const float *normal = f->point + SPL_UPSAMPLE_NORMAL;
+        for (uint32_t k = 0; k < vertex->count; k++)
+            add4(sums.position, weight[k], f->point + STRIDE * (size_t)index[k]);
         int32_t frame = spl_upsample_offset_in_use(u, f, v);
         if (frame >= 0 && u->offset[frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
             const float *tangent = u->tangent + u->offset[frame].tangent;
             for (uint32_t k = 0; k < vertex->count; k++)
                 for (uint32_t a = 0; a < 2; a++)
-                    add4(sums.tangent[a], tangent[2 * k + a], f->point + 4 * (size_t)index[k]);
+                    add4(sums.tangent[a], tangent[2 * (k - k % BLOCK) + BLOCK * a + k % BLOCK],
+                         f->point + STRIDE * (size_t)index[k]);
         }
         if (to->normal && u->has_normals) {
             weight = u->normal_weight + vertex->normal;
-            for (uint32_t k = 0; k < vertex->count; k++) add4(sums.normal, weight[k], f->normal + 4 * (size_t)index[k]);
+            for (uint32_t k = 0; k < vertex->count; k++)
+                add4(sums.normal, weight[k], normal + STRIDE * (size_t)index[k]);
         }
         spl_upsample_finish(u, f, to, v, frame, &sums);
     }

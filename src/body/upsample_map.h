@@ -10,7 +10,10 @@
 
 /* ---- the map, as a frame reads it -------------------------------------------------------------------------------- */
 
-/* One visual vertex. Entries are pairs (index, weight), an even number of them, the last one of weight 0 if need be. */
+/* Entries of a vertex come in blocks, the last ones of weight 0 if need be. */
+enum { SPL_UPSAMPLE_BLOCK = 4 };
+
+/* One visual vertex. Entries are pairs (index, weight). */
 typedef struct spl_upsample_vertex {
     uint32_t first;  /* its entries; those of vertices at one position are the same */
     uint32_t normal; /* its entries in normal_weight */
@@ -48,7 +51,7 @@ struct spl_upsample {
     float *weight;               /* entry_count: N */
     float *normal_weight;        /* normal_count: M */
     float *normal_offset;        /* 3 a visual vertex: s, in the frame's axes; all 0 without a frame */
-    float *tangent;              /* tangent_count: two at an entry */
+    float *tangent;              /* tangent_count: block by block, four of the first, four of the second tangent */
     spl_upsample_offset *offset; /* offset_count */
     int32_t piece_count, rider_count;
     spl_upsample_piece *piece;
@@ -62,11 +65,13 @@ struct spl_upsample {
     supple_allocator allocator;
 };
 
-/* The frame's arrays; points and normals are x y z 0. */
+/* Floats of a body vertex in a frame: point x y z 0, normal x y z 0. The point is relative to the first one. */
+enum { SPL_UPSAMPLE_STRIDE = 8, SPL_UPSAMPLE_NORMAL = 4 };
+
 struct spl_upsample_frame {
-    float *point, *normal; /* 4 a surface vertex, aligned to 16 bytes; points relative to the first one */
-    float *face;           /* 4 a triangle: the area-weighted normal */
-    spl_mat3 *rotation;    /* of the pieces */
+    float *point;       /* SPL_UPSAMPLE_STRIDE a surface vertex, aligned to 32 bytes */
+    float *face;        /* 4 a triangle: the area-weighted normal */
+    spl_mat3 *rotation; /* of the pieces */
     spl_vec3 *centre;
     const float *delta, *normal_delta; /* of spl_upsample_input, while a frame is made */
     float origin[3];
@@ -76,7 +81,7 @@ struct spl_upsample_frame {
     supple_allocator allocator;
 };
 
-/* Deforms visual vertices [begin, end): the kernel and its 8-wide twin, which sum in a different order. */
+/* Deforms visual vertices [begin, end): the kernel and its 8-wide twin, which sums in a different order. */
 void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
                                   size_t begin, size_t end);
 void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,

@@ -272,7 +272,8 @@ static bool within(uint32_t first, uint64_t count, size_t total)
 
 static bool good_vertex(const spl_upsample *u, const spl_upsample_vertex *v)
 {
-    if (v->count > SPL_UPSAMPLE_MOST_NEIGHBOURS || v->count % 2 || !within(v->first, v->count, u->entry_count))
+    if (v->count > SPL_UPSAMPLE_MOST_NEIGHBOURS || v->count % SPL_UPSAMPLE_BLOCK ||
+        !within(v->first, v->count, u->entry_count))
         return false;
     if (u->has_normals && !within(v->normal, v->count, u->normal_count)) return false;
     uint32_t frame = (uint32_t)(v->frame >= -1 ? v->frame : -2 - v->frame);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GRAIN = 64, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS, FOLLOW_FACTOR = 3 };
+enum { GRAIN = 64, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS, FOLLOW_FACTOR = 3, BLOCK = SPL_UPSAMPLE_BLOCK };
 
 /* How a point was fitted; the order of the paper's fall-backs. */
 typedef enum fit_kind { FIT_NONE, FIT_FOLLOW, FIT_QUADRATIC, FIT_REDUCED, FIT_LINEAR, FIT_CORNERS } fit_kind;
@@ -41,7 +41,7 @@ typedef struct setup {
     const spl_upsample_points *p;
     uint32_t *first; /* by point: entries; p->count + 1 */
     report *report;  /* by point */
-    float *tangent;  /* 2 an entry */
+    float *tangent;  /* 2 an entry, as the map has them */
     const spl_upsample_searches *searches;
 } setup;
 
@@ -231,7 +231,8 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     for (int32_t i = 0; i < patch->count; i++) {
         uint32_t at = first + (uint32_t)i;
         u->index[at] = (uint32_t)patch->index[i];
-        for (uint32_t a = 0; a < 2; a++) s->tangent[2 * at + a] = (float)fit->tangent[a][i];
+        for (uint32_t a = 0; a < 2; a++)
+            s->tangent[2 * (at - at % BLOCK) + BLOCK * a + at % BLOCK] = (float)fit->tangent[a][i];
         rest = spl_madd(rest, patch->point[i], -(double)u->weight[at]);
     }
     for (uint32_t i = first + (uint32_t)patch->count; i < s->first[point + 1]; i++) u->index[i] = u->index[first];
@@ -274,14 +275,14 @@ static void fit_piece(void *context, size_t begin, size_t end)
     spl_upsample_searches_return(s->searches, g);
 }
 
-/* Entries by point: an even number of them, so that the 8-wide kernel takes two at a time. */
+/* Entries by point, in whole blocks. */
 static bool number_entries(setup *s)
 {
     spl_upsample *u = s->u;
     for (int32_t i = 0; i < s->p->count; i++) {
         s->first[i] = (uint32_t)u->entry_count;
         bool corners = s->options->kind == SPL_UPSAMPLE_BARYCENTRIC && s->p->part[i] == SPL_UPSAMPLE_SKIN;
-        u->entry_count += corners ? 4 : ((size_t)wanted(s, (size_t)i) + 1) / 2 * 2;
+        u->entry_count += corners ? BLOCK : ((size_t)wanted(s, (size_t)i) + BLOCK - 1) / BLOCK * BLOCK;
         if (u->entry_count > UINT32_MAX / 2) return false;
     }
     s->first[s->p->count] = (uint32_t)u->entry_count;
