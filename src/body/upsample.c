@@ -17,8 +17,9 @@ void spl_upsample_destroy(spl_upsample *u)
 {
     if (!u) return;
     supple_allocator a = u->allocator;
-    void *block[] = {u->vertex, u->index, u->weight,      u->normal_weight, u->normal_offset, u->tangent,
-                     u->offset, u->piece, u->piece_index, u->piece_weight,  u->rider,         u->source};
+    void *block[] = {u->vertex,  u->index,  u->weight, u->normal_weight, u->normal_offset,
+                     u->tangent, u->offset, u->piece,  u->piece_index,   u->piece_weight,
+                     u->rider,   u->source, u->fan};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
     spl_free(&a, u);
 }
@@ -34,7 +35,7 @@ int32_t spl_upsample_weights(const spl_upsample *u, int32_t vertex, int32_t capa
     int32_t n = 0;
     for (uint32_t k = 0; k < v->count && n < capacity; k++) {
         if (u->weight[v->first + k] == 0) continue;
-        index[n] = (int32_t)u->index[v->first + k];
+        index[n] = (int32_t)(u->index[v->first + k] / SPL_UPSAMPLE_STRIDE);
         weight[n++] = u->weight[v->first + k];
     }
     return n;
@@ -191,6 +192,8 @@ static supple_result check(const spl_surface *surface, const spl_upsample_visual
                             (int)(i / 3));
     if (surface->triangle_count == 0)
         return spl_fail(error, SUPPLE_ERROR_INPUT, "the body has no surface for the visual mesh to follow");
+    if (surface->vertex_count > INT32_MAX / SPL_UPSAMPLE_STRIDE)
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "the body's surface has too many vertices");
     return SUPPLE_OK;
 }
 
@@ -208,13 +211,16 @@ void spl_upsample_note_offsets(spl_upsample *u)
     for (int32_t v = 0; v < u->vertex_count && !u->has_offsets; v++) u->has_offsets = u->vertex[v].frame >= 0;
 }
 
-supple_result spl_upsample_find_source(spl_upsample *u, supple_error *error)
+supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error)
 {
     const spl_surface *s = u->surface;
+    size_t corners = 3 * (size_t)s->triangle_count;
     u->source = spl_new(&u->allocator, (size_t)s->vertex_count, sizeof *u->source);
-    if (!u->source) return spl_fail_memory(error, "the body's surface");
+    u->fan = spl_new(&u->allocator, corners, sizeof *u->fan);
+    if (!u->source || !u->fan) return spl_fail_memory(error, "the body's surface");
     for (int32_t v = s->input_vertex_count; v-- > 0;)
         if (s->map[v] >= 0) u->source[s->map[v]] = v;
+    for (size_t c = 0; c < corners; c++) u->fan[c] = s->corner[c] / 3;
     return SUPPLE_OK;
 }
 
@@ -223,7 +229,7 @@ static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, co
                           supple_error *error)
 {
     const spl_surface *s = u->surface;
-    supple_result result = spl_upsample_find_source(u, error);
+    supple_result result = spl_upsample_read_surface(u, error);
     if (result == SUPPLE_OK) result = make_points(visual, p, &u->allocator, error);
     p->mean_edge = mean_edge(s);
     p->visual = visual;

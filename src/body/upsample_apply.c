@@ -66,30 +66,52 @@ static void load_points(void *context, size_t begin, size_t end)
     }
 }
 
+void spl_upsample_faces_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end)
+{
+    const float *p = f->point;
+    for (size_t t = begin; t < end; t++) {
+        const int32_t *c = u->surface->triangle + 3 * t;
+        const float *a = p + STRIDE * (size_t)c[0], *b = p + STRIDE * (size_t)c[1], *d = p + STRIDE * (size_t)c[2];
+        float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, ad[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
+        spl_cross_float(ab, ad, f->face + 4 * t);
+        f->face[4 * t + 3] = 0;
+    }
+}
+
+void spl_upsample_normals_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end)
+{
+    const spl_surface *s = u->surface;
+    for (size_t v = begin; v < end; v++) {
+        float n[4] = {0};
+        for (int32_t c = s->corner_first[v]; c < s->corner_first[v + 1]; c++)
+            for (size_t i = 0; i < 4; i++) n[i] += f->face[4 * (size_t)u->fan[c] + i];
+        float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
+        for (size_t i = 0; i < 4; i++) f->point[STRIDE * v + SPL_UPSAMPLE_NORMAL + i] = n[i] * scale;
+    }
+}
+
 static void load_faces(void *context, size_t begin, size_t end)
 {
     const job *j = context;
-    const float *p = j->f->point;
-    for (size_t t = begin; t < end; t++) {
-        const int32_t *c = j->u->surface->triangle + 3 * t;
-        const float *a = p + STRIDE * (size_t)c[0], *b = p + STRIDE * (size_t)c[1], *d = p + STRIDE * (size_t)c[2];
-        float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, ad[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
-        spl_cross_float(ab, ad, j->f->face + 4 * t);
-        j->f->face[4 * t + 3] = 0;
+#ifdef SPL_HAVE_AVX2
+    if (j->avx2) {
+        spl_upsample_faces_avx2(j->u, j->f, begin, end);
+        return;
     }
+#endif
+    spl_upsample_faces_scalar(j->u, j->f, begin, end);
 }
 
 static void load_normals(void *context, size_t begin, size_t end)
 {
     const job *j = context;
-    const spl_surface *s = j->u->surface;
-    for (size_t v = begin; v < end; v++) {
-        float n[4] = {0};
-        for (int32_t c = s->corner_first[v]; c < s->corner_first[v + 1]; c++)
-            for (int i = 0; i < 4; i++) n[i] += j->f->face[4 * (size_t)(s->corner[c] / 3) + (size_t)i];
-        float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
-        for (size_t i = 0; i < 4; i++) j->f->point[STRIDE * v + SPL_UPSAMPLE_NORMAL + i] = n[i] * scale;
+#ifdef SPL_HAVE_AVX2
+    if (j->avx2) {
+        spl_upsample_normals_avx2(j->u, j->f, begin, end);
+        return;
     }
+#endif
+    spl_upsample_normals_scalar(j->u, j->f, begin, end);
 }
 
 /* ---- the body as a whole ----------------------------------------------------------------------------------------- */
@@ -215,20 +237,17 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
         const float *weight = u->weight + vertex->first;
         spl_upsample_sums sums = {.position = {0}};
         const float *normal = f->point + SPL_UPSAMPLE_NORMAL;
-        for (uint32_t k = 0; k < vertex->count; k++)
-            add4(sums.position, weight[k], f->point + STRIDE * (size_t)index[k]);
+        for (uint32_t k = 0; k < vertex->count; k++) add4(sums.position, weight[k], f->point + index[k]);
         int32_t frame = spl_upsample_offset_in_use(u, f, v);
         if (frame >= 0 && u->offset[frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
             const float *tangent = u->tangent + u->offset[frame].tangent;
             for (uint32_t k = 0; k < vertex->count; k++)
                 for (uint32_t a = 0; a < 2; a++)
-                    add4(sums.tangent[a], tangent[2 * (k - k % BLOCK) + BLOCK * a + k % BLOCK],
-                         f->point + STRIDE * (size_t)index[k]);
+                    add4(sums.tangent[a], tangent[2 * (k - k % BLOCK) + BLOCK * a + k % BLOCK], f->point + index[k]);
         }
         if (to->normal && u->has_normals) {
             weight = u->normal_weight + vertex->normal;
-            for (uint32_t k = 0; k < vertex->count; k++)
-                add4(sums.normal, weight[k], normal + STRIDE * (size_t)index[k]);
+            for (uint32_t k = 0; k < vertex->count; k++) add4(sums.normal, weight[k], normal + index[k]);
         }
         spl_upsample_finish(u, f, to, v, frame, &sums);
     }

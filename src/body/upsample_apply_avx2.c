@@ -21,35 +21,44 @@ typedef struct group {
 /* A body vertex's point and normal; its point in both halves. */
 SPL_INLINE spl_v8 both_of(const float *point, uint32_t index)
 {
-    return _mm256_load_ps(point + STRIDE * (size_t)index);
+    return _mm256_load_ps(point + index);
 }
 SPL_INLINE spl_v8 point_twice(const float *point, uint32_t index)
 {
-    return _mm256_broadcast_ps((const __m128 *)(const void *)(point + STRIDE * (size_t)index));
+    return _mm256_broadcast_ps((const __m128 *)(const void *)(point + index));
 }
 
-/* Positions and normals: N in the lower half, M in the upper. Two sums hide the latency of one. */
-SPL_INLINE spl_v8 blend_both(const float *point, const uint32_t *index, const float *N, const float *M, uint32_t count)
+/* Positions and normals, N being the lower half's weights and M the upper's; and, with `T`, the tangents, whose weights
+ * come four of the first, four of the second. Two sums hide the latency of one. */
+SPL_INLINE void blend_both(const float *point, const uint32_t *index, const float *N, const float *M, const float *T,
+                           size_t count, spl_v8 *sum, spl_v8 *tangent)
 {
-    spl_v8 even = spl_set8(0), odd = spl_set8(0);
-    for (uint32_t k = 0; k < count; k += BLOCK) {
+    spl_v8 even = spl_set8(0), odd = spl_set8(0), even_tangent = spl_set8(0), odd_tangent = spl_set8(0);
+    for (size_t k = 0; k < count; k += BLOCK) {
         spl_v8 w = _mm256_loadu2_m128(M + k, N + k);
         even = spl_fma(LANE(w, 0), both_of(point, index[k]), even);
         odd = spl_fma(LANE(w, 1), both_of(point, index[k + 1]), odd);
         even = spl_fma(LANE(w, 2), both_of(point, index[k + 2]), even);
         odd = spl_fma(LANE(w, 3), both_of(point, index[k + 3]), odd);
+        if (!T) continue;
+        w = spl_load8(T + 2 * k);
+        even_tangent = spl_fma(LANE(w, 0), point_twice(point, index[k]), even_tangent);
+        odd_tangent = spl_fma(LANE(w, 1), point_twice(point, index[k + 1]), odd_tangent);
+        even_tangent = spl_fma(LANE(w, 2), point_twice(point, index[k + 2]), even_tangent);
+        odd_tangent = spl_fma(LANE(w, 3), point_twice(point, index[k + 3]), odd_tangent);
     }
-    return even + odd;
+    *sum = even + odd;
+    if (T) *tangent = even_tangent + odd_tangent;
 }
 
 /* Positions alone: an entry in each half. */
-SPL_INLINE spl_v8 blend_points(const float *point, const uint32_t *index, const float *N, uint32_t count)
+SPL_INLINE spl_v8 blend_points(const float *point, const uint32_t *index, const float *N, size_t count)
 {
     spl_v8 even = spl_set8(0), odd = spl_set8(0);
-    for (uint32_t k = 0; k < count; k += BLOCK) {
+    for (size_t k = 0; k < count; k += BLOCK) {
         spl_v8 w = _mm256_broadcast_ps((const __m128 *)(const void *)(N + k));
-        spl_v8 p = _mm256_loadu2_m128(point + STRIDE * (size_t)index[k + 1], point + STRIDE * (size_t)index[k]);
-        spl_v8 q = _mm256_loadu2_m128(point + STRIDE * (size_t)index[k + 3], point + STRIDE * (size_t)index[k + 2]);
+        spl_v8 p = _mm256_loadu2_m128(point + index[k + 1], point + index[k]);
+        spl_v8 q = _mm256_loadu2_m128(point + index[k + 3], point + index[k + 2]);
         even = spl_fma(_mm256_permutevar_ps(w, _mm256_set_epi32(1, 1, 1, 1, 0, 0, 0, 0)), p, even);
         odd = spl_fma(_mm256_permutevar_ps(w, _mm256_set_epi32(3, 3, 3, 3, 2, 2, 2, 2)), q, odd);
     }
@@ -57,12 +66,11 @@ SPL_INLINE spl_v8 blend_points(const float *point, const uint32_t *index, const 
     return _mm256_zextps128_ps256(_mm256_castps256_ps128(sum) + _mm256_extractf128_ps(sum, 1));
 }
 
-/* Both tangents: the weights come four of the first, four of the second. */
-SPL_INLINE spl_v8 blend_tangents(const float *point, const uint32_t *index, const float *tangent, uint32_t count)
+SPL_INLINE spl_v8 blend_tangents(const float *point, const uint32_t *index, const float *T, size_t count)
 {
     spl_v8 even = spl_set8(0), odd = spl_set8(0);
-    for (uint32_t k = 0; k < count; k += BLOCK) {
-        spl_v8 w = spl_load8(tangent + 2 * (size_t)k);
+    for (size_t k = 0; k < count; k += BLOCK) {
+        spl_v8 w = spl_load8(T + 2 * k);
         even = spl_fma(LANE(w, 0), point_twice(point, index[k]), even);
         odd = spl_fma(LANE(w, 1), point_twice(point, index[k + 1]), odd);
         even = spl_fma(LANE(w, 2), point_twice(point, index[k + 2]), even);
@@ -71,21 +79,39 @@ SPL_INLINE spl_v8 blend_tangents(const float *point, const uint32_t *index, cons
     return even + odd;
 }
 
+/* The sums of one vertex; T is NULL where no tangents are needed. */
+SPL_INLINE void blend(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_vertex *v, const float *T,
+                      bool normals, spl_v8 *sum, spl_v8 *tangent)
+{
+    const uint32_t *index = u->index + v->first;
+    const float *N = u->weight + v->first, *M = u->normal_weight + v->normal;
+    if (normals) { /* two loops, each without the other's questions */
+        if (T)
+            blend_both(f->point, index, N, M, T, v->count, sum, tangent);
+        else
+            blend_both(f->point, index, N, M, NULL, v->count, sum, tangent);
+        return;
+    }
+    *sum = blend_points(f->point, index, N, v->count);
+    if (T) *tangent = blend_tangents(f->point, index, T, v->count);
+}
+
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-/* What one vertex carries, and in which frame: none is one without a rotation. */
-SPL_INLINE void carry(const spl_upsample *u, const spl_upsample_frame *f, size_t v, int32_t frame, group *g, size_t i)
+/* spl_upsample_carried in the usual case: an offset as it stands. (Floats written one by one could not be read back as
+ * a whole register without a stall, which took an eighth of the frame.) */
+SPL_INLINE spl_v8 plain_offset(const spl_upsample *u, const spl_upsample_offset *offset, size_t v)
 {
-    const spl_upsample_offset *offset = frame >= 0 ? &u->offset[frame] : NULL;
-    const spl_upsample_vertex *vertex = &u->vertex[v];
-    float row[WIDTH] = {0};
-    if (offset && offset->tangent != SPL_UPSAMPLE_NO_TANGENT)
-        g->tangent[i] = blend_tangents(f->point, u->index + vertex->first, u->tangent + offset->tangent, vertex->count);
-    else
-        g->tangent[i] = _mm256_set_ps(0, 0, 1, 0, 0, 0, 0, 1); /* the axes x and y: upsample_frame_of's identity */
-    spl_upsample_carried(u, f, v, offset, row, row + 4);
-    g->carried[i] = spl_load8(row);
-    g->framed = true;
+    __m128 s = _mm_setzero_ps(), r = _mm_loadu_ps(offset->r); /* the fourth element belongs to `rest`: not used */
+    if (u->has_normals) s = _mm_maskload_ps(u->normal_offset + 3 * v, _mm_set_epi32(0, -1, -1, -1));
+    return _mm256_set_m128(s, r);
+}
+
+/* The tangents' weights that a vertex's frame needs, or NULL. */
+SPL_INLINE const float *tangents_of(const spl_upsample *u, int32_t frame)
+{
+    if (frame < 0 || u->offset[frame].tangent == SPL_UPSAMPLE_NO_TANGENT) return NULL;
+    return u->tangent + u->offset[frame].tangent;
 }
 
 SPL_INLINE void gather(const spl_upsample *u, const spl_upsample_frame *f, bool normals, size_t begin, size_t end,
@@ -97,15 +123,19 @@ SPL_INLINE void gather(const spl_upsample *u, const spl_upsample_frame *f, bool 
         size_t v = begin + i;
         g->sum[i] = g->tangent[i] = g->carried[i] = spl_set8(0);
         if (v >= end || u->vertex[v].count == 0) continue;
-        const spl_upsample_vertex *vertex = &u->vertex[v];
-        const uint32_t *index = u->index + vertex->first;
-        const float *N = u->weight + vertex->first;
-        g->present |= 1U << i;
-        g->sum[i] = normals ? blend_both(f->point, index, N, u->normal_weight + vertex->normal, vertex->count)
-                            : blend_points(f->point, index, N, vertex->count);
         int32_t frame = spl_upsample_offset_in_use(u, f, v);
-        if (frame >= 0 || spl_upsample_delta(f->delta, v) || spl_upsample_delta(f->normal_delta, v))
-            carry(u, f, v, frame, g, i);
+        bool displaced = spl_upsample_delta(f->delta, v) || spl_upsample_delta(f->normal_delta, v);
+        g->present |= 1U << i;
+        g->tangent[i] = _mm256_set_ps(0, 0, 1, 0, 0, 0, 0, 1); /* the axes x and y: their frame turns nothing */
+        blend(u, f, &u->vertex[v], tangents_of(u, frame), normals, &g->sum[i], &g->tangent[i]);
+        if (frame < 0 && !displaced) continue;
+        g->framed = true;
+        if (displaced || f->stretched) {
+            float row[WIDTH] = {0};
+            spl_upsample_carried(u, f, v, frame >= 0 ? &u->offset[frame] : NULL, row, row + 4);
+            g->carried[i] = spl_load8(row);
+        } else
+            g->carried[i] = plain_offset(u, &u->offset[frame], v);
     }
 }
 

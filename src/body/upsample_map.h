@@ -10,6 +10,9 @@
 
 /* ---- the map, as a frame reads it -------------------------------------------------------------------------------- */
 
+/* Floats of a body vertex in a frame: point x y z 0, normal x y z 0. The point is relative to the first one. */
+enum { SPL_UPSAMPLE_STRIDE = 8, SPL_UPSAMPLE_NORMAL = 4 };
+
 /* Entries of a vertex come in blocks, the last ones of weight 0 if need be. */
 enum { SPL_UPSAMPLE_BLOCK = 4 };
 
@@ -47,7 +50,7 @@ struct spl_upsample {
     int32_t vertex_count;
     size_t entry_count, normal_count, tangent_count, offset_count;
     spl_upsample_vertex *vertex; /* vertex_count */
-    uint32_t *index;             /* entry_count: surface vertices */
+    uint32_t *index;             /* entry_count: SPL_UPSAMPLE_STRIDE times the surface vertex */
     float *weight;               /* entry_count: N */
     float *normal_weight;        /* normal_count: M */
     float *normal_offset;        /* 3 a visual vertex: s, in the frame's axes; all 0 without a frame */
@@ -59,14 +62,12 @@ struct spl_upsample {
     double *piece_weight; /* sum 1 in a piece */
     spl_upsample_rider *rider;
     int32_t *source; /* by surface vertex: an input vertex at its place */
+    int32_t *fan;    /* of the surface's `corner`: the triangles */
     bool has_normals;
     bool has_offsets; /* some vertices have one in every frame */
     spl_upsample_stats stats;
     supple_allocator allocator;
 };
-
-/* Floats of a body vertex in a frame: point x y z 0, normal x y z 0. The point is relative to the first one. */
-enum { SPL_UPSAMPLE_STRIDE = 8, SPL_UPSAMPLE_NORMAL = 4 };
 
 struct spl_upsample_frame {
     float *point;       /* SPL_UPSAMPLE_STRIDE a surface vertex, aligned to 32 bytes */
@@ -87,11 +88,17 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
 void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
                                 size_t begin, size_t end);
 
+/* The body's faces and then its normals, out of its points. */
+void spl_upsample_faces_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+void spl_upsample_faces_avx2(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+void spl_upsample_normals_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+void spl_upsample_normals_avx2(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+
 /* Whether there are offsets, from the vertices. */
 void spl_upsample_note_offsets(spl_upsample *u);
 
-/* Fills `source`. */
-supple_result spl_upsample_find_source(spl_upsample *u, supple_error *error);
+/* Fills `source` and `fan`. */
+supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error);
 
 /* ---- while it is made -------------------------------------------------------------------------------------------- */
 

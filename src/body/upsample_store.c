@@ -173,9 +173,11 @@ static void take_stats(source *s, spl_upsample *u)
 static void take_entries(source *s, spl_upsample *u)
 {
     size_t vertices = (size_t)u->vertex_count, normals = u->has_normals ? vertices : 0;
-    int64_t last = (int64_t)u->surface->vertex_count - 1;
+    int64_t last = SPL_UPSAMPLE_STRIDE * ((int64_t)u->surface->vertex_count - 1);
     u->vertex = copy(s, (spl_store_want){"map/vertex", SPL_STORE_I32, 4, vertices, vertices, 0, 0, true}, NULL);
     u->index = copy(s, (spl_store_want){"map/index", SPL_STORE_I32, 1, 0, MOST, 0, last, false}, &u->entry_count);
+    for (size_t i = 0; !s->result && i < u->entry_count; i++)
+        if (u->index[i] % SPL_UPSAMPLE_STRIDE) refuse(s, "a neighbour is between two vertices");
     size_t n = u->entry_count, most = u->has_normals ? MOST : 0;
     u->weight = copy(s, (spl_store_want){"map/weight", SPL_STORE_F32, 1, n, n, 0, 0, true}, NULL);
     u->normal_weight =
@@ -316,7 +318,7 @@ supple_result spl_upsample_take(const spl_store_reader *reader, const spl_surfac
     take_riders(&s, u, visual);
     if (!s.result) check_vertices(&s, u);
     if (!s.result) spl_upsample_note_offsets(u);
-    if (!s.result) s.result = spl_upsample_find_source(u, error);
+    if (!s.result) s.result = spl_upsample_read_surface(u, error);
     if (s.result)
         spl_upsample_destroy(u);
     else

@@ -230,7 +230,7 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     round_weights(fit->weight, patch->count, u->weight + first);
     for (int32_t i = 0; i < patch->count; i++) {
         uint32_t at = first + (uint32_t)i;
-        u->index[at] = (uint32_t)patch->index[i];
+        u->index[at] = SPL_UPSAMPLE_STRIDE * (uint32_t)patch->index[i];
         for (uint32_t a = 0; a < 2; a++)
             s->tangent[2 * (at - at % BLOCK) + BLOCK * a + at % BLOCK] = (float)fit->tangent[a][i];
         rest = spl_madd(rest, patch->point[i], -(double)u->weight[at]);

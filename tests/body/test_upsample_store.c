@@ -127,7 +127,7 @@ TEST(stored_nonsense_is_refused)
     WITH(v->first, 0x80000000u, range);
     WITH(v->first, 0xfffffffeu, range);
     WITH(v->normal, (uint32_t)u->normal_count - v->count + 2, range);
-    WITH(v->count, v->count - 1, range);
+    WITH(v->count, v->count - 2, range);
     WITH(v->count, 66, range);
     WITH(v->frame, (int32_t)u->offset_count, range);
     WITH(v->frame, INT32_MIN, range);
@@ -135,7 +135,8 @@ TEST(stored_nonsense_is_refused)
     WITH(u->offset[v->frame].tangent, (uint32_t)u->tangent_count - 2, range);
     WITH(u->weight[v->first], u->weight[v->first] + 0.1F, range);
     WITH(u->weight[v->first], NAN, "'map/weight' has a number out of range");
-    WITH(u->index[v->first], (uint32_t)h.r.surface->vertex_count, "'map/index' has a number out of range");
+    WITH(u->index[v->first], 8 * (uint32_t)h.r.surface->vertex_count, "'map/index' has a number out of range");
+    WITH(u->index[v->first], u->index[v->first] + 4, "a neighbour is between two vertices");
     WITH(u->normal_weight[3], INFINITY, "'map/normal_weight' has a number out of range");
     WITH(u->tangent[3], NAN, "'map/tangent' has a number out of range");
     WITH(u->offset[0].r[1], NAN, "'map/offset' has a number out of range");
