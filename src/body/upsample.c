@@ -17,9 +17,9 @@ void spl_upsample_destroy(spl_upsample *u)
 {
     if (!u) return;
     supple_allocator a = u->allocator;
-    void *block[] = {u->vertex,  u->index,  u->weight, u->normal_weight, u->normal_offset,
-                     u->tangent, u->offset, u->piece,  u->piece_index,   u->piece_weight,
-                     u->rider,   u->source, u->fan};
+    void *block[] = {u->vertex,    u->index, u->weight,      u->normal_weight, u->normal_offset, u->tangent,
+                     u->offset,    u->piece, u->piece_index, u->piece_weight,  u->rider,         u->source,
+                     u->fan_first, u->fan};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
     spl_free(&a, u);
 }
@@ -214,13 +214,26 @@ void spl_upsample_note_offsets(spl_upsample *u)
 supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error)
 {
     const spl_surface *s = u->surface;
-    size_t corners = 3 * (size_t)s->triangle_count;
-    u->source = spl_new(&u->allocator, (size_t)s->vertex_count, sizeof *u->source);
-    u->fan = spl_new(&u->allocator, corners, sizeof *u->fan);
-    if (!u->source || !u->fan) return spl_fail_memory(error, "the body's surface");
+    size_t n = (size_t)s->vertex_count, total = 0;
+    u->source = spl_new(&u->allocator, n, sizeof *u->source);
+    u->fan_first = spl_new(&u->allocator, n + 1, sizeof *u->fan_first);
+    if (!u->source || !u->fan_first) return spl_fail_memory(error, "the body's surface");
     for (int32_t v = s->input_vertex_count; v-- > 0;)
         if (s->map[v] >= 0) u->source[s->map[v]] = v;
-    for (size_t c = 0; c < corners; c++) u->fan[c] = s->corner[c] / 3;
+    for (size_t v = 0; v < n; v++) { /* below 8 n + 3 triangle_count */
+        u->fan_first[v] = (int32_t)total;
+        size_t count = (size_t)(s->corner_first[v + 1] - s->corner_first[v]);
+        total += (count + SPL_UPSAMPLE_FAN - 1) / SPL_UPSAMPLE_FAN * SPL_UPSAMPLE_FAN;
+    }
+    if (total > INT32_MAX) return spl_fail(error, SUPPLE_ERROR_INPUT, "the body's surface has too many vertices");
+    u->fan_first[n] = (int32_t)total;
+    u->fan = spl_new(&u->allocator, total, sizeof *u->fan);
+    if (!u->fan) return spl_fail_memory(error, "the body's surface");
+    for (size_t v = 0; v < n; v++) {
+        int32_t c = s->corner_first[v];
+        for (int32_t k = u->fan_first[v]; k < u->fan_first[v + 1]; k++)
+            u->fan[k] = c < s->corner_first[v + 1] ? s->corner[c++] / 3 : s->triangle_count;
+    }
     return SUPPLE_OK;
 }
 

@@ -5,8 +5,8 @@
 #include "math/cpu.h"
 #include "math/svd3.h"
 
-/* 1024 vertices a piece: about 150 kB of weights. */
-enum { VERTICES_PER_PIECE = 1024, BODY_PER_PIECE = 2048, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
+/* 512 vertices a piece: about 150 kB of weights. */
+enum { VERTICES_PER_PIECE = 512, BODY_PER_PIECE = 2048, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +18,7 @@ supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allo
     spl_upsample_frame *f = spl_new(a, 1, sizeof *f);
     if (!f) return spl_fail_memory(error, "a frame of upsampling");
     *f = (spl_upsample_frame){.allocator = *a};
-    f->memory = spl_new(a, 2 * n + t + 2, 4 * sizeof(float)); /* counts of int32: no overflow */
+    f->memory = spl_new(a, 2 * n + t + 3, 4 * sizeof(float)); /* counts of int32: no overflow */
     f->rotation = spl_new(a, (size_t)u->piece_count, sizeof *f->rotation);
     f->centre = spl_new(a, (size_t)u->piece_count, sizeof *f->centre);
     if (!f->memory || !f->rotation || !f->centre) {
@@ -80,10 +80,9 @@ void spl_upsample_faces_scalar(const spl_upsample *u, spl_upsample_frame *f, siz
 
 void spl_upsample_normals_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end)
 {
-    const spl_surface *s = u->surface;
     for (size_t v = begin; v < end; v++) {
         float n[4] = {0};
-        for (int32_t c = s->corner_first[v]; c < s->corner_first[v + 1]; c++)
+        for (int32_t c = u->fan_first[v]; c < u->fan_first[v + 1]; c++)
             for (size_t i = 0; i < 4; i++) n[i] += f->face[4 * (size_t)u->fan[c] + i];
         float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
         for (size_t i = 0; i < 4; i++) f->point[STRIDE * v + SPL_UPSAMPLE_NORMAL + i] = n[i] * scale;

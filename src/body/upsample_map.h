@@ -13,6 +13,9 @@
 /* Floats of a body vertex in a frame: point x y z 0, normal x y z 0. The point is relative to the first one. */
 enum { SPL_UPSAMPLE_STRIDE = 8, SPL_UPSAMPLE_NORMAL = 4 };
 
+/* Triangles at a body vertex come by as many, so that the processor foresees their number. */
+enum { SPL_UPSAMPLE_FAN = 8 };
+
 /* Entries of a vertex come in blocks, the last ones of weight 0 if need be. */
 enum { SPL_UPSAMPLE_BLOCK = 4 };
 
@@ -61,8 +64,9 @@ struct spl_upsample {
     int32_t *piece_index; /* surface vertices of the pieces */
     double *piece_weight; /* sum 1 in a piece */
     spl_upsample_rider *rider;
-    int32_t *source; /* by surface vertex: an input vertex at its place */
-    int32_t *fan;    /* of the surface's `corner`: the triangles */
+    int32_t *source;    /* by surface vertex: an input vertex at its place */
+    int32_t *fan_first; /* by surface vertex, and one more: its triangles in `fan`, */
+    int32_t *fan;       /* filled up to whole SPL_UPSAMPLE_FANs by triangle_count, which stands for none */
     bool has_normals;
     bool has_offsets; /* some vertices have one in every frame */
     spl_upsample_stats stats;
@@ -97,7 +101,7 @@ void spl_upsample_normals_avx2(const spl_upsample *u, spl_upsample_frame *f, siz
 /* Whether there are offsets, from the vertices. */
 void spl_upsample_note_offsets(spl_upsample *u);
 
-/* Fills `source` and `fan`. */
+/* Fills `source`, `fan_first` and `fan`. */
 supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error);
 
 /* ---- while it is made -------------------------------------------------------------------------------------------- */

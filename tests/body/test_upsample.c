@@ -3,6 +3,7 @@
 #include "body/upsample_fit.h"
 #include "body/upsample_rig.h"
 #include "failing.h"
+#include "math/cpu.h"
 
 /* ---- exactness --------------------------------------------------------------------------------------------------- */
 
@@ -299,6 +300,37 @@ TEST(kernels_and_inputs_agree)
     shape_free(&fine);
 }
 
+/* The body's own normals, by both kernels, whole and in pieces that are no multiples of eight. */
+TEST(kernels_agree_on_the_body)
+{
+#ifndef SPL_HAVE_AVX2
+    SKIP("there is one kernel only");
+#else
+    if (!spl_cpu_has_avx2()) SKIP("no AVX2 here");
+    shape fine = shape_torus(10, 1, 0.4);
+    double curvature = 0.3;
+    spl_upsample_options o = spl_upsample_options_default();
+    rig r = rig_make(shape_sphere(13, 1), &fine, &o, 1, NULL); /* many triangles meet at its poles */
+    rig_move(&r, bend, &curvature);
+    size_t n = (size_t)r.surface->vertex_count, t = (size_t)r.surface->triangle_count;
+    float *face = malloc(16 * t), *point = malloc(32 * n);
+    spl_upsample_faces_scalar(r.u, r.f, 0, t);
+    spl_upsample_normals_scalar(r.u, r.f, 0, n);
+    memcpy(face, r.f->face, 16 * t);
+    memcpy(point, r.f->point, 32 * n);
+    memset(r.f->face, 0, 16 * t);
+    for (size_t i = 0; i < n; i++) memset(r.f->point + 8 * i + 4, 0, 16);
+    for (size_t i = 0; i < t; i += 7) spl_upsample_faces_avx2(r.u, r.f, i, i + 7 < t ? i + 7 : t);
+    for (size_t i = 0; i < n; i += 11) spl_upsample_normals_avx2(r.u, r.f, i, i + 11 < n ? i + 11 : n);
+    for (size_t i = 0; i < 4 * t; i++) CHECK_NEAR(face[i], r.f->face[i], 1e-7);
+    for (size_t i = 0; i < 8 * n; i++) CHECK_NEAR(point[i], r.f->point[i], 2e-6);
+    free(face);
+    free(point);
+    rig_release(&r);
+    shape_free(&fine);
+#endif
+}
+
 TEST(scale_changes_nothing)
 {
     double curvature = 0.5, reference = 0;
@@ -480,5 +512,6 @@ TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(normals_turn_with_rigid_motion
           RUN(normals_of_a_bend), RUN(weights_sum_to_one), RUN(cube_with_vertices_off_its_faces),
           RUN(offset_of_a_flat_sheet), RUN(quadratic_motions_are_exact_in_space), RUN(eigenvectors),
           RUN(quadratic_beats_linear_beats_nothing), RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed),
-          RUN(kernels_and_inputs_agree), RUN(scale_changes_nothing), RUN(one_triangle), RUN(degenerate_body),
-          RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail), RUN(makehuman))
+          RUN(kernels_and_inputs_agree), RUN(kernels_agree_on_the_body), RUN(scale_changes_nothing), RUN(one_triangle),
+          RUN(degenerate_body), RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail),
+          RUN(makehuman))
