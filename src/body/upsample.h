@@ -4,7 +4,7 @@
  * combination of the deformed positions of the k body vertices nearest to it along the surface (eq. 8), its normal
  * another one of their normals:
  *
- *     x'_j = sum_i N_ij x'_i + Q'_j r_j         n'_j = unit(sum_i M_ij n'_i + Q'_j s_j)
+ *     x'_j = sum_i N_ij x'_i + Q'_j (r_j + d_j)         n'_j = unit(sum_i M_ij n'_i + Q'_j s_j)
  *
  * N reproduces quadratic motions (M linear ones), as far as the neighbours determine them. r_j is what N cannot
  * reproduce at rest: an offset off a patch that is too flat to say how space moves above it. (A paraboloid that bends
@@ -12,7 +12,8 @@
  * is carried by a *rotation*, the frame Q'_j of the patch's deformed tangents, so that it keeps its length. Offsets of
  * the order of the patch's own thickness are part of N instead; in between one fades into the other. Where the body as
  * a whole moves affinely, that motion stretches the offsets too. So rest is reproduced, and rigid and affine motions of
- * the body are exact, everywhere but for parts that move rigidly.
+ * the body are exact, everywhere but for parts that move rigidly. d_j is by how much morph targets displace the vertex,
+ * if they do.
  *
  * How a vertex finds its place on the body:
  *   - It is projected to the nearest point of the surface, and neighbours are counted from there by geodesic distance.
