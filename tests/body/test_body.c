@@ -99,12 +99,12 @@ TEST(morph_targets_turn_with_the_body)
     size_t n = (size_t)p->vertex_count;
     float *delta = calloc(n, 3 * sizeof(float)), *out = calloc(n, 3 * sizeof(float));
     for (size_t v = 0; v < n; v += 3) delta[3 * v + v % 2] = 0.05F;
-    spl_target target = {.position = delta};
+    spl_target target = {.position = delta}, *none = p->target;
     p->target = &target;
     p->target_count = 1;
     supple_body_config bc = plain(32);
     supple_body *b = make(scene, &bc, 0);
-    p->target = NULL;
+    p->target = none;
     p->target_count = 0;
     REQUIRE(b);
     const spl_body *body = &b->body;
