@@ -9,17 +9,20 @@ import shutil
 import struct
 import sys
 import tempfile
+import time
 
 import numpy as np
 
-from tool import QUICK, SANITIZED, SHARED, Tool, assets, same_files, shared
-from cases import Cases
+from tool import QUICK, SANITIZED, SHARED, SOURCE, Tool, assets, same_files, shared
+from cases import Cases, Skip
 
 BAD_SECONDS, BAD_MEGABYTES = 10, 500
 OPTIONS = {
     "skin": "-o --method --clip --fps --frames --set --threads --metrics --progress".split(),
     "info": ["--json"],
     "demo": ["-o"],
+    "mesh": "-o --resolution --part --size --set --no-cache --threads --progress".split(),
+    "bench": ["--"],
 }
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
 METRICS = {
@@ -467,6 +470,68 @@ def section_mesh(s):
     s.cases.run("mesh_flat_strip", lambda: s.tool.bad(3, ["open"], "mesh", shared("assets", "SimpleSkin.gltf")))
     s.cases.run("mesh_bad_tets", lambda: s.tool.bad(3, ["99999999"], "mesh", shared("bad-inputs", "tet_index_out_of_range.mesh")))
     os.environ.pop("SUPPLE_CACHE")
+
+
+def section_bench(s):
+    """The benchmarks are programs beside the tool; `all` is left to `make bench`: it takes minutes."""
+    quick = ("linear", "--", "--vertices", 2000, "--runs", 1, "--threads", 1, "--json")
+
+    def built():
+        if not os.path.isdir(os.path.join(os.path.dirname(s.tool.path), "bench")):
+            raise Skip("the benchmarks are not built")
+
+    def listed():
+        built()
+        done = s.tool("bench")
+        assert done.code == 0 and done.err == "", done
+        lines = [line.split(None, 1) for line in done.out.splitlines()]
+        sources = {name[6:-2] for name in os.listdir(os.path.join(SOURCE, "bench")) if name.endswith(".c")}
+        assert {line[0] for line in lines} == sources, (lines, sources)
+        assert all(len(line) == 2 for line in lines), f"without a line in cli/bench.c: {lines}"
+
+    def runs():
+        built()
+        done = s.tool("bench", *quick)
+        assert done.code == 0 and done.err == "", done
+        assert json.loads(done.out)["vertices"] == 2000, done.out
+
+    def its_code():
+        """What the benchmark exits with and says comes through; here it cannot load its character."""
+        built()
+        done = s.tool("bench", "body", "--", s.path("absent.glb"))
+        assert done.code == 3 and "absent.glb" in done.err and done.out == "", done
+
+    def interrupted():
+        built()
+        begin = time.monotonic()
+        done = s.tool("bench", "linear", "--", "--runs", 10000, interrupt_when=lambda: time.monotonic() > begin + 0.5)
+        assert done.code == 130 and done.seconds < 30, done
+
+    def elsewhere():
+        """Found beside the tool and not in the working folder; a copied tool alone has none."""
+        built()
+        done = s.tool("bench", *quick, cwd=s.folder)
+        assert done.code == 0, done
+        os.makedirs(s.path("alone/bin"))
+        alone = shutil.copy(s.tool.path, s.path("alone/bin/supple"))
+        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(s.tool.path)
+        try:
+            Tool(alone).bad(2, ["not built"], "bench", "linear")
+            Tool(alone).bad(2, ["no benchmarks"], "bench")
+        finally:
+            os.environ.pop("LD_LIBRARY_PATH")
+
+    s.cases.run("bench_list", listed)
+    s.cases.run("bench_runs", runs)
+    s.cases.run("bench_exit_code", its_code)
+    s.cases.run("bench_interrupted", interrupted)
+    s.cases.run("bench_elsewhere", elsewhere)
+    for name, words, arguments in (
+            ("unknown", ["marathon"], ("marathon",)),
+            ("no_path", ["no benchmark"], ("../bench/bench_linear",)),
+            ("unknown_option", ["--json"], ("linear", "--json")),
+            ("all_with_words", ["all"], ("all", "linear"))):
+        s.cases.run(f"bench_{name}", s.tool.bad, 2, words, "bench", *arguments)
 
 
 SECTIONS = {name[8:]: function for name, function in list(globals().items()) if name.startswith("section_")}
