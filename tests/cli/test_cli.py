@@ -534,6 +534,45 @@ def section_bench(s):
         s.cases.run(f"bench_{name}", s.tool.bad, 2, words, "bench", *arguments)
 
 
+def section_solver(s):
+    """Verbs that solve take --solver."""
+    skin = ("skin", "demo:arm", "--clip", "0", "--frames", "0:1", "--method", "linear", "-o", s.path("o.npy"))
+
+    def taken():
+        if "--solver" not in s.tool("skin", "--help").out:
+            raise Skip("no method of this build solves")
+
+    def loads():
+        taken()
+        if not os.path.exists(os.path.join(os.path.dirname(s.tool.path), "libsupple-cholmod.so")):
+            raise Skip("built without CHOLMOD")
+        for name in "auto", "own", "cholmod":
+            s.tool.good(*skin, "--solver", name)
+
+    def unknown():
+        taken()
+        s.tool.bad(2, ["magma", "cholmod"], *skin, "--solver", "magma")
+
+    def absent():
+        """A tool that was copied without its plug-in, and one beside which lies something else."""
+        taken()
+        os.makedirs(s.path("bin"))
+        alone = Tool(shutil.copy(s.tool.path, s.path("bin/supple")))
+        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(s.tool.path)
+        try:
+            alone.good(*skin, "--solver", "auto")
+            alone.bad(2, ["libsupple-cholmod.so"], *skin, "--solver", "cholmod")
+            with open(s.path("bin/libsupple-cholmod.so"), "w") as file:
+                file.write("no library")
+            alone.bad(2, ["cannot be loaded"], *skin, "--solver", "cholmod")
+        finally:
+            os.environ.pop("LD_LIBRARY_PATH")
+
+    s.cases.run("solver_loads", loads)
+    s.cases.run("solver_unknown", unknown)
+    s.cases.run("solver_absent", absent)
+
+
 SECTIONS = {name[8:]: function for name, function in list(globals().items()) if name.startswith("section_")}
 
 
