@@ -336,7 +336,9 @@ static supple_result make_upsample(spl_body *body, spl_pool *pool, supple_error 
 static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
                            supple_error *error)
 {
-    supple_result result = find_parts(body, options, error);
+    supple_result result = spl_progress(config, "surface", 0, error);
+    if (result == SUPPLE_OK) result = find_parts(body, options, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
     if (result == SUPPLE_OK) result = make_surface(body, error);
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
@@ -351,9 +353,12 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
         if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
     } else
         result = make_tets(body, options, config, pool, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "attachments", 0, error);
     if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
     spl_tree_release(&tree);
-    return result == SUPPLE_OK ? make_upsample(body, pool, error) : result;
+    if (result == SUPPLE_OK) result = spl_progress(config, "upsampling", 0, error);
+    if (result == SUPPLE_OK) result = make_upsample(body, pool, error);
+    return result == SUPPLE_OK ? spl_progress(config, "upsampling", 1, error) : result;
 }
 
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,

@@ -455,6 +455,34 @@ def section_mesh(s):
         one = open(s.path("t1.msh"), "rb").read()
         assert one == open(s.path("t2.msh"), "rb").read() == open(s.path("t7.msh"), "rb").read()
 
+    def progress():
+        for mode, said in ("always", True), ("never", False), ("auto", False):
+            done = s.tool("mesh", "demo:arm", "--resolution", 20, "--no-cache", "--progress", mode, "--json")
+            assert done.code == 0 and json.loads(done.out)["tets"] > 100, done
+            assert ("tetrahedra" in done.err) == said, (mode, done.err)
+        assert done.err == "", done.err
+
+    def interrupted():
+        """Ctrl-C at several times of a run that takes a second or more: nothing is left, and the cache still serves."""
+        arguments = ("mesh", "demo:hero", "--resolution", 140, "--json", "-o", s.path("hero.msh"))
+        stopped, before = 0, [name for name in os.listdir(s.folder) if name != "cache"]
+        for seconds in 0.02, 0.2, 0.4, 0.8:
+            begin = time.monotonic()
+            done = s.tool(*arguments, interrupt_when=lambda: time.monotonic() > begin + seconds)
+            if done.code == 130:
+                stopped += 1
+                assert done.out == "" and "cancelled" in done.err and done.err.count("\n") == 1, done
+                assert [name for name in os.listdir(s.folder) if name != "cache"] == before, os.listdir(s.folder)
+            else:  # a quick machine was done before, or a slow one had not begun to listen
+                assert done.code in (0, -2), done
+            assert not [name for _, _, files in os.walk(s.path("cache")) for name in files if "tmp" in name]
+        assert stopped, "no run could be stopped"
+        said, afresh = (json.loads(s.tool(*arguments, *more).out) for more in ((), ("--no-cache",)))
+        for key in "tets", "vertices", "volume", "constrained":
+            assert said[key] == afresh[key], (key, said, afresh)
+
+    s.cases.run("mesh_progress", progress)
+    s.cases.run("mesh_interrupted", interrupted)
     s.cases.run("mesh_reports_and_caches", report)
     s.cases.run("mesh_converts", convert)
     s.cases.run("mesh_threads", threads)
@@ -462,6 +490,7 @@ def section_mesh(s):
             ("resolution_0", 2, ["resolution"], ("--resolution", "0.5")),
             ("resolution_1e6", 2, ["resolution"], ("--resolution", "1000000")),
             ("unknown_format", 2, [".msh"], ("-o", s.path("x.stl"))),
+            ("unknown_progress", 2, ["progress"], ("--progress", "sometimes")),
             ("unknown_part", 2, ["nobody"], ("--part", "nobody=skip")),
             ("unknown_role", 2, ["flesh"], ("--part", "arm=bone")),
             ("no_flesh_left", 3, ["no flesh"], ("--part", "*=skip")),
