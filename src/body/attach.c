@@ -12,7 +12,7 @@
 #define FOLLOWS      0.20 /* weight of a bone at the skin above which the flesh under it may be held by it */
 #define PROFILE      9    /* samples of the radius along a bone */
 #define RIGID        0.90 /* weight of a joint at the skin above which the limb under it is its own */
-#define FAR_DEPTHS   1.25 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
+#define FAR_DEPTHS   2.00 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
 #define FAR_CELLS    1.50 /* ... and so many cells more */
 enum { HOLD_AT_LEAST = 4, NEAREST = 12, SECTIONS = 3 };
 
@@ -21,7 +21,7 @@ typedef struct capsule {
     double length;
     double skin[PROFILE]; /* distance to the skin along it */
     double thickest;      /* the largest of these */
-    double least;         /* radius that the lattice asks for */
+    double least;         /* radius that the lattice asks for, where the bone is nowhere thicker; else 0 */
     double from, to;      /* the part that holds, 0..1 */
 } capsule;
 
@@ -49,7 +49,6 @@ static void make_capsules(const spl_attach_input *in, capsule *out)
     for (int32_t k = 0; k < b->bone_count; k++) {
         capsule *c = &out[k];
         *c = (capsule){.head = b->bone[k].head, .axis = spl_sub(b->bone[k].tail, b->bone[k].head), .to = 1};
-        c->least = CAPSULE_CELLS * in->cell;
         c->length = spl_norm(c->axis);
         for (int i = 0; i < PROFILE; i++) {
             spl_hit hit;
@@ -57,6 +56,7 @@ static void make_capsules(const spl_attach_input *in, capsule *out)
             c->skin[i] = hit.distance;
             c->thickest = fmax(c->thickest, hit.distance);
         }
+        if (CAPSULE_SHARE * c->thickest < CAPSULE_CELLS * in->cell) c->least = CAPSULE_CELLS * in->cell;
         double gap = JOINT_GAP * CAPSULE_SHARE / c->length, near = JOINT_NEAR * c->length;
         if (b->bone[k].parent >= 0 || is_joint(b, k, c->head, near)) c->from = fmin(0.3, gap * c->skin[0]);
         if (is_joint(b, k, b->bone[k].tail, near)) c->to = fmax(0.7, 1 - gap * c->skin[PROFILE - 1]);
@@ -77,10 +77,8 @@ static double depth(const capsule *c, spl_vec3 p)
     return radius > 0 ? spl_distance(p, spl_madd(c->head, c->axis, t)) / radius : INFINITY;
 }
 
-/* How much the limb of a vertex follows a joint: the weight at the vertex's place, -1 for a vertex deep inside. */
-static double weight_of(const spl_attach_input *in, int32_t v, int32_t node)
+double spl_attach_weight(const spl_attach_input *in, const spl_place *at, int32_t node)
 {
-    const spl_place *at = &in->place[v];
     if (at->triangle < 0) return -1;
     double sum = 0;
     for (int k = 0; k < 3; k++) {
@@ -93,7 +91,7 @@ static double weight_of(const spl_attach_input *in, int32_t v, int32_t node)
 
 static bool follows(const spl_attach_input *in, int32_t v, int32_t node)
 {
-    double weight = weight_of(in, v, node);
+    double weight = spl_attach_weight(in, &in->place[v], node);
     return weight < 0 || weight >= FOLLOWS;
 }
 
@@ -210,7 +208,7 @@ static int32_t bone_of_far(const spl_attach_input *in, const capsule *capsules, 
         const capsule *c = &capsules[k];
         spl_hit hit;
         if (way <= FAR_DEPTHS * c->thickest + FAR_CELLS * in->cell) continue;
-        if (weight_of(in, v, in->bones->bone[k].node) < RIGID) continue;
+        if (spl_attach_weight(in, &in->place[v], in->bones->bone[k].node) < RIGID) continue;
         spl_vec3 to = spl_sub(on_bone(c, p), p);
         if (!spl_tree_ray(in->tree, p, to, 1, &hit)) return -1;
         if (spl_norm(to) >= least) continue;

@@ -39,6 +39,9 @@ typedef struct spl_attach_report {
     int32_t far;         /* vertices held in limbs that follow a joint whose bones do not run through them */
 } spl_attach_report;
 
+/* How much the limb at a place follows a joint: its weight there, -1 for a place deep inside. */
+double spl_attach_weight(const spl_attach_input *input, const spl_place *at, int32_t node);
+
 /* Fills bone[i] with the bone that holds vertex i, or -1. Every bone with flesh gets at least four vertices that are
  * not in one line, if there are as many. */
 supple_result spl_attach(const spl_attach_input *input, int32_t *bone, spl_attach_report *report, supple_error *error);

@@ -227,7 +227,8 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
                            .bones = &body->bones,
                            .cell = body->flesh.cell,
                            .allocator = &body->allocator};
-    supple_result result = spl_attach(&in, body->bone, &body->attach, error);
+    supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
+    if (result == SUPPLE_OK) result = spl_attach(&in, body->bone, &body->attach, error);
     if (result == SUPPLE_OK && body->attach.empty)
         spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
     return result;
