@@ -165,7 +165,8 @@ static double measure_method(const spl_method *method, rig *r, spl_pool *pool, i
     supple_setup setup = {0};
     supple_stats stats = {0};
     supple_error error = {0};
-    spl_method_context context = {&r->scene, &config, &allocator, pool, NULL, &setup};
+    spl_method_context context = {
+        .scene = &r->scene, .config = &config, .allocator = &allocator, .pool = pool, .setup = &setup};
     spl_pose pose = {.world = r->world};
     void *state = room(1, method->state_size);
     double best = INFINITY;

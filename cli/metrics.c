@@ -46,20 +46,23 @@ static json_t *setup_times(const supple_setup *s, double load_ms)
                      real(s->ms_total + load_ms));
 }
 
-static json_t *no_body(void)
+/* Without a body every key is null. */
+static json_t *body_facts(const supple_body *body)
 {
-    static const char *const keys[] = {"kind",
-                                       "vertices",
-                                       "tets",
-                                       "surface_vertices",
-                                       "constrained",
-                                       "size_m",
-                                       "min_dihedral_deg",
-                                       "max_dihedral_deg",
-                                       "volume"};
-    json_t *body = json_object();
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) json_object_set_new(body, keys[i], json_null());
-    return body;
+    supple_body_info none = {.vertices = -1,
+                             .tets = -1,
+                             .surface_vertices = -1,
+                             .constrained = -1,
+                             .size_m = NAN,
+                             .min_dihedral_deg = NAN,
+                             .max_dihedral_deg = NAN,
+                             .volume = NAN};
+    const supple_body_info *i = body ? supple_body_get_info(body) : &none;
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "kind", body ? json_string("tets") : json_null(),
+                     "vertices", count(i->vertices), "tets", count(i->tets), "surface_vertices",
+                     count(i->surface_vertices), "constrained", count(i->constrained), "size_m", real(i->size_m),
+                     "min_dihedral_deg", real(i->min_dihedral_deg), "max_dihedral_deg", real(i->max_dihedral_deg),
+                     "volume", real(i->volume));
 }
 
 void cli_metrics_setup(cli_metrics *m, const supple_scene *scene, const supple_sim *sim, double load_ms)
@@ -72,22 +75,39 @@ void cli_metrics_setup(cli_metrics *m, const supple_scene *scene, const supple_s
                         json_pack("{s:i,s:i,s:i}", "vertices", (int)supple_scene_vertex_count(scene), "triangles",
                                   (int)supple_scene_triangle_count(scene), "joints",
                                   (int)supple_scene_joint_count(scene)));
-    json_object_set_new(m->root, "body", no_body());
+    json_object_set_new(m->root, "body", body_facts(supple_sim_body(sim)));
     json_object_set_new(m->root, "setup_ms", setup_times(s, load_ms));
 }
 
-void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time, const supple_stats *s)
+static json_t *joint_volumes(const supple_sim *sim)
 {
+    int32_t n = supple_sim_joint_count(sim);
+    if (n == 0) return json_null();
+    json_t *joints = json_object();
+    for (int32_t i = 0; i < n; i++)
+        json_object_set_new(joints, supple_sim_joint_name(sim, i), real(supple_sim_joint_volume(sim, i)));
+    return joints;
+}
+
+void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time, const supple_sim *sim)
+{
+    const supple_stats *s = supple_sim_stats(sim);
     json_t *ms = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "total", real(s->ms_total), "pose", real(s->ms_pose), "contact",
                            real(s->ms_contact), "solve", real(s->ms_solve), "upsample", real(s->ms_upsample), "slide",
                            real(s->ms_slide));
-    json_array_append_new(m->frames,
-                          json_pack("{s:s,s:i,s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:n}", "clip", clip, "frame",
-                                    frame, "time", time, "ms", ms, "iterations", count(s->iterations), "residual",
-                                    real(s->residual), "energy", real(s->energy), "volume_ratio", real(s->volume_ratio),
-                                    "inverted", count(s->inverted), "min_det_f", real(s->min_det_f), "contacts",
-                                    count(s->contacts), "max_penetration", real(s->max_penetration), "max_strain",
-                                    real(s->max_strain), "joint_volume"));
+    json_t *o = json_pack("{s:s,s:i,s:f,s:o,s:o,s:o,s:o,s:o}", "clip", clip, "frame", frame, "time", time, "ms", ms,
+                          "iterations", count(s->iterations), "residual", real(s->residual), "energy", real(s->energy),
+                          "volume_ratio", real(s->volume_ratio));
+    json_object_set_new(o, "inverted", count(s->inverted));
+    json_object_set_new(o, "min_det_f", real(s->min_det_f));
+    json_object_set_new(o, "contacts", count(s->contacts));
+    json_object_set_new(o, "max_penetration", real(s->max_penetration));
+    json_object_set_new(o, "max_strain", real(s->max_strain));
+    json_object_set_new(o, "joint_volume", joint_volumes(sim));
+    json_object_set_new(o, "max_bend_deg", real(s->max_bend_deg));
+    json_object_set_new(o, "verify_mean", real(s->verify_mean));
+    json_object_set_new(o, "verify_max", real(s->verify_max));
+    json_array_append_new(m->frames, o);
 }
 
 supple_result cli_metrics_write(cli_metrics *m, const char *path, supple_error *error)

@@ -1,3 +1,4 @@
+#include "body_options.h"
 #include "cli.h"
 #include "metrics.h"
 #include "progress.h"
@@ -17,10 +18,18 @@ static const cli_option options[] = {
     {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
     {"--fps", "N", "frames per second (30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
-    {"--set", "KEY=VALUE", "a parameter of the method", true},
+    {"--body", "KIND", "tets, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
+    {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
+    {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
+    {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
+    {"--forces", "FILE.json", "external forces on the flesh (none)", false},
+    {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, or verify=N", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    {"--no-cache", NULL, "make the body afresh and keep nothing", false},
     {"--metrics", "FILE.json", "times and measures of every frame", false},
+    {"--dump-sim", "DIR", "the simulation's arrays as .npy, for checks by other programs", false},
 };
 
 enum { MAX_OUTPUTS = 16, PATH_SIZE = 4096 };
@@ -29,9 +38,10 @@ typedef struct job {
     supple_config config;
     cli_progress progress;
     supple_scene *scene;
+    supple_body *body;
     supple_sim *sim;
     cli_metrics *metrics;
-    const char *metrics_path;
+    const char *metrics_path, *dump_path;
     const char *input, *outputs[MAX_OUTPUTS];
     int output_count;
     double fps, load_ms;
@@ -163,24 +173,81 @@ static int check_metrics_path(const char *path)
     return SUPPLE_ERROR_OUTPUT;
 }
 
-static int create_sim(job *j, const cli_arguments *arguments)
+/* Method settings from --set; those of the body and the comparison are not among them. */
+static int read_settings(const cli_arguments *arguments, supple_setting *settings, supple_sim_config *sc)
 {
-    supple_setting settings[CLI_MAX_VALUES];
     static char keys[CLI_MAX_VALUES][64];
-    supple_sim_config sc = supple_sim_config_default();
-    sc.settings = settings;
-    sc.setting_count = cli_count(arguments, "--set");
-    for (int i = 0; i < sc.setting_count; i++) {
-        const char *text = cli_get(arguments, "--set", i), *equals = strchr(text, '=');
+    const char *text;
+    sc->settings = settings;
+    for (int i = 0; (text = cli_get(arguments, "--set", i)); i++) {
+        const char *equals = strchr(text, '=');
+        double value;
         if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
             return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
         snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
-        settings[i] = (supple_setting){keys[i], equals + 1};
+        if (strcmp(keys[i], "max-tets") == 0) continue;
+        if (strcmp(keys[i], "verify") == 0) {
+            if (!cli_number(equals + 1, 0, 1e6, &value)) return cli_usage_error("--set %.60s: takes a number", text);
+            sc->verify = (int32_t)value;
+            continue;
+        }
+        settings[sc->setting_count++] = (supple_setting){keys[i], equals + 1};
     }
+    return 0;
+}
+
+static bool is_baseline(const char *method)
+{
+    return method && (strcmp(method, "linear") == 0 || strcmp(method, "dualquat") == 0);
+}
+
+/* The body that the options ask for. Baselines need one only to be measured; "auto" does without if there is none. */
+static int create_body(job *j, const cli_arguments *arguments, const char *method)
+{
+    supple_body_config bc = supple_body_config_default();
+    supple_error error;
+    int code = cli_body_config(arguments, &bc, false);
+    if (code) return code;
+    const char *kind = cli_get(arguments, "--body", 0);
+    if (kind && supple_tets_known(kind))
+        bc.tet_file = kind;
+    else if (kind && strcmp(kind, "tets") != 0)
+        return cli_usage_error("--body %.60s: takes tets, or a .msh, .mesh or .vtk file", kind);
+    bool baseline = is_baseline(method);
+    if (baseline && !j->metrics_path) return 0;
+    if (supple_body_create(j->scene, &bc, &j->config, &j->body, &error) == SUPPLE_OK) return 0;
+    bool automatic = !method || strcmp(method, "auto") == 0;
+    if (error.code == SUPPLE_ERROR_INPUT && (baseline || (automatic && !kind))) return 0;
+    return cli_fail(&error);
+}
+
+static int make_dump_folder(const char *path)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))) return 0;
+    fprintf(stderr, "supple: %.200s: cannot be made: %s\n", path, strerror(errno == EEXIST ? ENOTDIR : errno));
+    return SUPPLE_ERROR_OUTPUT;
+}
+
+static int create_sim(job *j, const cli_arguments *arguments)
+{
+    supple_setting settings[CLI_MAX_VALUES];
+    supple_sim_config sc = supple_sim_config_default();
+    supple_error error;
     const char *method = cli_get(arguments, "--method", 0);
     if (method) sc.method = method;
-    supple_error error;
+    int code = read_settings(arguments, settings, &sc);
+    if (code == 0) code = create_body(j, arguments, method);
+    if (code == 0 && j->dump_path) code = make_dump_folder(j->dump_path);
+    if (code) return code;
+    sc.body = j->body;
+    sc.material_file = cli_get(arguments, "--material", 0);
+    sc.force_file = cli_get(arguments, "--forces", 0);
+    sc.fps = j->fps;
+    sc.measure = j->metrics_path != NULL;
+    for (int r = 0; r < j->range_count; r++) sc.verify_of += j->ranges[r].frame_count;
     if (supple_sim_create(j->scene, &sc, &j->config, &j->sim, &error) != SUPPLE_OK) return cli_fail(&error);
+    if (j->dump_path && supple_sim_dump(j->sim, j->dump_path, -1, &error) != SUPPLE_OK) return cli_fail(&error);
     return 0;
 }
 
@@ -196,6 +263,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     int code = check_outputs(j, arguments);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
+    j->dump_path = cli_get(arguments, "--dump-sim", 0);
     if (code == 0 && j->metrics_path) code = check_metrics_path(j->metrics_path);
     if (code) return code;
     supple_error error;
@@ -290,6 +358,23 @@ static supple_result cancelled(supple_error *error)
     return error->code;
 }
 
+/* Several clips go into a folder each: their frames have the same numbers. */
+static supple_result dump_frame(const job *j, const char *clip, int frame, supple_error *error)
+{
+    char folder[PATH_SIZE], name[PATH_SIZE];
+    if (j->range_count == 1) return supple_sim_dump(j->sim, j->dump_path, frame, error);
+    if (!supple_output_variant("x", clip, name, sizeof name) ||
+        snprintf(folder, sizeof folder, "%s/%s", j->dump_path, name + 2) >= (int)sizeof folder) {
+        *error = (supple_error){SUPPLE_ERROR_OUTPUT, "--dump-sim: the path is too long"};
+        return error->code;
+    }
+    if (make_dump_folder(folder)) {
+        *error = (supple_error){SUPPLE_ERROR_OUTPUT, "--dump-sim: a clip's folder cannot be made"};
+        return error->code;
+    }
+    return supple_sim_dump(j->sim, folder, frame, error);
+}
+
 static supple_result run_range(job *j, int r, supple_error *error)
 {
     const supple_range *range = &j->ranges[r];
@@ -303,8 +388,8 @@ static supple_result run_range(job *j, int r, supple_error *error)
         if (cli_interrupted()) return cancelled(error);
         result = supple_sim_step_clip(j->sim, range->clip, time, error);
         if (result == SUPPLE_OK) result = write_frame(j, r, k, error);
-        if (result == SUPPLE_OK && j->metrics_path)
-            cli_metrics_frame(j->metrics, clip, frame, time, supple_sim_stats(j->sim));
+        if (result == SUPPLE_OK && j->metrics_path) cli_metrics_frame(j->metrics, clip, frame, time, j->sim);
+        if (result == SUPPLE_OK && j->dump_path) result = dump_frame(j, clip, frame, error);
         cli_progress_update(&j->progress, k + 1, range->frame_count);
     }
     cli_progress_end(&j->progress);
@@ -335,6 +420,7 @@ static int run(const cli_arguments *arguments)
     }
     cli_metrics_free(j.metrics);
     supple_sim_destroy(j.sim);
+    supple_body_destroy(j.body);
     supple_scene_destroy(j.scene);
     free(j.ranges);
     free(j.position);

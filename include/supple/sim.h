@@ -3,7 +3,7 @@
 #ifndef SUPPLE_SIM_H
 #define SUPPLE_SIM_H
 
-#include <supple/scene.h>
+#include <supple/body.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +24,13 @@ typedef struct supple_sim_config {
     const char *method; /* name of a method, or "auto" (the default), which is logged with its reason */
     const supple_setting *settings;
     int32_t setting_count;
+    const supple_body *body;   /* for methods that need one; must outlive the simulation. NULL: made by the defaults */
+    const char *material_file; /* materials by region (docs/materials.md), or NULL */
+    const char *force_file;    /* external forces (docs/materials.md), or NULL */
+    double fps;                /* frames per second that frame numbers of force files count (30) */
+    bool measure;              /* also fill the measures of supple_stats that cost time */
+    int32_t verify;            /* compare with `reference` on this many frames, spread over those that are stepped */
+    int32_t verify_of;         /* ... of this many; 0: the first ones */
 } supple_sim_config;
 
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
@@ -33,7 +40,9 @@ typedef struct supple_stats {
     double residual, energy;
     double volume_ratio, min_det_f, max_strain;
     int32_t inverted, contacts;
-    double max_penetration; /* metres */
+    double max_penetration;         /* metres */
+    double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
+    double max_bend_deg;            /* largest angle between a bone and its parent */
 } supple_stats;
 
 /* What creation did, for reports. Times in milliseconds. */
@@ -83,6 +92,15 @@ SUPPLE_API void supple_sim_read_tangents(supple_sim *sim, float *out, size_t str
 
 /* What the last step did; valid until the next step. */
 SUPPLE_API const supple_stats *supple_sim_stats(const supple_sim *sim);
+
+/* The joints whose volume is measured (0 without a body or without `measure`), their names, and the volume of the flesh
+ * around each after the last step, 1 at rest. */
+SUPPLE_API int32_t supple_sim_joint_count(const supple_sim *sim);
+SUPPLE_API const char *supple_sim_joint_name(const supple_sim *sim, int32_t index);
+SUPPLE_API double supple_sim_joint_volume(const supple_sim *sim, int32_t index);
+
+/* The body that the simulation moves, or NULL. */
+SUPPLE_API const supple_body *supple_sim_body(const supple_sim *sim);
 
 /* What creation did; valid until destruction. */
 SUPPLE_API const supple_setup *supple_sim_setup(const supple_sim *sim);

@@ -65,6 +65,10 @@ SUPPLE_API supple_result supple_writer_close(supple_writer *writer, supple_error
 /* Frees the writer and leaves nothing behind. Accepts NULL. */
 SUPPLE_API void supple_writer_abort(supple_writer *writer);
 
+/* Writes what a simulation of a body computes with as .npy arrays into an existing folder (docs/command-line.md):
+ * frame -1: what is constant; else what the last step left, numbered so. */
+SUPPLE_API supple_result supple_sim_dump(const supple_sim *sim, const char *folder, int32_t frame, supple_error *error);
+
 /* ---- built-in characters ---------------------------------------------------------------------------------------- */
 
 /* Number of built-in characters, their names and one line about each (NULL if out of range). */

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/bind.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #define ASSUMED_SIZE   1.8 /* metres, where the file's own unit gives no sensible size */
@@ -19,19 +19,6 @@ spl_body_options spl_body_options_default(void)
 
 /* ---- parts in body space ---- */
 
-/* A map from one skin's mesh space to another's, through a joint that both have; identity if there is none. */
-static spl_mat4 between_skins(const supple_scene *scene, int32_t from, int32_t to)
-{
-    const spl_skin *a = &scene->skin[from], *b = &scene->skin[to];
-    for (int32_t i = 0; from != to && i < a->joint_count; i++)
-        for (int32_t k = 0; k < b->joint_count; k++) {
-            spl_mat4 bind;
-            if (a->joint[i] == b->joint[k] && spl_mat4_inverse(&b->inverse_bind[k], &bind))
-                return spl_mat4_mul(&bind, &a->inverse_bind[i]);
-        }
-    return spl_mat4_identity();
-}
-
 static int32_t first_skin(const spl_body *body)
 {
     for (int32_t i = 0; i < body->part_count; i++)
@@ -44,16 +31,11 @@ static void place_parts(spl_body *body, int32_t home)
     for (int32_t i = 0; i < body->part_count; i++) {
         const spl_part *part = &body->part[i];
         int32_t skin = body->scene->instance[part->instance].skin;
-        spl_mat4 map = skin >= 0 ? between_skins(body->scene, skin, home) : spl_mat4_identity();
+        spl_mat4 map = skin >= 0 ? spl_bind_between(body->scene, skin, home) : spl_mat4_identity();
         float *out = body->bind + 3 * (size_t)part->first_vertex;
         for (size_t v = 0; v < (size_t)part->primitive->vertex_count; v++)
             spl_v3_to_float(spl_mat4_point(&map, spl_v3_from_float(part->primitive->position + 3 * v)), out + 3 * v);
     }
-}
-
-static bool matches(const char *pattern, const char *name)
-{
-    return fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }
 
 static supple_result apply_rules(spl_body *body, const spl_body_options *options, supple_error *error)
@@ -63,8 +45,8 @@ static supple_result apply_rules(spl_body *body, const spl_body_options *options
         bool any = false;
         for (int32_t i = 0; i < body->part_count; i++) {
             int32_t material = body->part[i].primitive->material;
-            bool hit = matches(rule->pattern, spl_instance_name(body->scene, body->part[i].instance)) ||
-                       (material >= 0 && matches(rule->pattern, body->scene->material[material].name));
+            bool hit = spl_name_matches(rule->pattern, spl_instance_name(body->scene, body->part[i].instance)) ||
+                       (material >= 0 && spl_name_matches(rule->pattern, body->scene->material[material].name));
             if (!hit) continue;
             any = true;
             body->role[i].role = rule->role;
@@ -84,6 +66,7 @@ static supple_result find_parts(spl_body *body, const spl_body_options *options,
     if (!body->part || !body->role || !body->bind) return spl_fail_memory(error, "the body's parts");
     int32_t home = first_skin(body);
     if (home < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
+    body->home = home;
     place_parts(body, home);
     supple_result result = spl_roles_find(body->scene, body->part, body->part_count, body->bind, a, body->role, error);
     return result == SUPPLE_OK ? apply_rules(body, options, error) : result;
@@ -91,7 +74,7 @@ static supple_result find_parts(spl_body *body, const spl_body_options *options,
 
 /* ---- the flesh's surface ---- */
 
-static bool is_flesh(const spl_body *body, int32_t part)
+bool spl_body_is_flesh(const spl_body *body, int32_t part)
 {
     return body->role[part].role == SUPPLE_ROLE_FLESH && spl_part_skinned(body->scene, &body->part[part]);
 }
@@ -116,7 +99,7 @@ static supple_result make_surface(spl_body *body, supple_error *error)
     for (size_t i = 0; result == SUPPLE_OK && i < 3 * n; i++) position[i] = (double)body->bind[i];
     for (int32_t i = 0; result == SUPPLE_OK && i < body->part_count; i++) {
         const spl_primitive *p = body->part[i].primitive;
-        if (!is_flesh(body, i)) continue;
+        if (!spl_body_is_flesh(body, i)) continue;
         for (size_t k = 0; k < 3 * (size_t)p->triangle_count; k++)
             triangle[3 * (size_t)count + k] = p->triangle[k] + body->part[i].first_vertex;
         count += p->triangle_count;

@@ -28,6 +28,7 @@ spl_body_options spl_body_options_default(void);
 typedef struct spl_body {
     supple_allocator allocator;
     const supple_scene *scene;
+    int32_t home;   /* the skin whose mesh space is body space */
     spl_part *part; /* of the scene */
     spl_role *role; /* by part */
     int32_t part_count;
@@ -59,5 +60,8 @@ struct supple_body {
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
                             spl_pool *pool, spl_body *out, supple_error *error);
 void spl_body_release(spl_body *body);
+
+/* Whether a part is simulated; `surface` was made of the triangles of these parts, in their order. */
+bool spl_body_is_flesh(const spl_body *body, int32_t part);
 
 #endif

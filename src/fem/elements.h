@@ -55,4 +55,9 @@ void spl_elements_lumped_mass(const spl_elements *e, const double *density, doub
 /* The consistent mass of one tet as its lower triangle, W rho (1 + delta_ij) / 20, for spl_assembly of blocks of 1. */
 void spl_element_mass(const spl_elements *e, int32_t k, double density, double m[10]);
 
+/* The stiffness of one tet from the Hessian of its energy density (law.h): blocks
+ * K_ij[r, s] = W sum_ab H[(r, a), (s, b)] g_i[a] g_j[b], with (r, a) at 3 a + r, as the lower triangle of 3 x 3 blocks
+ * of spl_assembly: pair (i, j), i >= j, at i (i + 1) / 2 + j, column-major, rows of corner i. H must be symmetric. */
+void spl_element_stiffness(const spl_elements *e, int32_t k, const double H[81], double K[10 * 9]);
+
 #endif

@@ -32,9 +32,11 @@ typedef struct spl_law {
     void (*stress)(const spl_law_input *in, spl_mat3 *P); /* dW/dF */
     void (*hessian)(const spl_law_input *in, double H[81]);
     void (*projected)(const spl_law_input *in, double H[81]);
+    double (*both)(const spl_law_input *in, spl_mat3 *P); /* energy, and the stress from the same decomposition of F */
 } spl_law;
 
-extern const spl_law spl_law_arap, spl_law_corot, spl_law_exrotated, spl_law_mixed, spl_law_neohookean, spl_law_stvk;
+extern const spl_law spl_law_arap, spl_law_corot, spl_law_exrotated, spl_law_mixed, spl_law_neohookean, spl_law_stvk,
+    spl_law_mixed_neohookean; /* the last one: the condensed form of neohookean, psi(sym(R^T F)) */
 
 int32_t spl_law_count(void);
 const spl_law *spl_law_at(int32_t index);

@@ -29,7 +29,8 @@ void spl_stars_release(spl_stars *s);
 double spl_elastic_forces(const spl_elastic *e, const spl_stars *stars, const double *x, double *force,
                           double *magnitude, double *scratch, spl_pool *pool);
 
-/* |force| over the free vertices / (sqrt(sum over all of magnitude^2) + floor), floor = 1e-12 E L^2. */
+/* |force| over the free vertices (held < 0, or all if held is NULL) / (sqrt(sum over all of magnitude^2) + floor),
+ * floor = 1e-12 E L^2. */
 double spl_residual(const double *force, const double *magnitude, const int32_t *held, int32_t vertex_count,
                     double floor);
 
@@ -37,11 +38,11 @@ double spl_residual(const double *force, const double *magnitude, const int32_t 
 typedef struct spl_strain {
     double volume_ratio; /* sum W det F / sum W */
     double min_det_f;
-    double max_strain; /* largest |singular value - 1| */
+    double max_strain; /* largest |singular value - 1|, the last one negative where det F < 0 */
     int32_t inverted;  /* det F <= 0 */
 } spl_strain;
 
-/* Over the tets that `member` marks (NULL: all). `scratch`: 4 x (tets/1024 + 1). */
+/* Over the tets that `member` marks (NULL: all; none: as undeformed). `scratch`: 4 x (tets/1024 + 1). */
 spl_strain spl_strain_measure(const spl_elements *e, const double *x, const bool *member, double *scratch,
                               spl_pool *pool);
 

@@ -2,7 +2,9 @@
 #ifndef SPL_METHODS_METHOD_H
 #define SPL_METHODS_METHOD_H
 
+#include "body/solid.h"
 #include "core/threads.h"
+#include "fem/law.h"
 #include "rig/pose.h"
 #include "scene/scene.h"
 
@@ -13,11 +15,13 @@ typedef struct spl_parameter {
     const char *name, *unit; /* unit "" for a pure number */
     double value, min, max;  /* default and range */
     const char *help;
+    const char *choices; /* NULL for a number; else words "a|b|c", and the value is the chosen one's index */
 } spl_parameter;
 
 /* What a method may use while it is set up and stepped. */
 typedef struct spl_method_context {
     const supple_scene *scene;
+    const spl_solid *solid;      /* for methods that need a body, else NULL; its bones are in this frame's pose */
     const supple_config *config; /* host services, never NULL */
     const supple_allocator *allocator;
     spl_pool *pool;
@@ -30,6 +34,17 @@ typedef enum spl_method_output {
     SPL_OUTPUT_BODY,   /* writes the body's vertices; the frame upsamples them */
 } spl_method_output;
 
+/* What a body method solved, for measures, --dump-sim and comparisons: the forces that balance at x. Pointers into the
+ * method's state, valid until its next step. */
+typedef struct spl_solution {
+    const spl_law *law;
+    const double *mu, *lambda; /* by tet */
+    const double *rotation;    /* 9 a tet, column-major: those an energy used; NULL if it finds its own */
+    const int32_t *held;       /* by vertex: the bone that prescribes it, or -1 */
+    const spl_pin *pin;
+    int32_t pin_count;
+} spl_solution;
+
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4 };
 
 typedef struct spl_method {
@@ -40,21 +55,27 @@ typedef struct spl_method {
     int32_t parameter_count;
     size_t state_size; /* zeroed by the caller before init */
     supple_result (*init)(void *state, const spl_method_context *context, supple_error *error);
-    /* Deforms `rest` (3 floats a vertex, output order, morphs applied, mesh space) into `out` (world space). */
+    /* SPL_OUTPUT_VISUAL: deforms `rest` (3 floats a vertex, output order, morphs applied, mesh space) into `out` (world
+     * space). */
     supple_result (*step)(void *state, const spl_method_context *context, const spl_pose *pose, const float *rest,
                           float *out, supple_stats *stats, supple_error *error);
+    /* SPL_OUTPUT_BODY: finds the body's vertices x (3 a vertex, the solver's space) in the solid's pose. x comes with
+     * the last frame's, or with the rest shape posed by its weights after a reset. */
+    supple_result (*solve)(void *state, const spl_method_context *context, double *x, supple_stats *stats,
+                           supple_error *error);
+    void (*solution)(const void *state, const spl_method_context *context, spl_solution *out);
     void (*reset)(void *state);                                      /* NULL where a method has no memory */
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
-extern const spl_method spl_method_linear, spl_method_dualquat;
+extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference;
 
 /* The registry. */
 int32_t spl_method_count(void);
 const spl_method *spl_method_at(int32_t index);
 const spl_method *spl_method_find(const char *name); /* NULL if unknown */
 
-/* What "auto" means for a scene, and why, in one clause. */
-const spl_method *spl_method_auto(const supple_scene *scene, const char **why);
+/* What "auto" means for a scene, and why, in one clause; `flesh` says whether it has, or may have, a body. */
+const spl_method *spl_method_auto(const supple_scene *scene, bool flesh, const char **why);
 
 #endif

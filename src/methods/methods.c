@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const spl_method *const methods[] = {&spl_method_linear, &spl_method_dualquat};
+static const spl_method *const methods[] = {&spl_method_linear, &spl_method_dualquat, &spl_method_mixed,
+                                            &spl_method_reference};
 
 int32_t spl_method_count(void)
 {
@@ -33,14 +34,17 @@ static bool has_skin(const supple_scene *scene)
     return false;
 }
 
-const spl_method *spl_method_auto(const supple_scene *scene, const char **why)
+const spl_method *spl_method_auto(const supple_scene *scene, bool flesh, const char **why)
 {
-    bool skinned = has_skin(scene);
-    if (why)
-        *why = skinned
-                   ? "no volumetric method is built, and it keeps limbs thick under twist where linear collapses them"
-                   : "nothing is skinned, so every vertex just follows its node";
-    return skinned ? &spl_method_dualquat : &spl_method_linear;
+    const char *reason = "nothing is skinned, so every vertex just follows its node";
+    const spl_method *method = &spl_method_linear;
+    if (has_skin(scene)) {
+        method = flesh ? &spl_method_mixed : &spl_method_dualquat;
+        reason = flesh ? "it has flesh, and this keeps its volume"
+                       : "it keeps limbs thick under twist where linear collapses them, and needs no flesh";
+    }
+    if (why) *why = reason;
+    return method;
 }
 
 int32_t supple_method_count(void)

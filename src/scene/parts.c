@@ -2,6 +2,9 @@
 
 #include "core/memory.h"
 
+#include <fnmatch.h>
+#include <strings.h>
+
 spl_part *spl_parts_new(const supple_scene *scene, const supple_allocator *a, int32_t *count)
 {
     *count = 0;
@@ -23,4 +26,9 @@ spl_part *spl_parts_new(const supple_scene *scene, const supple_allocator *a, in
 bool spl_part_skinned(const supple_scene *scene, const spl_part *part)
 {
     return scene->instance[part->instance].skin >= 0 && part->primitive->influence_count > 0;
+}
+
+bool spl_name_matches(const char *pattern, const char *name)
+{
+    return strcasecmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }

@@ -16,4 +16,8 @@ spl_part *spl_parts_new(const supple_scene *scene, const supple_allocator *a, in
 /* Whether the part is moved by its skin's joints (else it is rigid on its node). */
 bool spl_part_skinned(const supple_scene *scene, const spl_part *part);
 
+/* Whether a name of a mesh, material or joint is the one asked for, or matches it as a shell pattern; case does not
+ * count. */
+bool spl_name_matches(const char *pattern, const char *name);
+
 #endif

@@ -23,6 +23,7 @@ static void free_primitive(const supple_allocator *a, spl_primitive *p)
     spl_free(a, p->normal);
     spl_free(a, p->tangent);
     spl_free(a, p->uv);
+    spl_free(a, p->color);
     spl_free(a, p->triangle);
     spl_free(a, p->joint);
     spl_free(a, p->weight);

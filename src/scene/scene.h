@@ -34,6 +34,7 @@ typedef struct spl_primitive {
     float *normal;           /* 3 x vertex_count, or NULL */
     float *tangent;          /* 4 x vertex_count, or NULL */
     float *uv;               /* 2 x vertex_count, TEXCOORD_0, or NULL */
+    float *color;            /* 4 x vertex_count, COLOR_0 as stored (linear), alpha 1 if it has none; or NULL */
     int32_t *triangle;       /* 3 x triangle_count, indices below vertex_count; strips and fans are expanded */
     int32_t triangle_count;  /* 0 for points and lines */
     int32_t influence_count; /* K: largest number of non-zero weights at a vertex; 0 if not skinned */

@@ -161,6 +161,13 @@ static void find_size(inspection *x)
                     ASSUMED_SIZE);
 }
 
+static bool has_flesh(const inspection *x)
+{
+    for (int32_t i = 0; i < x->part_count; i++)
+        if (x->role[i].role == SUPPLE_ROLE_FLESH) return true;
+    return false;
+}
+
 static void find_all(inspection *x)
 {
     for (int32_t i = 0; i < x->scene->warning_count; i++) add_finding(x, true, "%s", x->scene->warning[i]);
@@ -170,9 +177,7 @@ static void find_all(inspection *x)
     find_surface_faults(x);
     find_clip_faults(x);
     find_rest_pose(x);
-    bool flesh = false;
-    for (int32_t i = 0; i < x->part_count; i++) flesh = flesh || x->role[i].role == SUPPLE_ROLE_FLESH;
-    if (!flesh && x->scene->skin_count) add_finding(x, true, "no part is closed enough to be flesh");
+    if (!has_flesh(x) && x->scene->skin_count) add_finding(x, true, "no part is closed enough to be flesh");
 }
 
 /* ---- the report ---- */
@@ -255,7 +260,7 @@ static supple_result inspect(inspection *x, supple_error *error)
     list_bones(x);
     find_all(x);
     x->report.findings = x->findings;
-    x->report.auto_method = spl_method_auto(x->scene, &x->report.auto_why)->name;
+    x->report.auto_method = spl_method_auto(x->scene, has_flesh(x), &x->report.auto_why)->name;
     return SUPPLE_OK;
 }
 

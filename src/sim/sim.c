@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/timer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ enum { SIM_COOKIE = 0x51d0c0f1 };
 
 supple_sim_config supple_sim_config_default(void)
 {
-    return (supple_sim_config){.cookie = SIM_COOKIE, .method = "auto"};
+    return (supple_sim_config){.cookie = SIM_COOKIE, .method = "auto", .fps = 30};
 }
 
 /* ---- creation ---- */
@@ -26,22 +27,82 @@ static supple_result unknown_method(const char *name, supple_error *error)
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method '%.40s' is unknown; there are auto, %s", name, list);
 }
 
-static supple_result choose_method(supple_sim *sim, const char *name, supple_error *error)
+static bool needs_body(const supple_sim *sim)
+{
+    return sim->method->output == SPL_OUTPUT_BODY;
+}
+
+static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    spl_flesh_setup setup = {sim->scene, sc, &sim->config, sim->pool, &sim->setup, !needs_body(sim)};
+    supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
+    sim->has_flesh = result == SUPPLE_OK;
+    return result;
+}
+
+/* "auto": flesh where a body can be made, else the best that needs none. */
+static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    const char *why;
+    char reason[sizeof((supple_error *)0)->message + 4] = "";
+    supple_error failed;
+    sim->method = spl_method_auto(sim->scene, true, &why);
+    if (needs_body(sim)) {
+        supple_result result = make_flesh(sim, sc, &failed);
+        if (result != SUPPLE_OK && result != SUPPLE_ERROR_INPUT) {
+            if (error) *error = failed;
+            return result;
+        }
+        if (result != SUPPLE_OK) {
+            sim->method = spl_method_auto(sim->scene, false, &why);
+            snprintf(reason, sizeof reason, "; %s", failed.message);
+        }
+    }
+    spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (%s%s)", sim->method->name, why, reason);
+    return SUPPLE_OK;
+}
+
+static supple_result choose_method(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     const supple_scene *scene = sim->scene;
-    if (!name || strcmp(name, "auto") == 0) {
-        const char *why;
-        sim->method = spl_method_auto(scene, &why);
-        spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (%s)", sim->method->name, why);
-    } else {
-        sim->method = spl_method_find(name);
-        if (!sim->method) return unknown_method(name, error);
-    }
+    if (!sc->method || strcmp(sc->method, "auto") == 0) return choose_auto(sim, sc, error);
+    sim->method = spl_method_find(sc->method);
+    if (!sim->method) return unknown_method(sc->method, error);
     if ((sim->method->needs & SPL_NEEDS_SKIN) && scene->skin_count == 0)
         return spl_fail(
             error, SUPPLE_ERROR_INPUT,
             "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
             scene->path);
+    bool wanted = needs_body(sim) || (sc->body && sc->measure && sim->method == &spl_method_linear);
+    return wanted ? make_flesh(sim, sc, error) : SUPPLE_OK;
+}
+
+/* The index of a word in "a|b|c", -1 if it is none of them. */
+static int choice_index(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    for (int index = 0;; index++) {
+        size_t n = strcspn(choices, "|");
+        if (n == length && n > 0 && strncmp(choices, word, n) == 0) return index;
+        if (!choices[n]) return -1;
+        choices += n + 1;
+    }
+}
+
+static supple_result parse_value(const spl_parameter *p, const char *text, double *value, supple_error *error)
+{
+    if (p->choices) {
+        int index = choice_index(p->choices, text);
+        if (index < 0)
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s=%.40s: takes one of %s", p->name, text, p->choices);
+        *value = index;
+        return SUPPLE_OK;
+    }
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || *end || !(*value >= p->min && *value <= p->max))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s=%.40s: takes a number from %g to %g", p->name, text, p->min,
+                        p->max);
     return SUPPLE_OK;
 }
 
@@ -51,13 +112,7 @@ static supple_result set_parameter(supple_sim *sim, const supple_setting *settin
     for (int32_t i = 0; i < m->parameter_count; i++) {
         const spl_parameter *p = &m->parameter[i];
         if (strcmp(p->name, setting->key) != 0) continue;
-        char *end;
-        double value = strtod(setting->value, &end);
-        if (end == setting->value || *end || !(value >= p->min && value <= p->max))
-            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s=%.40s: takes a number from %g to %g", p->name,
-                            setting->value, p->min, p->max);
-        sim->parameter[i] = value;
-        return SUPPLE_OK;
+        return parse_value(p, setting->value, &sim->parameter[i], error);
     }
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s has no parameter '%.40s'", m->name, setting->key);
 }
@@ -116,6 +171,7 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
     sim->state = spl_new(&sim->allocator, sim->method->state_size, 1);
     if (!sim->state) return spl_fail_memory(error, "the method");
     sim->context = (spl_method_context){.scene = sim->scene,
+                                        .solid = sim->has_flesh ? &sim->flesh.solid : NULL,
                                         .config = &sim->config,
                                         .allocator = &sim->allocator,
                                         .pool = sim->pool,
@@ -131,9 +187,10 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     double start = spl_now_ms();
     sim->setup =
         (supple_setup){.ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN};
-    supple_result result = choose_method(sim, sc->method, error);
+    sim->fps = sc->fps;
+    supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
+    if (result == SUPPLE_OK) result = choose_method(sim, sc, error);
     if (result == SUPPLE_OK) result = set_parameters(sim, sc, error);
-    if (result == SUPPLE_OK) result = spl_pool_create(&sim->config, &sim->pool, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = init_method(sim, error);
@@ -153,6 +210,7 @@ supple_result supple_sim_create(const supple_scene *scene, const supple_sim_conf
     supple_sim_config sc = sim_config ? *sim_config : supple_sim_config_default();
     if (sc.cookie != SIM_COOKIE)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "sim config: start from supple_sim_config_default()");
+    if (!(sc.fps > 0 && sc.fps < 1e6)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "fps: takes a positive number");
     supple_result result = spl_config_check(config, error);
     if (result != SUPPLE_OK) return result;
     supple_allocator a = spl_allocator_of(config);
@@ -177,6 +235,7 @@ void supple_sim_destroy(supple_sim *sim)
     if (sim->ready) sim->method->release(sim->state, &sim->context);
     for (int32_t i = 0; sim->shading && i < sim->part_count; i++) spl_shading_destroy(sim->shading[i]);
     spl_pose_release(&sim->pose);
+    spl_flesh_sim_release(&sim->flesh);
     spl_pool_destroy(sim->pool);
     spl_free(&a, sim->shading);
     spl_free(&a, sim->state);
@@ -213,6 +272,21 @@ static void apply_morphs(supple_sim *sim)
     }
 }
 
+/* The method's part of a frame, with its times; what is only measured is not in them. */
+static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *error)
+{
+    if (needs_body(sim))
+        return spl_flesh_sim_step(&sim->flesh, sim->method, sim->state, &sim->context, &sim->pose, sim->rest,
+                                  sim->position, stats, error);
+    double start = spl_now_ms();
+    supple_result result =
+        sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, stats, error);
+    stats->ms_solve = spl_now_ms() - start;
+    if (result == SUPPLE_OK && sim->has_flesh)
+        result = spl_flesh_sim_follow(&sim->flesh, &sim->pose, sim->pool, stats, error);
+    return result;
+}
+
 /* Everything after the pose. `start` is when the step began. */
 static supple_result run_frame(supple_sim *sim, double start, supple_error *error)
 {
@@ -227,15 +301,15 @@ static supple_result run_frame(supple_sim *sim, double start, supple_error *erro
                           .max_strain = NAN,
                           .inverted = -1,
                           .contacts = -1,
-                          .max_penetration = NAN};
+                          .max_penetration = NAN,
+                          .verify_mean = NAN,
+                          .verify_max = NAN,
+                          .max_bend_deg = NAN};
     if (sim->has_morphs) apply_morphs(sim);
     double posed = spl_now_ms();
     stats.ms_pose = posed - start;
-    supple_result result =
-        sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, &stats, error);
-    double end = spl_now_ms();
-    stats.ms_solve = end - posed;
-    stats.ms_total = end - start;
+    supple_result result = deform(sim, &stats, error);
+    stats.ms_total = stats.ms_pose + stats.ms_solve + (isfinite(stats.ms_upsample) ? stats.ms_upsample : 0);
     sim->stats = stats;
     for (int32_t i = 0; i < sim->part_count; i++)
         spl_shading_set_mirrored(sim->shading[i], spl_pose_mirrors(&sim->pose, sim->scene, sim->part[i].instance));
@@ -249,6 +323,8 @@ supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, s
     if (!isfinite(time)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a time must be a finite number");
     double start = spl_now_ms();
     spl_pose_sample(&sim->pose, sim->scene, clip, time);
+    double frame = floor(time * sim->fps + 0.5);
+    sim->flesh.frame = fabs(frame) < 1e9 ? (int32_t)frame : 0;
     return run_frame(sim, start, error);
 }
 
@@ -263,12 +339,15 @@ supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32
                             supple_scene_joint_name(sim->scene, (int32_t)(i / 16)));
     double start = spl_now_ms();
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
+    sim->flesh.frame = sim->frame++;
     return run_frame(sim, start, error);
 }
 
 void supple_sim_reset(supple_sim *sim)
 {
     if (sim->method->reset) sim->method->reset(sim->state);
+    if (sim->has_flesh) spl_flesh_sim_reset(&sim->flesh);
+    sim->frame = 0;
 }
 
 /* ---- reading ---- */
@@ -306,4 +385,26 @@ const supple_stats *supple_sim_stats(const supple_sim *sim)
 const supple_setup *supple_sim_setup(const supple_sim *sim)
 {
     return &sim->setup;
+}
+
+const supple_body *supple_sim_body(const supple_sim *sim)
+{
+    return sim->has_flesh ? spl_flesh_sim_body(&sim->flesh) : NULL;
+}
+
+int32_t supple_sim_joint_count(const supple_sim *sim)
+{
+    return sim->has_flesh && sim->flesh.measures ? sim->flesh.measure.region_count : 0;
+}
+
+const char *supple_sim_joint_name(const supple_sim *sim, int32_t index)
+{
+    if (index < 0 || index >= supple_sim_joint_count(sim)) return NULL;
+    return sim->scene->node[sim->flesh.measure.region[index].node].name;
+}
+
+double supple_sim_joint_volume(const supple_sim *sim, int32_t index)
+{
+    if (index < 0 || index >= supple_sim_joint_count(sim)) return NAN;
+    return sim->flesh.measure.region[index].ratio;
 }

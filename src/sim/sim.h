@@ -5,6 +5,7 @@
 #include "geom/shading.h"
 #include "methods/method.h"
 #include "scene/parts.h"
+#include "sim/flesh.h"
 
 struct supple_sim {
     const supple_scene *scene;
@@ -15,7 +16,11 @@ struct supple_sim {
     void *state;       /* the method's */
     double *parameter; /* the method's, in the order of its table */
     spl_method_context context;
-    bool ready; /* the method's init succeeded */
+    spl_flesh_sim flesh; /* of a method that moves a body */
+    bool has_flesh;
+    double fps;    /* of the clips' frame numbers */
+    int32_t frame; /* the next one of host poses */
+    bool ready;    /* the method's init succeeded */
     spl_pose pose;
     spl_part *part;
     int32_t part_count;

@@ -8,24 +8,19 @@
 #include "core/threads.h"
 #include "fem/elements.h"
 #include "fem/law.h"
+#include "fem/pin.h"
 #include "sparse/pattern.h"
 
 #include <supple/plugin.h>
-
-/* A spring from a vertex to a point. */
-typedef struct spl_pin {
-    int32_t vertex;
-    double target[3];
-    double stiffness; /* N/m */
-} spl_pin;
 
 /* What else acts, such as contact: an energy with its derivatives. Any of the functions may be NULL only if all are. */
 typedef struct spl_extra {
     void *context;
     double (*energy)(void *context, const double *x);
     void (*add_forces)(void *context, const double *x, double *force); /* adds -dE/dx */
-    /* Adds a positive semidefinite Hessian: y += H v, for 3 x vertex_count numbers. Used by PCG and, as its diagonal
-     * blocks (3 x 3 column-major a vertex), by the direct solver's preconditioned refinement. */
+    /* Both belong to the x of the last call of add_forces. Adds a positive semidefinite Hessian: y += H v, for 3 x
+     * vertex_count numbers. Used by PCG and, as its diagonal blocks (3 x 3 column-major a vertex), by the direct
+     * solver's preconditioned refinement. */
     void (*multiply)(void *context, const double *v, double *y);
     void (*add_diagonal)(void *context, double *block); /* 9 x vertex_count */
 } spl_extra;
@@ -51,21 +46,40 @@ typedef struct spl_statics_options {
     double tolerance;       /* on the residual below */
     int32_t max_iterations; /* Newton steps */
     const supple_solver_backend *backend;
+    double size;     /* L of the residual: diagonal of the rest shape's bounding box; 0: cube root of its volume */
     double *history; /* NULL, or max_iterations + 1 numbers: the residual before each step and at the end */
 } spl_statics_options;
 
 spl_statics_options spl_statics_options_default(void); /* direct, 1e-8, 200 */
+
+/* Milliseconds by stage, all Newton steps together. */
+typedef struct spl_statics_times {
+    double evaluate;  /* energy and forces */
+    double hessian;   /* element Hessians */
+    double assemble;  /* their sum */
+    double factorise; /* or the incomplete factor */
+    double solve;     /* back substitution or conjugate gradients */
+    double total;
+} spl_statics_times;
 
 typedef struct spl_statics_stats {
     bool converged;
     int32_t iterations, inner; /* Newton steps; PCG iterations in all */
     double residual;           /* as spl_residual defines it */
     double energy;
+    int32_t exact;          /* steps with the exact Hessian */
+    int32_t factorisations; /* those that failed count too */
+    int32_t evaluations;    /* of energy and forces */
+    int32_t islands;        /* pieces with free vertices and fewer than three held or pinned ones */
+    bool restarted;         /* the start was given up for a better one (docs/reference.md) */
+    bool rounding;          /* converged because the forces are what rounding leaves, as in a rigid motion */
+    spl_statics_times ms;
 } spl_statics_stats;
 
 typedef struct spl_statics spl_statics;
 
-/* Prepares for one mesh and one set of held vertices (held[v] >= 0: a bone's vertex, as spl_body.bone; -1 free). */
+/* Prepares for one mesh and one set of held vertices (held[v] >= 0: a bone's vertex, as spl_body.bone; -1 free), which
+ * is copied; elements, pool and options->history must outlive the solver. */
 supple_result spl_statics_create(const spl_elements *elements, const int32_t *held, const supple_allocator *a,
                                  spl_pool *pool, const spl_statics_options *options, spl_statics **out,
                                  supple_error *error);

@@ -103,7 +103,8 @@ static inline rig *rig_make(int32_t vertices, int32_t K)
     r->pose.world = r->world;
     r->config = supple_config_default();
     r->allocator = spl_allocator_of(&r->config);
-    r->context = (spl_method_context){&r->scene, &r->config, &r->allocator, NULL, NULL, &r->setup};
+    r->context =
+        (spl_method_context){.scene = &r->scene, .config = &r->config, .allocator = &r->allocator, .setup = &r->setup};
     return r;
 }
 

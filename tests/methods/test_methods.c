@@ -16,22 +16,25 @@ TEST(the_registry_finds_methods_by_name_and_index)
     CHECK(!supple_method_name(-1) && !supple_method_summary(1000));
 }
 
-TEST(auto_skins_by_dual_quaternions_what_has_a_skin)
+TEST(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin)
 {
     rig *r = rig_make(10, 4);
     const char *why = NULL;
-    CHECK(spl_method_auto(&r->scene, &why) == &spl_method_dualquat);
+    CHECK(spl_method_auto(&r->scene, false, &why) == &spl_method_dualquat);
     CHECK(why && strstr(why, "twist"));
+    CHECK(spl_method_auto(&r->scene, true, &why) == &spl_method_mixed);
+    CHECK(why && strstr(why, "volume"));
     r->instance[0].skin = -1; /* influences without a skin are no skin */
-    CHECK(spl_method_auto(&r->scene, &why) == &spl_method_linear);
+    CHECK(spl_method_auto(&r->scene, true, &why) == &spl_method_linear);
     CHECK(why && strstr(why, "nothing is skinned"));
-    CHECK(spl_method_auto(&r->scene, NULL) == &spl_method_linear);
+    CHECK(spl_method_auto(&r->scene, false, NULL) == &spl_method_linear);
     rig_free(r);
 }
 
 TEST(scenes_without_a_skin_or_without_vertices_are_no_trouble)
 {
     for (int32_t i = 0; i < spl_method_count(); i++) {
+        if (spl_method_at(i)->output == SPL_OUTPUT_BODY) continue;
         rig *r = rig_make(0, 4);
         r->instance[0].skin = -1;
         REQUIRE(rig_init(r, spl_method_at(i)) == SUPPLE_OK);
@@ -48,5 +51,6 @@ TEST(scenes_without_a_skin_or_without_vertices_are_no_trouble)
     }
 }
 
-TEST_MAIN(RUN(the_registry_finds_methods_by_name_and_index), RUN(auto_skins_by_dual_quaternions_what_has_a_skin),
+TEST_MAIN(RUN(the_registry_finds_methods_by_name_and_index),
+          RUN(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin),
           RUN(scenes_without_a_skin_or_without_vertices_are_no_trouble))

@@ -323,6 +323,34 @@ TEST(positions_must_be_finite_other_attributes_are_dropped)
     supple_scene_destroy(scene);
 }
 
+TEST(colours_have_three_or_four_numbers)
+{
+    square data = plain;
+    const float four[4][4] = {{1, 0, 0, 0.5f}, {0, 1, 0, 1}, {0, 0, 1, 1}, {0.25f, 0.5f, 0.75f, 0}};
+    memcpy(data.extra, four, sizeof four);
+#define COLORED(type)                                                                                                  \
+    ONE_NODE VIEWS "'accessors':[" POSITION ",{'bufferView':4,'componentType':5126,'type':'" type "','count':4}],"     \
+                   "'meshes':[{'primitives':[{'attributes':{'POSITION':0,'COLOR_0':1},'mode':5}]}]"
+    supple_scene *scene = LOAD(data, COLORED("VEC4"));
+    REQUIRE(scene && first(scene)->color);
+    CHECK(memcmp(first(scene)->color, four, sizeof four) == 0);
+    supple_scene_destroy(scene);
+    scene = LOAD(data, COLORED("VEC3")); /* the same numbers, three a vertex */
+    REQUIRE(scene && first(scene)->color);
+    const float three[8] = {1, 0, 0, 1, 0.5f, 0, 1, 1};
+    CHECK(memcmp(first(scene)->color, three, sizeof three) == 0);
+    supple_scene_destroy(scene);
+    scene = LOAD(data, COLORED("VEC2"));
+    REQUIRE(scene);
+    CHECK(!first(scene)->color && warned(scene, "COLOR_0 is dropped: it has neither"));
+    supple_scene_destroy(scene);
+    data.extra[1][2] = NAN;
+    scene = LOAD(data, COLORED("VEC3"));
+    REQUIRE(scene);
+    CHECK(!first(scene)->color && warned(scene, "COLOR_0 is dropped: it is not finite"));
+    supple_scene_destroy(scene);
+}
+
 TEST(attributes_must_agree_in_number)
 {
     CHECK(refused(&plain, sizeof plain,
@@ -515,9 +543,9 @@ TEST_MAIN(RUN(sparse_accessors_replace_elements), RUN(strides_and_odd_offsets_ar
           RUN(every_mode_becomes_triangles), RUN(a_strip_keeps_its_winding),
           RUN(indices_are_checked_against_the_vertices), RUN(sparse_indices_and_wrong_components),
           RUN(bytes_and_words_index_alike), RUN(a_primitive_without_positions_is_empty),
-          RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(attributes_must_agree_in_number),
-          RUN(draco_without_a_plain_twin_is_refused), RUN(influences_are_sorted_and_merged),
-          RUN(sums_other_than_one_are_counted_and_normalised), RUN(unweighted_vertices_follow_the_first_joint),
-          RUN(impossible_weights_and_joints_are_refused), RUN(a_mesh_under_two_skins_is_checked_against_both),
-          RUN(a_skin_without_weights_moves_with_its_node), RUN(all_sets_and_integer_weights_are_read),
-          RUN(morph_targets_and_their_weights_are_read))
+          RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(colours_have_three_or_four_numbers),
+          RUN(attributes_must_agree_in_number), RUN(draco_without_a_plain_twin_is_refused),
+          RUN(influences_are_sorted_and_merged), RUN(sums_other_than_one_are_counted_and_normalised),
+          RUN(unweighted_vertices_follow_the_first_joint), RUN(impossible_weights_and_joints_are_refused),
+          RUN(a_mesh_under_two_skins_is_checked_against_both), RUN(a_skin_without_weights_moves_with_its_node),
+          RUN(all_sets_and_integer_weights_are_read), RUN(morph_targets_and_their_weights_are_read))

@@ -52,6 +52,45 @@ static bool read_optional(reading *r, const json_t *attributes, const char *key,
     return true;
 }
 
+/* Whether COLOR_0 has three numbers a vertex, four, or none that we can use. */
+static bool color_width(reading *r, const json_t *attributes, int32_t *width)
+{
+    int32_t index;
+    *width = 0;
+    if (!spl_gltf_index(r->g, attributes, "COLOR_0", r->accessor_count, r->where, -1, &index)) return false;
+    if (index < 0) return true;
+    spl_accessor accessor;
+    if (!spl_gltf_accessor(r->g, index, &accessor)) return false;
+    if (accessor.columns == 1 && (accessor.width == 3 || accessor.width == 4))
+        *width = accessor.width;
+    else
+        spl_scene_warn(r->g->scene, "%s: COLOR_0 is dropped: it has neither 3 nor 4 numbers a vertex", r->where);
+    return true;
+}
+
+/* Colours of three numbers get an alpha of 1. */
+static bool read_colors(reading *r, const json_t *attributes)
+{
+    int32_t width;
+    float *read = NULL;
+    if (!color_width(r, attributes, &width)) return false;
+    if (width == 0) return true;
+    if (!read_optional(r, attributes, "COLOR_0", width, &read)) return false;
+    if (width == 4 || !read) {
+        r->out->color = read;
+        return true;
+    }
+    size_t n = (size_t)r->out->vertex_count;
+    float *color = spl_gltf_new(r->g, n, 4 * sizeof *color, "colours");
+    for (size_t v = 0; color && v < n; v++) {
+        memcpy(color + 4 * v, read + 3 * v, 3 * sizeof *color);
+        color[4 * v + 3] = 1;
+    }
+    spl_free(r->g->a, read);
+    r->out->color = color;
+    return color != NULL;
+}
+
 /* Positions, or a target's displacements of them. */
 static bool read_positions(reading *r, const json_t *attributes, const char *what, float **out)
 {
@@ -180,8 +219,9 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
     return read_positions(r, attributes, "the position", &p->position) &&
            read_optional(r, attributes, "NORMAL", 3, &p->normal) &&
            read_optional(r, attributes, "TANGENT", 4, &p->tangent) &&
-           read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_triangles(r, object) &&
-           read_targets(r, object) && (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
+           read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_colors(r, attributes) &&
+           read_triangles(r, object) && read_targets(r, object) &&
+           (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
 }
 
 static bool read_mesh(spl_gltf *g, const json_t *object, int32_t index, const spl_skin *skin)

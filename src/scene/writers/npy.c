@@ -1,8 +1,6 @@
 /* NumPy's .npy, version 1.0: float32, C order, frames x vertices x 3, all mesh instances in output order. */
-#include "core/error.h"
+#include "core/npy.h"
 #include "scene/writers/writer.h"
-
-#include <string.h>
 
 typedef struct npy_writer {
     supple_writer base;
@@ -14,18 +12,8 @@ static supple_result npy_open(supple_writer *writer, supple_error *error)
     npy_writer *w = (npy_writer *)writer;
     supple_result result = spl_writer_output(writer, writer->path, &w->output, error);
     if (result != SUPPLE_OK) return result;
-    /* The data begin at a multiple of 64 bytes; the text before is padded with spaces and ends in a newline. */
-    char header[128];
-    memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
-    header[8] = (char)(sizeof header - 10);
-    header[9] = 0;
-    int n =
-        snprintf(header + 10, sizeof header - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, 3), }",
-                 (int)writer->frame_total, (int)writer->scene->vertex_count);
-    header[10 + n] = ' ';
-    header[sizeof header - 1] = '\n';
-    return spl_output_bytes(&w->output, header, sizeof header, error);
+    const size_t shape[3] = {(size_t)writer->frame_total, (size_t)writer->scene->vertex_count, 3};
+    return spl_npy_header(&w->output, SPL_NPY_FLOAT32, shape, error);
 }
 
 static supple_result npy_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)

@@ -1,0 +1,13 @@
+/* Options about the body that several verbs take. */
+#ifndef SUPPLE_CLI_BODY_OPTIONS_H
+#define SUPPLE_CLI_BODY_OPTIONS_H
+
+#include "options.h"
+
+#include <supple/body.h>
+
+/* Reads --resolution, --part, --size, --no-cache and --set max-tets=N; `only` refuses other settings. 0, or the exit
+ * code after a message. */
+int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool only);
+
+#endif

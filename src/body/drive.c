@@ -1,0 +1,174 @@
+#include "body/drive.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "math/svd3.h"
+#include "rig/bind.h"
+
+#define COMMON_STRETCH 1e-3 /* bones whose stretches differ by less share one */
+
+/* ---- what the rest pose says ---- */
+
+/* The bone that most flesh hangs on: its scale is the character's. */
+static int32_t main_bone(const spl_bones *bones)
+{
+    int32_t best = 0;
+    for (int32_t b = 1; b < bones->bone_count; b++)
+        if (bones->influence[bones->bone[b].node] > bones->influence[bones->bone[best].node]) best = b;
+    return best;
+}
+
+/* The linear part of a bone's map from body space to the world. */
+static spl_mat3 linear_of(const spl_drive *d, const spl_pose *pose, int32_t bone)
+{
+    spl_mat4 m = spl_mat4_mul(&pose->world[d->body->bones.bone[bone].node], &d->home[bone]);
+    return spl_mat3_linear(&m);
+}
+
+/* Sets the stretch and the unit from the file's rest pose. Stretch that only some bones have is left to the pose. */
+static void find_stretch(spl_drive *d, const spl_pose *rest)
+{
+    int32_t count = d->body->bones.bone_count;
+    spl_mat3 first = linear_of(d, rest, main_bone(&d->body->bones)), R, S;
+    double sign = spl_mat3_det(&first) < 0 ? -1 : 1;
+    first = spl_mat3_scale(&first, sign);
+    d->stretch = spl_mat3_identity();
+    d->to_solver = d->body->metre;
+    if (!spl_polar3(&first, &R, &S) || !(spl_mat3_det(&S) > 0)) return;
+    double s = cbrt(spl_mat3_det(&S));
+    S = spl_mat3_scale(&S, 1 / s);
+    bool common = true;
+    for (int32_t b = 0; b < count && common; b++) {
+        spl_mat3 L = linear_of(d, rest, b), Sb, Rb;
+        L = spl_mat3_scale(&L, sign / s);
+        spl_polar3(&L, &Rb, &Sb);
+        Sb = spl_mat3_sub(&Sb, &S);
+        common = spl_mat3_norm(&Sb) <= COMMON_STRETCH;
+    }
+    if (common) d->stretch = S;
+    d->to_solver = sign * d->body->metre / s;
+}
+
+static void set_rest(spl_drive *d)
+{
+    for (size_t v = 0; v < (size_t)d->body->tets.vertex_count; v++) {
+        spl_vec3 p = spl_scale(spl_mat3_apply(&d->stretch, d->body->tets.position[v]), d->body->metre);
+        d->rest[3 * v] = p.x;
+        d->rest[3 * v + 1] = p.y;
+        d->rest[3 * v + 2] = p.z;
+    }
+}
+
+supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, spl_drive *out, supple_error *error)
+{
+    size_t bones = (size_t)body->bones.bone_count, n = (size_t)body->tets.vertex_count;
+    *out = (spl_drive){.body = body, .allocator = *a};
+    out->home = spl_new(a, bones, sizeof *out->home);
+    out->map = spl_new(a, bones, sizeof *out->map);
+    out->turn = spl_new(a, bones, sizeof *out->turn);
+    out->turned = spl_new(a, bones, sizeof *out->turned);
+    out->rest = spl_new(a, n, 3 * sizeof *out->rest);
+    spl_pose rest = {0};
+    supple_result result = out->home && out->map && out->turn && out->turned && out->rest
+                               ? SUPPLE_OK
+                               : spl_fail_memory(error, "the bones' motion");
+    for (size_t b = 0; result == SUPPLE_OK && b < bones; b++)
+        if (!spl_bind_inverse(body->scene, body->home, body->bones.bone[b].node, &out->home[b]))
+            out->home[b] = spl_mat4_identity();
+    if (result == SUPPLE_OK) result = spl_pose_init(&rest, body->scene, error);
+    if (result == SUPPLE_OK) {
+        spl_pose_sample(&rest, body->scene, -1, 0);
+        find_stretch(out, &rest);
+        set_rest(out);
+        spl_pose_release(&rest);
+    } else
+        spl_drive_release(out);
+    return result;
+}
+
+void spl_drive_release(spl_drive *d)
+{
+    if (!d->allocator.release) return;
+    spl_free(&d->allocator, d->home);
+    spl_free(&d->allocator, d->map);
+    spl_free(&d->allocator, d->turn);
+    spl_free(&d->allocator, d->turned);
+    spl_free(&d->allocator, d->rest);
+    *d = (spl_drive){0};
+}
+
+/* ---- a pose ---- */
+
+/* map = to_solver M (metre stretch)^-1 */
+static bool set_map(spl_drive *d, const spl_pose *pose, int32_t bone)
+{
+    spl_mat4 m = spl_mat4_mul(&pose->world[d->body->bones.bone[bone].node], &d->home[bone]);
+    spl_mat3 linear = spl_mat3_linear(&m), back;
+    if (!spl_mat3_inverse(&d->stretch, &back)) return false;
+    linear = spl_mat3_mul(&linear, &back);
+    linear = spl_mat3_scale(&linear, d->to_solver / d->body->metre);
+    spl_vec3 t = spl_scale(spl_v3(m.m[12], m.m[13], m.m[14]), d->to_solver);
+    d->map[bone] = spl_mat3_affine(&linear, t);
+    return spl_mat3_finite(&linear) && spl_v3_finite(t);
+}
+
+/* A bone's quaternion: on the side of its own last one, else of its parent's, so that blends take the short way. */
+static void set_turn(spl_drive *d, int32_t bone)
+{
+    spl_mat3 linear = spl_mat3_linear(&d->map[bone]), R, S;
+    int32_t parent = d->body->bones.bone[bone].parent;
+    spl_polar3(&linear, &R, &S);
+    spl_quat q = spl_quat_from_mat3(&R), near = parent >= 0 ? d->turn[parent] : spl_quat_identity();
+    if (parent >= 0) {
+        double c = fabs(spl_quat_dot(q, near));
+        d->max_bend = fmax(d->max_bend, 2 * acos(fmin(c, 1)));
+    }
+    if (spl_quat_dot(q, d->turned[bone] ? d->turn[bone] : near) < 0) q = spl_quat_negate(q);
+    d->turn[bone] = q;
+    d->turned[bone] = true;
+}
+
+supple_result spl_drive_pose(spl_drive *d, const spl_pose *pose, supple_error *error)
+{
+    const spl_bones *bones = &d->body->bones;
+    for (int32_t b = 0; b < bones->bone_count; b++)
+        if (!set_map(d, pose, b))
+            return spl_fail(error, SUPPLE_ERROR_INPUT, "the pose of joint '%.60s' is not finite",
+                            d->body->scene->node[bones->bone[b].node].name);
+    d->max_bend = 0;
+    for (int32_t b = 0; b < bones->bone_count; b++) set_turn(d, b);
+    return SUPPLE_OK;
+}
+
+void spl_drive_reset(spl_drive *d)
+{
+    for (int32_t b = 0; b < d->body->bones.bone_count; b++) d->turned[b] = false;
+}
+
+spl_vec3 spl_drive_point(const spl_drive *d, int32_t bone, int32_t vertex)
+{
+    const double *p = d->rest + 3 * (size_t)vertex;
+    return spl_mat4_point(&d->map[bone], spl_v3(p[0], p[1], p[2]));
+}
+
+void spl_drive_hold(const spl_drive *d, const int32_t *held, double *x)
+{
+    for (int32_t v = 0; v < d->body->tets.vertex_count; v++) {
+        if (held[v] < 0) continue;
+        spl_vec3 p = spl_drive_point(d, held[v], v);
+        x[3 * (size_t)v] = p.x;
+        x[3 * (size_t)v + 1] = p.y;
+        x[3 * (size_t)v + 2] = p.z;
+    }
+}
+
+void spl_drive_to_body(const spl_drive *d, const double *x, float *out)
+{
+    double scale = 1 / d->body->metre;
+    for (size_t i = 0; i < 3 * (size_t)d->body->tets.vertex_count; i++) out[i] = (float)(x[i] * scale);
+}
+
+double spl_drive_world_scale(const spl_drive *d)
+{
+    return d->body->metre / d->to_solver;
+}

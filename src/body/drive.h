@@ -1,0 +1,51 @@
+/* Driving a body: from a pose of the scene to motions of its bones, in the solver's space and unit.
+ *
+ * The solver's space is the world's, in metres, freed of what is no motion: scale that the file's rest pose has already
+ * goes into the rest shape, a mirrored character is turned back by a point reflection. With M_b the map of bone b from
+ * body space to the world, S the common stretch of the M_b in the rest pose, s = cbrt(det S), and sign = -1 for a
+ * mirrored character:
+ *
+ *     rest  X' = (metre S / s) X
+ *     pose  x' = sign (metre / s) x,      map_b: X' -> x',    rigid unless the clip scales bones
+ *
+ * A pose that scales bones moves the vertices they hold affinely; its rotation is the polar one. */
+#ifndef SPL_BODY_DRIVE_H
+#define SPL_BODY_DRIVE_H
+
+#include "body/body.h"
+#include "math/quat.h"
+#include "rig/pose.h"
+
+typedef struct spl_drive {
+    const spl_body *body;
+    supple_allocator allocator;
+    spl_mat4 *home;   /* by bone: body space to the joint's space in the bind pose */
+    spl_mat3 stretch; /* S / s */
+    double to_solver; /* sign metre / s: world to solver */
+    double *rest;     /* 3 x tet vertices: X' */
+    spl_mat4 *map;    /* by bone: this pose's motion of X' */
+    spl_quat *turn;   /* by bone: its rotation, on the side of its parent's and of its own last one */
+    bool *turned;     /* by bone: `turn` holds the last pose's */
+    double max_bend;  /* largest angle between a bone's rotation and its parent's in this pose, radians */
+} spl_drive;
+
+supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, spl_drive *out, supple_error *error);
+void spl_drive_release(spl_drive *d);
+
+/* Takes a pose. SUPPLE_ERROR_INPUT where a bone's matrix is not finite, with its name. */
+supple_result spl_drive_pose(spl_drive *d, const spl_pose *pose, supple_error *error);
+
+/* Forgets the last pose: quaternions are aligned to their parents' alone. */
+void spl_drive_reset(spl_drive *d);
+
+/* Where a bone takes a vertex of the rest shape. */
+spl_vec3 spl_drive_point(const spl_drive *d, int32_t bone, int32_t vertex);
+
+/* Sets the held vertices of x (3 x tet vertices) to this pose; others are left. `held` as spl_body.bone. */
+void spl_drive_hold(const spl_drive *d, const int32_t *held, double *x);
+
+/* Positions in body units for the upsampling (out: 3 floats a tet vertex), and the map from there to the world. */
+void spl_drive_to_body(const spl_drive *d, const double *x, float *out);
+double spl_drive_world_scale(const spl_drive *d); /* world = scale * body unit */
+
+#endif

@@ -1,0 +1,47 @@
+/* A solid: a body as the solvers see it: its bones in motion, its elements and materials, what holds it.
+ *
+ * Made once per simulation; `drive` and `force` change with every frame. Pieces of flesh that no bone holds (islands)
+ * would float away: all their vertices hang on weak springs from the nearest bone. */
+#ifndef SPL_BODY_SOLID_H
+#define SPL_BODY_SOLID_H
+
+#include "body/drive.h"
+#include "body/material.h"
+#include "body/weights.h"
+#include "fem/elements.h"
+#include "fem/pin.h"
+
+typedef struct spl_solid {
+    supple_allocator allocator;
+    const spl_body *body;
+    spl_drive drive;
+    spl_elements elements; /* of drive.rest */
+    spl_material_field material;
+    spl_bone_weights weights; /* by vertex; islands belong to their bone */
+    const double *force;      /* 3 x vertices, newtons, this frame's; or NULL */
+    int32_t island_count;     /* pieces that no bone holds */
+    int32_t *island;          /* by vertex: the bone that its island hangs on; -1 elsewhere */
+    double island_stiffness;  /* of the springs, N/m */
+    double diagonal;          /* of the rest shape, metres */
+    double stiffness_scale;   /* E L^2 of the residual's floor, newtons */
+} spl_solid;
+
+supple_result spl_solid_create(const spl_body *body, const spl_material_set *materials, const supple_config *config,
+                               spl_pool *pool, spl_solid *out, supple_error *error);
+void spl_solid_release(spl_solid *s);
+
+/* The springs of islands in this pose; `pins` has room for spl_solid_island_pins() of them. */
+int32_t spl_solid_island_pin_count(const spl_solid *s);
+void spl_solid_island_pins(const spl_solid *s, spl_pin *pins);
+
+/* Carries positions along with the bones from one pose to the next: x <- sum_b w_b D_b x with step[b] = D_b, bone b's
+ * map of the new pose times the inverse of its map of the old one. A start for solvers, exact for rigid motions. */
+void spl_solid_carry(const spl_solid *s, const spl_mat4 *step, double *x, spl_pool *pool);
+
+/* The bones' rotations blended at the vertices, 9 doubles a vertex, column-major. */
+void spl_solid_turns(const spl_solid *s, double *turn, spl_pool *pool);
+
+/* The rest shape posed by the weights: x = sum_b w_b map_b X. A start without a past. */
+void spl_solid_pose(const spl_solid *s, double *x, spl_pool *pool);
+
+#endif

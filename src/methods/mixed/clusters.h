@@ -1,0 +1,36 @@
+/* Which bones turn which tetrahedra: the rotation clusters of the mixed paper (section 3.1, figure 5), and `smooth`,
+ * which blends them across joints (the answer to figure 9). */
+#ifndef SPL_METHODS_MIXED_CLUSTERS_H
+#define SPL_METHODS_MIXED_CLUSTERS_H
+
+#include "body/solid.h"
+#include "core/threads.h"
+
+typedef enum spl_cluster_kind {
+    SPL_CLUSTER_SMOOTH,    /* quaternions blended by harmonic weights */
+    SPL_CLUSTER_BONE,      /* the nearest bone segment */
+    SPL_CLUSTER_JOINT,     /* the nearest joint */
+    SPL_CLUSTER_MIDPOINT,  /* the nearest middle of a bone */
+    SPL_CLUSTER_HIERARCHY, /* at the nearest joint, the bone of the chain that points most towards the tet */
+    SPL_CLUSTER_USER,      /* regions of the material file that name a joint; elsewhere as `bone` */
+} spl_cluster_kind;
+
+typedef struct spl_clusters {
+    supple_allocator allocator;
+    int32_t count, influences; /* tets; bones a tet: 1, or SPL_BONE_INFLUENCES for smooth */
+    int32_t *bone;             /* influences x count; -1 where unused */
+    float *weight;             /* the same; NULL with one influence */
+    float *sharp;              /* the same, sharpened: they blend what bends, `weight` what twists */
+    spl_vec3 *axis;            /* count: the strongest bone's direction, about which flesh twists */
+} spl_clusters;
+
+/* `sharpness` is the power to which smooth takes the weights that blend bends: 1 blends over the whole way between two
+ * bones' held vertices, large ones cut as `bone` does. Twists are always blended over the whole way. */
+supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind, double sharpness, spl_clusters *out,
+                                  supple_error *error);
+void spl_clusters_release(spl_clusters *c);
+
+/* The rotations of this pose, 9 doubles a tet, column-major. */
+void spl_clusters_rotations(const spl_clusters *c, const spl_drive *drive, double *rotation, spl_pool *pool);
+
+#endif

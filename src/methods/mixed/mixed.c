@@ -1,0 +1,220 @@
+/* Automatic skinning with mixed finite elements: Song, Kachkovski, Monem, Negash and Levin 2023.
+ *
+ * Rotations of the tetrahedra are prescribed by the bones; what is left is one linear system a frame (their equation
+ * 12, warp.h). No weights are painted. `rotation=polar` lets the rotations follow the flesh by a few local/global
+ * rounds, towards the corotational solution. */
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "methods/method.h"
+#include "methods/mixed/clusters.h"
+#include "methods/mixed/pins.h"
+#include "methods/mixed/rounds.h"
+#include "methods/mixed/warp.h"
+#include "statics/statics.h"
+
+#include <string.h>
+
+enum {
+    P_ENERGY,
+    P_CLUSTER,
+    P_SHARPNESS,
+    P_ROTATION,
+    P_ROUNDS,
+    P_PIN,
+    P_STIFFNESS,
+    P_SOLVER,
+    P_TOLERANCE,
+    P_ITERATIONS
+};
+
+static const spl_parameter PARAMETERS[] = {
+    [P_ENERGY] = {"energy", "", 1, 0, 2, "what flesh is made of", "arap|corot|neohookean"},
+    [P_CLUSTER] = {"cluster", "", 0, 0, 5, "which bone turns which flesh", "smooth|bone|joint|midpoint|hierarchy|user"},
+    [P_SHARPNESS] = {"sharpness", "", 4, 1, 100, "power of the weights by which cluster=smooth blends bends", NULL},
+    [P_ROTATION] = {"rotation", "", 0, 0, 1, "rotations as the bones prescribe, or updated from the flesh",
+                    "bones|polar"},
+    [P_ROUNDS] = {"rounds", "", 3, 1, 200, "updates of the rotations, with rotation=polar", NULL},
+    [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
+               "soft|hard"},
+    [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of soft pins", NULL},
+    [P_SOLVER] = {"solver", "", 0, 0, 3, "how the system is solved", "warp|scalar|ic0|direct"},
+    [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a solve ends", NULL},
+    [P_ITERATIONS] = {"iterations", "", 500, 1, 100000, "most iterations of a solve", NULL},
+};
+
+typedef struct mixed {
+    spl_clusters clusters;
+    spl_pins pins;
+    spl_warp *warp;
+    spl_statics *newton; /* for neohookean */
+    int32_t *free_all;   /* by vertex: -1, with soft pins */
+    double *lambda;      /* by tet: zeros for arap; NULL: the material's */
+    double *rotation;    /* 9 a tet */
+    double *turn;        /* 9 a vertex */
+    spl_rounds rounds;
+    const int32_t *held;
+    const spl_law *law;
+} mixed;
+
+/* ---- set-up ---- */
+
+static supple_result choose_pins(mixed *m, const spl_method_context *c, supple_error *error)
+{
+    const spl_solid *s = c->solid;
+    size_t n = (size_t)s->elements.vertex_count;
+    m->held = s->body->bone;
+    if (c->parameter[P_PIN] > 0) return spl_pins_create_islands(s, &m->pins, error);
+    m->free_all = spl_new(c->allocator, n, sizeof *m->free_all);
+    if (!m->free_all) return spl_fail_memory(error, "the pins");
+    for (size_t v = 0; v < n; v++) m->free_all[v] = -1;
+    m->held = m->free_all;
+    return spl_pins_create(s, SPL_PIN_MIDPOINTS, c->parameter[P_STIFFNESS], &m->pins, error);
+}
+
+static supple_result make_system(mixed *m, const spl_method_context *c, supple_error *error)
+{
+    const spl_solid *s = c->solid;
+    size_t n = (size_t)s->elements.vertex_count;
+    double *spring = spl_new(c->allocator, n, sizeof *spring);
+    if (!spring) return spl_fail_memory(error, "the elastic system");
+    for (int32_t i = 0; i < m->pins.count; i++) spring[m->pins.pin[i].vertex] += m->pins.pin[i].stiffness;
+    spl_warp_input in = {.elements = &s->elements,
+                         .mu = s->material.mu,
+                         .lambda = m->lambda ? m->lambda : s->material.lambda,
+                         .held = m->held,
+                         .spring = spring,
+                         .solver = (spl_warp_solver)c->parameter[P_SOLVER],
+                         .backend = c->config->solver,
+                         .floor = 1e-12 * s->stiffness_scale};
+    supple_result result = spl_warp_create(&in, c->allocator, c->pool, &m->warp, error);
+    spl_free(c->allocator, spring);
+    return result;
+}
+
+static supple_result make_newton(mixed *m, const spl_method_context *c, supple_error *error)
+{
+    if (m->law != &spl_law_mixed_neohookean) return SUPPLE_OK;
+    spl_statics_options options = spl_statics_options_default();
+    options.tolerance = c->parameter[P_TOLERANCE];
+    options.backend = c->config->solver;
+    return spl_statics_create(&c->solid->elements, m->held, c->allocator, c->pool, &options, &m->newton, error);
+}
+
+static supple_result mixed_init(void *state, const spl_method_context *c, supple_error *error)
+{
+    mixed *m = state;
+    const spl_elements *e = &c->solid->elements;
+    double start = spl_now_ms();
+    int energy = (int)c->parameter[P_ENERGY];
+    m->law = energy == 2 ? &spl_law_mixed_neohookean : &spl_law_mixed;
+    m->rotation = spl_new(c->allocator, (size_t)e->count, 9 * sizeof *m->rotation);
+    m->turn = spl_new(c->allocator, (size_t)e->vertex_count, 9 * sizeof *m->turn);
+    if (energy == 0) m->lambda = spl_new(c->allocator, (size_t)e->count, sizeof *m->lambda);
+    if (!m->rotation || !m->turn || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
+    supple_result result = spl_clusters_create(c->solid, (spl_cluster_kind)c->parameter[P_CLUSTER],
+                                               c->parameter[P_SHARPNESS], &m->clusters, error);
+    if (result == SUPPLE_OK) result = choose_pins(m, c, error);
+    if (result == SUPPLE_OK) result = make_system(m, c, error);
+    if (result == SUPPLE_OK) result = make_newton(m, c, error);
+    if (result == SUPPLE_OK && c->parameter[P_ROTATION] > 0)
+        result = spl_rounds_create(e, c->allocator, &m->rounds, error);
+    c->setup->ms_factor = spl_now_ms() - start;
+    return result;
+}
+
+static void mixed_release(void *state, const spl_method_context *c)
+{
+    mixed *m = state;
+    spl_clusters_release(&m->clusters);
+    spl_pins_release(&m->pins);
+    spl_warp_destroy(m->warp);
+    spl_statics_destroy(m->newton);
+    spl_rounds_release(&m->rounds);
+    spl_free(c->allocator, m->free_all);
+    spl_free(c->allocator, m->lambda);
+    spl_free(c->allocator, m->rotation);
+    spl_free(c->allocator, m->turn);
+}
+
+/* ---- a frame ---- */
+
+/* The linear systems: one, or one for every round of rotations. */
+static supple_result solve_linear(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
+                                  supple_error *error)
+{
+    spl_warp_problem p = {.rotation = m->rotation,
+                          .turn = m->turn,
+                          .pin = m->pins.pin,
+                          .pin_count = m->pins.count,
+                          .force = c->solid->force,
+                          .tolerance = c->parameter[P_TOLERANCE],
+                          .max_iterations = (int32_t)c->parameter[P_ITERATIONS]};
+    int rounds = c->parameter[P_ROTATION] > 0 ? (int)c->parameter[P_ROUNDS] : 0;
+    for (int i = 0; i <= rounds; i++) {
+        spl_warp_stats solved;
+        if (i > 0) spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
+        supple_result result = spl_warp_solve(m->warp, &p, x, &solved, error);
+        if (result != SUPPLE_OK) return result;
+        stats->iterations += solved.iterations;
+        stats->residual = solved.residual;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result solve_newton(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
+                                  supple_error *error)
+{
+    spl_statics_problem p = {.law = m->law,
+                             .mu = c->solid->material.mu,
+                             .lambda = c->solid->material.lambda,
+                             .rotation = m->rotation,
+                             .pin = m->pins.pin,
+                             .pin_count = m->pins.count,
+                             .force = c->solid->force};
+    spl_statics_stats solved;
+    supple_result result = spl_statics_solve(m->newton, &p, x, &solved, error);
+    stats->iterations += solved.iterations;
+    stats->residual = solved.residual;
+    return result;
+}
+
+static supple_result mixed_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
+                                 supple_error *error)
+{
+    mixed *m = state;
+    spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, c->pool);
+    spl_solid_turns(c->solid, m->turn, c->pool);
+    spl_pins_pose(&m->pins, &c->solid->drive);
+    spl_drive_hold(&c->solid->drive, m->held, x);
+    stats->iterations = 0;
+    supple_result result = solve_linear(m, c, x, stats, error);
+    if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
+    return result;
+}
+
+static void mixed_solution(const void *state, const spl_method_context *c, spl_solution *out)
+{
+    const mixed *m = state;
+    *out = (spl_solution){.law = m->law,
+                          .mu = c->solid->material.mu,
+                          .lambda = m->lambda ? m->lambda : c->solid->material.lambda,
+                          .rotation = m->rotation,
+                          .held = m->held,
+                          .pin = m->pins.pin,
+                          .pin_count = m->pins.count};
+}
+
+const spl_method spl_method_mixed = {
+    .name = "mixed",
+    .summary = "mixed finite elements: flesh without weights, one linear system a frame",
+    .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .output = SPL_OUTPUT_BODY,
+    .parameter = PARAMETERS,
+    .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
+    .state_size = sizeof(mixed),
+    .init = mixed_init,
+    .solve = mixed_solve,
+    .solution = mixed_solution,
+    .release = mixed_release,
+};

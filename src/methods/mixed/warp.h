@@ -1,0 +1,71 @@
+/* The condensed system of the mixed paper's equation 12 for energies that are quadratic in S, and how it is solved.
+ *
+ * With R_k given, W_k psi(sym(R_k^T F_k)) is linear elasticity in coordinates turned by R_k, so the element matrices
+ * are those of the rest shape, conjugated (h_i = R_k g_i):
+ *
+ *     K_ij = W (mu (h_i . h_j) I + mu h_j h_i^T + lambda h_i h_j^T)
+ *
+ * Every frame assembles A from them and solves A dx = f(x) for the correction of a start x, until |f| falls below a
+ * tolerance in the measure of --metrics. Pins and springs add k to the diagonal.
+ *
+ * Four ways to solve:
+ *     warp    conjugate gradients; the rest shape's factor, conjugated by a rotation per vertex, preconditions
+ *     scalar  the same with a scalar Laplacian's factor, which no rotation changes, on three coordinates
+ *     ic0     the same with incomplete Cholesky of the frame's own A
+ *     direct  A factorised every frame */
+#ifndef SPL_METHODS_MIXED_WARP_H
+#define SPL_METHODS_MIXED_WARP_H
+
+#include "core/threads.h"
+#include "fem/elements.h"
+#include "fem/pin.h"
+
+#include <supple/plugin.h>
+
+typedef enum spl_warp_solver { SPL_WARP_REST, SPL_WARP_SCALAR, SPL_WARP_IC0, SPL_WARP_DIRECT } spl_warp_solver;
+
+typedef struct spl_warp_input {
+    const spl_elements *elements;
+    const double *mu, *lambda; /* by tet; borrowed */
+    const int32_t *held;       /* by vertex: prescribed if not negative; borrowed */
+    const double *spring;      /* by vertex: stiffness of its pins in all, N/m; NULL: none. Read at creation */
+    spl_warp_solver solver;
+    const supple_solver_backend *backend;
+    double floor; /* of the residual's scale, newtons */
+    bool plain;   /* without SIMD, for tests */
+} spl_warp_input;
+
+/* One solve. */
+typedef struct spl_warp_problem {
+    const double *rotation; /* 9 a tet, column-major */
+    const double *turn;     /* 9 a vertex: rotations for the preconditioner */
+    const spl_pin *pin;
+    int32_t pin_count;
+    const double *force; /* 3 x vertices, external; or NULL */
+    double tolerance;    /* on the residual of --metrics */
+    int32_t max_iterations;
+} spl_warp_problem;
+
+typedef struct spl_warp_stats {
+    int32_t iterations;
+    double residual;                         /* reached */
+    double ms_force, ms_assembly, ms_factor; /* of this solve; factor: 0 unless the solver factorises every frame */
+    double ms_solve;
+    double bytes; /* that one iteration reads: matrix, factor and vectors */
+} spl_warp_stats;
+
+typedef struct spl_warp spl_warp;
+
+supple_result spl_warp_create(const spl_warp_input *in, const supple_allocator *a, spl_pool *pool, spl_warp **out,
+                              supple_error *error);
+void spl_warp_destroy(spl_warp *w); /* accepts NULL */
+
+/* Solves from the x given, whose held vertices stand where they belong. SUPPLE_ERROR_SOLVE if numbers stop being
+ * finite or a factorisation fails; a tolerance that was not reached is only in the stats. Allocates nothing. */
+supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
+                             supple_error *error);
+
+/* Forces at x, as the last solve left them (3 x vertices), for tests. */
+const double *spl_warp_forces(const spl_warp *w);
+
+#endif

@@ -1,0 +1,52 @@
+/* The inside of spl_warp. */
+#ifndef SPL_METHODS_MIXED_WARP_PRIVATE_H
+#define SPL_METHODS_MIXED_WARP_PRIVATE_H
+
+#include "fem/residual.h"
+#include "methods/mixed/warp.h"
+#include "sparse/assembly.h"
+#include "sparse/factor.h"
+#include "sparse/ic0.h"
+#include "sparse/matrix3.h"
+#include "sparse/pcg.h"
+
+struct spl_warp {
+    supple_allocator allocator;
+    spl_warp_input in;
+    spl_pool *pool;
+    int32_t *unknown; /* by vertex: its node, or -1 */
+    int32_t count;    /* nodes */
+    int32_t *vertex;  /* by node */
+    double *spring;   /* by node */
+    spl_assembly assembly;
+    spl_matrix3 matrix; /* A by whole rows, for products */
+    double *value;      /* A by its lower triangle */
+    double *h;          /* 12 a tet: R g_i */
+    spl_factor *factor; /* of the rest shape, of the Laplacian, or of A */
+    spl_ic0 *ic0;
+    const double *turn; /* 9 a vertex, during a solve */
+    double *side, *dx;  /* 3 x nodes */
+    double *turned;     /* 3 x nodes: the preconditioner's */
+    float *single;      /* the same in float */
+    double *force;      /* 3 x vertices */
+    double *magnitude;  /* vertices */
+    double *scratch;
+    spl_stars stars;
+    spl_pcg *pcg;
+};
+
+/* Assembles A for rotations (NULL: the rest shape) into w->value. */
+void spl_warp_assemble(spl_warp *w, const double *rotation);
+
+/* What can be factorised once. */
+supple_result spl_warp_make_preconditioner(spl_warp *w, supple_error *error);
+
+/* What a frame's A needs before its solve. */
+supple_result spl_warp_factorise(spl_warp *w, const double *turn, supple_error *error);
+
+void spl_warp_precondition(void *context, const double *x, double *y, int32_t k);
+
+/* Bytes that one iteration reads and writes. */
+double spl_warp_bytes(const spl_warp *w);
+
+#endif

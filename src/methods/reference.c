@@ -1,0 +1,115 @@
+/* The plain quasistatic answer: Newton's method on the whole body, to convergence. What every other method is measured
+ * against, and standard finite elements with the mixed paper's two ways to pin (its figure 4). */
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "methods/method.h"
+#include "methods/mixed/pins.h"
+#include "statics/statics.h"
+
+enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS };
+
+static const spl_parameter PARAMETERS[] = {
+    [P_ENERGY] = {"energy", "", 1, 0, 3, "what flesh is made of", "arap|corot|neohookean|stvk"},
+    [P_PIN] = {"pin", "", 0, 0, 2,
+               "hard: the flesh inside bones is held; three: the three vertices nearest to each handle; bones: all "
+               "vertices along the bones",
+               "hard|three|bones"},
+    [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of the pins of three and bones", NULL},
+    [P_SOLVER] = {"solver", "", 0, 0, 1, "how Newton's systems are solved", "direct|pcg"},
+    [P_TOLERANCE] = {"tolerance", "", 1e-8, 1e-14, 0.1, "residual at which a frame ends", NULL},
+    [P_ITERATIONS] = {"iterations", "", 200, 1, 10000, "most Newton steps of a frame", NULL},
+};
+
+typedef struct reference {
+    const spl_law *law;
+    spl_statics *statics;
+    spl_pins pins;
+    int32_t *free_all; /* by vertex: -1, where nothing is held */
+    const int32_t *held;
+} reference;
+
+static supple_result choose_pins(reference *r, const spl_method_context *c, supple_error *error)
+{
+    const spl_solid *s = c->solid;
+    size_t n = (size_t)s->elements.vertex_count;
+    int pin = (int)c->parameter[P_PIN];
+    r->held = s->body->bone;
+    if (pin == 0) return spl_pins_create_islands(s, &r->pins, error);
+    r->free_all = spl_new(c->allocator, n, sizeof *r->free_all);
+    if (!r->free_all) return spl_fail_memory(error, "the pins");
+    for (size_t v = 0; v < n; v++) r->free_all[v] = -1;
+    r->held = r->free_all;
+    return spl_pins_create(s, pin == 1 ? SPL_PIN_HANDLES : SPL_PIN_BONES, c->parameter[P_STIFFNESS], &r->pins, error);
+}
+
+static supple_result reference_init(void *state, const spl_method_context *c, supple_error *error)
+{
+    static const spl_law *const laws[] = {&spl_law_arap, &spl_law_corot, &spl_law_neohookean, &spl_law_stvk};
+    reference *r = state;
+    double start = spl_now_ms();
+    r->law = laws[(int)c->parameter[P_ENERGY]];
+    spl_statics_options options = spl_statics_options_default();
+    options.solver = c->parameter[P_SOLVER] > 0 ? SPL_STATICS_PCG : SPL_STATICS_DIRECT;
+    options.tolerance = c->parameter[P_TOLERANCE];
+    options.max_iterations = (int32_t)c->parameter[P_ITERATIONS];
+    options.backend = c->config->solver;
+    supple_result result = choose_pins(r, c, error);
+    if (result == SUPPLE_OK)
+        result = spl_statics_create(&c->solid->elements, r->held, c->allocator, c->pool, &options, &r->statics, error);
+    c->setup->ms_factor = spl_now_ms() - start;
+    return result;
+}
+
+static void reference_release(void *state, const spl_method_context *c)
+{
+    reference *r = state;
+    spl_statics_destroy(r->statics);
+    spl_pins_release(&r->pins);
+    spl_free(c->allocator, r->free_all);
+}
+
+static supple_result reference_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
+                                     supple_error *error)
+{
+    reference *r = state;
+    spl_pins_pose(&r->pins, &c->solid->drive);
+    spl_drive_hold(&c->solid->drive, r->held, x);
+    spl_statics_problem p = {.law = r->law,
+                             .mu = c->solid->material.mu,
+                             .lambda = c->solid->material.lambda,
+                             .pin = r->pins.pin,
+                             .pin_count = r->pins.count,
+                             .force = c->solid->force};
+    spl_statics_stats solved;
+    supple_result result = spl_statics_solve(r->statics, &p, x, &solved, error);
+    stats->iterations = solved.iterations;
+    stats->residual = solved.residual;
+    stats->energy = solved.energy;
+    return result;
+}
+
+static void reference_solution(const void *state, const spl_method_context *c, spl_solution *out)
+{
+    const reference *r = state;
+    *out = (spl_solution){.law = r->law,
+                          .mu = c->solid->material.mu,
+                          .lambda = c->solid->material.lambda,
+                          .held = r->held,
+                          .pin = r->pins.pin,
+                          .pin_count = r->pins.count};
+}
+
+const spl_method spl_method_reference = {
+    .name = "reference",
+    .summary = "Newton's method to convergence: the answer the others approximate; slow",
+    .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .output = SPL_OUTPUT_BODY,
+    .parameter = PARAMETERS,
+    .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
+    .state_size = sizeof(reference),
+    .init = reference_init,
+    .solve = reference_solve,
+    .solution = reference_solution,
+    .release = reference_release,
+};

@@ -1,0 +1,102 @@
+/* --dump-sim: what a residual was computed from, as arrays for independent programs. */
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/npy.h"
+#include "sim/sim.h"
+
+#include <supple/tools.h>
+
+#include <stdio.h>
+
+typedef struct dump {
+    const supple_sim *sim;
+    const char *folder;
+    int32_t frame; /* -1: constant arrays */
+    supple_error *error;
+    supple_result result;
+} dump;
+
+static void put(dump *d, const char *name, spl_npy_type type, const void *data, size_t count, size_t width)
+{
+    char path[4096];
+    int n = d->frame < 0 ? snprintf(path, sizeof path, "%s/%s.npy", d->folder, name)
+                         : snprintf(path, sizeof path, "%s/%s_%04d.npy", d->folder, name, (int)d->frame);
+    if (d->result != SUPPLE_OK) return;
+    if (n < 0 || (size_t)n >= sizeof path)
+        d->result = spl_fail(d->error, SUPPLE_ERROR_OUTPUT, "%.100s: the path is too long", d->folder);
+    else
+        d->result = spl_npy_write(path, type, data, count, width, &d->sim->allocator, d->error);
+}
+
+/* A scratch array of doubles, written and freed. */
+static double *scratch(dump *d, size_t count)
+{
+    double *data = d->result == SUPPLE_OK ? spl_new(&d->sim->allocator, count, sizeof *data) : NULL;
+    if (!data && d->result == SUPPLE_OK) d->result = spl_fail_memory(d->error, "the dump");
+    return data;
+}
+
+static void put_constants(dump *d, const spl_solution *s)
+{
+    const spl_flesh_sim *f = &d->sim->flesh;
+    const spl_tets *t = &f->body->tets;
+    size_t n = (size_t)t->vertex_count, m = (size_t)t->tet_count;
+    put(d, "rest", SPL_NPY_FLOAT64, f->solid.drive.rest, n, 3);
+    put(d, "tets", SPL_NPY_INT32, t->tet, m, 4);
+    put(d, "bone", SPL_NPY_INT32, s->held, n, 0);
+    put(d, "surface", SPL_NPY_INT32, t->surface, (size_t)t->surface_count, 3);
+    double *lame = scratch(d, 2 * m);
+    for (size_t k = 0; lame && k < m; k++) {
+        lame[2 * k] = s->mu[k];
+        lame[2 * k + 1] = s->lambda[k];
+    }
+    if (lame) put(d, "lame", SPL_NPY_FLOAT64, lame, m, 2);
+    spl_free(&d->sim->allocator, lame);
+}
+
+static void put_rotations(dump *d, const double *rotation, size_t m)
+{
+    double *rows = scratch(d, 9 * m);
+    for (size_t k = 0; rows && k < m; k++)
+        for (size_t r = 0; r < 3; r++)
+            for (size_t c = 0; c < 3; c++) rows[9 * k + 3 * r + c] = rotation[9 * k + 3 * c + r];
+    if (rows) put(d, "rot", SPL_NPY_FLOAT64, rows, m, 9);
+    spl_free(&d->sim->allocator, rows);
+}
+
+static void put_pins(dump *d, const spl_pin *pin, size_t count)
+{
+    double *rows = scratch(d, 5 * count);
+    for (size_t i = 0; rows && i < count; i++) {
+        rows[5 * i] = pin[i].vertex;
+        for (size_t c = 0; c < 3; c++) rows[5 * i + 1 + c] = pin[i].target[c];
+        rows[5 * i + 4] = pin[i].stiffness;
+    }
+    if (rows) put(d, "pin", SPL_NPY_FLOAT64, rows, count, 5);
+    spl_free(&d->sim->allocator, rows);
+}
+
+static void put_frame(dump *d, const spl_solution *s)
+{
+    const spl_flesh_sim *f = &d->sim->flesh;
+    size_t n = (size_t)f->body->tets.vertex_count;
+    put(d, "x", SPL_NPY_FLOAT64, f->x, n, 3);
+    if (s->rotation) put_rotations(d, s->rotation, (size_t)f->body->tets.tet_count);
+    if (s->pin_count) put_pins(d, s->pin, (size_t)s->pin_count);
+    if (f->solid.force) put(d, "fext", SPL_NPY_FLOAT64, f->solid.force, n, 3);
+}
+
+supple_result supple_sim_dump(const supple_sim *sim, const char *folder, int32_t frame, supple_error *error)
+{
+    if (!sim->method->solution)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s moves no body: there is nothing to dump",
+                        sim->method->name);
+    dump d = {sim, folder, frame, error, SUPPLE_OK};
+    spl_solution solution;
+    sim->method->solution(sim->state, &sim->context, &solution);
+    if (frame < 0)
+        put_constants(&d, &solution);
+    else
+        put_frame(&d, &solution);
+    return d.result;
+}

@@ -1,0 +1,266 @@
+#include "sim/flesh.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+#include <string.h>
+
+/* ---- creation ---- */
+
+static bool rides(const spl_body *body, int32_t part)
+{
+    supple_role role = body->role[part].role;
+    return role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
+}
+
+static supple_result take_body(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    double start = spl_now_ms();
+    f->given = s->sim->body;
+    if (!f->given) {
+        supple_result result = supple_body_create(s->scene, NULL, s->config, &f->own, error);
+        if (result != SUPPLE_OK) return result;
+        f->given = f->own;
+    }
+    f->body = &f->given->body;
+    if (f->body->scene != s->scene) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the body belongs to another scene");
+    s->setup->ms_body = f->own ? spl_now_ms() - start : f->given->info.ms;
+    return SUPPLE_OK;
+}
+
+static supple_result read_files(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    if (s->sim->material_file)
+        result = spl_material_set_load(s->sim->material_file, &f->allocator, &f->materials, error);
+    if (result == SUPPLE_OK && s->sim->force_file) {
+        result = spl_force_file_load(s->sim->force_file, &f->allocator, &f->force_file, error);
+        if (result == SUPPLE_OK) result = spl_force_set_make(f->body, &f->force_file, &f->allocator, &f->forces, error);
+        f->force = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->force);
+        if (result == SUPPLE_OK && !f->force) result = spl_fail_memory(error, "the forces");
+    }
+    return result;
+}
+
+static supple_result make_others(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    bool all = true;
+    for (int32_t i = 0; i < f->body->part_count; i++) all = all && rides(f->body, i);
+    if (all) return SUPPLE_OK;
+    f->other = spl_new(&f->allocator, (size_t)s->scene->vertex_count, 3 * sizeof *f->other);
+    if (!f->other) return spl_fail_memory(error, "the rigid parts");
+    return spl_skinning_init(&f->others, s->scene, &f->allocator, error);
+}
+
+static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    const supple_allocator *a = &f->allocator;
+    size_t n = (size_t)f->body->tets.vertex_count, bones = (size_t)f->body->bones.bone_count;
+    f->x = spl_new(a, n, 3 * sizeof *f->x);
+    f->posed = spl_new(a, n, 3 * sizeof *f->posed);
+    f->old = spl_new(a, bones, sizeof *f->old);
+    f->step = spl_new(a, bones, sizeof *f->step);
+    if (!f->x || !f->posed || !f->old || !f->step) return spl_fail_memory(error, "the body's motion");
+    supple_result result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
+    return result == SUPPLE_OK ? make_others(f, s, error) : result;
+}
+
+static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    f->verify = s->sim->verify;
+    f->verify_of = s->sim->verify_of;
+    if (f->verify <= 0) return SUPPLE_OK;
+    spl_statics_options options = spl_statics_options_default();
+    options.backend = s->config->solver;
+    f->truth = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->truth);
+    if (!f->truth) return spl_fail_memory(error, "the reference");
+    return spl_statics_create(&f->solid.elements, f->body->bone, &f->allocator, s->pool, &options, &f->reference,
+                              error);
+}
+
+static supple_result build(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    supple_result result = take_body(f, s, error);
+    if (result == SUPPLE_OK) result = read_files(f, s, error);
+    double start = spl_now_ms();
+    if (result == SUPPLE_OK)
+        result = spl_solid_create(f->body, s->sim->material_file ? &f->materials : NULL, s->config, s->pool, &f->solid,
+                                  error);
+    s->setup->ms_weights = spl_now_ms() - start;
+    if (result == SUPPLE_OK) result = make_buffers(f, s, error);
+    f->measures = s->sim->measure;
+    if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, s->pool, &f->measure, error);
+    f->baseline = s->baseline;
+    if (result == SUPPLE_OK && f->baseline) return spl_follow_create(&f->solid, &f->follow, error);
+    return result == SUPPLE_OK ? make_verify(f, s, error) : result;
+}
+
+supple_result spl_flesh_sim_create(const spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error)
+{
+    *out = (spl_flesh_sim){.allocator = spl_allocator_of(setup->config)};
+    supple_result result = build(out, setup, error);
+    if (result != SUPPLE_OK) spl_flesh_sim_release(out);
+    return result;
+}
+
+void spl_flesh_sim_release(spl_flesh_sim *f)
+{
+    const supple_allocator *a = &f->allocator;
+    if (!a->release) return;
+    spl_statics_destroy(f->reference);
+    spl_measure_release(&f->measure);
+    spl_follow_release(&f->follow);
+    spl_upsample_frame_destroy(f->rides);
+    spl_skinning_release(&f->others, a);
+    spl_solid_release(&f->solid);
+    spl_material_set_release(&f->materials);
+    spl_force_set_release(&f->forces);
+    spl_force_file_release(&f->force_file);
+    spl_free(a, f->force);
+    spl_free(a, f->x);
+    spl_free(a, f->posed);
+    spl_free(a, f->old);
+    spl_free(a, f->step);
+    spl_free(a, f->other);
+    spl_free(a, f->truth);
+    supple_body_destroy(f->own);
+    *f = (spl_flesh_sim){0};
+}
+
+void spl_flesh_sim_reset(spl_flesh_sim *f)
+{
+    f->has_past = false;
+    f->stepped = 0;
+    f->verified = 0;
+    spl_drive_reset(&f->solid.drive);
+}
+
+const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
+{
+    return f->given;
+}
+
+/* ---- a frame ---- */
+
+/* x of the last frame, carried by the bones' motion; without a past, the rest shape posed by the weights. */
+static void set_start(spl_flesh_sim *f, spl_pool *pool)
+{
+    const spl_drive *d = &f->solid.drive;
+    bool carried = f->has_past;
+    for (int32_t b = 0; b < f->body->bones.bone_count && carried; b++) {
+        spl_mat4 back;
+        carried = spl_mat4_inverse(&f->old[b], &back);
+        if (carried) f->step[b] = spl_mat4_mul(&d->map[b], &back);
+    }
+    if (carried)
+        spl_solid_carry(&f->solid, f->step, f->x, pool);
+    else
+        spl_solid_pose(&f->solid, f->x, pool);
+}
+
+static void keep_past(spl_flesh_sim *f)
+{
+    memcpy(f->old, f->solid.drive.map, (size_t)f->body->bones.bone_count * sizeof *f->old);
+    f->has_past = true;
+    f->stepped++;
+}
+
+static void show(spl_flesh_sim *f, const spl_method_context *c, const spl_pose *pose, const float *rest, float *out)
+{
+    spl_drive_to_body(&f->solid.drive, f->x, f->posed);
+    spl_upsample_target to = {.position = out, .position_stride = 3 * sizeof(float)};
+    spl_upsample_apply_float(f->body->upsample, f->rides, c->pool, f->posed, &to);
+    float scale = (float)spl_drive_world_scale(&f->solid.drive);
+    if (f->other) {
+        spl_skinning_set_matrices(&f->others, c->scene, pose, true);
+        spl_skinning_run(&f->others, c->pool, rest, f->other);
+    }
+    for (int32_t i = 0; i < f->body->part_count; i++) {
+        const spl_part *part = &f->body->part[i];
+        size_t first = 3 * (size_t)part->first_vertex, n = 3 * (size_t)part->primitive->vertex_count;
+        if (rides(f->body, i))
+            for (size_t k = first; k < first + n; k++) out[k] *= scale;
+        else if (n)
+            memcpy(out + first, f->other + first, n * sizeof *out);
+    }
+}
+
+/* Whether this frame is one of those to be compared: `verify` of them, evenly spread. */
+static bool is_verified(const spl_flesh_sim *f)
+{
+    if (f->verified >= f->verify) return false;
+    if (f->verify_of <= f->verify) return true;
+    return (int64_t)f->stepped * f->verify / f->verify_of >= f->verified;
+}
+
+/* Distance to the quasistatic solution of the same problem with the corotational energy. */
+static supple_result compare(spl_flesh_sim *f, const spl_method_context *c, supple_stats *stats, supple_error *error)
+{
+    const spl_solid *s = &f->solid;
+    size_t n = (size_t)f->body->tets.vertex_count;
+    memcpy(f->truth, f->x, 3 * n * sizeof *f->truth);
+    spl_drive_hold(&s->drive, f->body->bone, f->truth);
+    spl_statics_problem problem = {
+        .law = &spl_law_corot, .mu = s->material.mu, .lambda = s->material.lambda, .force = s->force};
+    spl_statics_stats solved;
+    supple_result result = spl_statics_solve(f->reference, &problem, f->truth, &solved, error);
+    if (result != SUPPLE_OK) return result;
+    double sum = 0, largest = 0;
+    for (size_t v = 0; v < n; v++) {
+        const double *p = f->x + 3 * v, *q = f->truth + 3 * v;
+        double d = spl_distance(spl_v3(p[0], p[1], p[2]), spl_v3(q[0], q[1], q[2]));
+        sum += d;
+        largest = fmax(largest, d);
+    }
+    stats->verify_mean = sum / (double)n / s->diagonal;
+    stats->verify_max = largest / s->diagonal;
+    f->verified++;
+    spl_log(c->config, SUPPLE_LOG_INFO,
+            "frame %d: distance to reference (corot, residual %.1e): mean %.3f%%, largest %.2f%% of the diagonal",
+            (int)f->frame, solved.residual, 100 * stats->verify_mean, 100 * stats->verify_max);
+    return SUPPLE_OK;
+}
+
+supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, void *state,
+                                 const spl_method_context *context, const spl_pose *pose, const float *rest, float *out,
+                                 supple_stats *stats, supple_error *error)
+{
+    double start = spl_now_ms();
+    supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
+    if (result != SUPPLE_OK) return result;
+    if (f->force) {
+        spl_force_set_at(&f->forces, f->frame, f->force);
+        f->solid.force = f->force;
+    }
+    set_start(f, context->pool);
+    double posed = spl_now_ms();
+    result = method->solve(state, context, f->x, stats, error);
+    if (result != SUPPLE_OK) {
+        spl_flesh_sim_reset(f);
+        return result;
+    }
+    double solved = spl_now_ms();
+    show(f, context, pose, rest, out);
+    stats->ms_pose += posed - start;
+    stats->ms_solve = solved - posed;
+    stats->ms_upsample = spl_now_ms() - solved;
+    if (f->measures) {
+        spl_solution solution;
+        method->solution(state, context, &solution);
+        spl_measure_frame(&f->measure, &solution, f->x, context->pool, stats);
+    }
+    if (is_verified(f)) result = compare(f, context, stats, error);
+    keep_past(f);
+    return result;
+}
+
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
+                                   supple_error *error)
+{
+    supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
+    if (result != SUPPLE_OK) return result;
+    spl_follow_pose(&f->follow, pose, f->x);
+    spl_measure_frame(&f->measure, NULL, f->x, pool, stats);
+    return SUPPLE_OK;
+}

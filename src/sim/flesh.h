@@ -1,0 +1,63 @@
+/* The frame of a method that moves a body: drive the bones, solve, upsample, measure. */
+#ifndef SPL_SIM_FLESH_H
+#define SPL_SIM_FLESH_H
+
+#include "body/force_file.h"
+#include "methods/skinning.h"
+#include "sim/follow.h"
+#include "sim/measure.h"
+#include "statics/statics.h"
+
+typedef struct spl_flesh_sim {
+    supple_allocator allocator;
+    supple_body *own;         /* made here; NULL where the caller gave one */
+    const supple_body *given; /* either */
+    const spl_body *body;
+    spl_solid solid;
+    spl_material_set materials;
+    spl_force_file force_file;
+    spl_force_set forces;
+    double *force;             /* 3 x vertices, or NULL without forces */
+    double *x;                 /* 3 x vertices: the last frame's */
+    float *posed;              /* the same in body units, float */
+    spl_mat4 *old, *step;      /* by bone: maps of the last frame; motion since */
+    bool has_past;             /* x and old are a frame's */
+    int32_t frame;             /* number of the frame under way: of the clip, or counted from the last reset */
+    spl_upsample_frame *rides; /* room for the upsampling */
+    spl_skinning others;       /* parts that do not ride on the flesh */
+    float *other;              /* 3 x scene vertices; NULL if all ride */
+    bool measures;
+    bool baseline;     /* the method moves visual vertices: the body is only measured */
+    spl_follow follow; /* of a baseline */
+    spl_measure measure;
+    int32_t stepped; /* frames since the last reset */
+    int32_t verify, verify_of, verified;
+    spl_statics *reference; /* for `verify` */
+    double *truth;          /* 3 x vertices: the reference's, where verified */
+} spl_flesh_sim;
+
+typedef struct spl_flesh_setup {
+    const supple_scene *scene;
+    const supple_sim_config *sim;
+    const supple_config *config;
+    spl_pool *pool;
+    supple_setup *setup;
+    bool baseline;
+} spl_flesh_setup;
+
+/* Makes (or takes) the body and everything around it. */
+supple_result spl_flesh_sim_create(const spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error);
+void spl_flesh_sim_release(spl_flesh_sim *f);
+void spl_flesh_sim_reset(spl_flesh_sim *f);
+const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f);
+
+/* One frame: `rest` and `out` are visual vertices as in spl_method.step. */
+supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, void *state,
+                                 const spl_method_context *context, const spl_pose *pose, const float *rest, float *out,
+                                 supple_stats *stats, supple_error *error);
+
+/* The measures of a baseline's frame: as if its body were skinned linearly. */
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
+                                   supple_error *error);
+
+#endif

@@ -1,0 +1,169 @@
+/* Newton's method with a line search.
+ *
+ * Far from the solution the element Hessians are projected (Teran et al. 2005), so that every step descends; near it
+ * the exact ones are tried first, for quadratic convergence (Nocedal and Wright 2006, theorem 3.5). A matrix that is
+ * not positive definite after all is shifted, more each time (there, algorithm 3.3). The line search is Armijo's; where
+ * the energy no longer resolves the step, the slope decides (Hager and Zhang 2005, the approximate Wolfe condition). */
+#include "statics/newton.h"
+#include "core/error.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double ARMIJO = 1e-4;        /* share of the predicted decrease that is asked for */
+static const double ENERGY_NOISE = 1e-12; /* of the energy's scale: below this its differences say nothing */
+static const double FIRST_SHIFT = 1e-6, LAST_SHIFT = 1e8; /* in units of the mean diagonal */
+
+enum { BACKTRACKS = 40 };
+
+/* x = from + alpha direction on the free vertices. */
+static void move(const spl_statics *s, const double *from, double alpha, double *x)
+{
+    for (size_t u = 0; u < (size_t)s->free_count; u++)
+        for (size_t c = 0; c < 3; c++) {
+            size_t at = 3 * (size_t)s->vertex[u] + c;
+            x[at] = from[at] + alpha * s->direction[3 * u + c];
+        }
+}
+
+/* The derivative of the energy along the direction, from the forces of the last evaluation. */
+static double slope(const spl_statics *s)
+{
+    double sum = 0;
+    for (size_t u = 0; u < (size_t)s->free_count; u++)
+        for (size_t c = 0; c < 3; c++) sum -= s->force[3 * (size_t)s->vertex[u] + c] * s->direction[3 * u + c];
+    return sum;
+}
+
+/* Whether a point at alpha along the line is good enough. */
+static bool accepts(const spl_newton *n, const spl_point *p, double alpha, double slope0)
+{
+    if (!isfinite(p->energy) || !isfinite(p->norm)) return false;
+    if (p->energy <= n->at.energy + ARMIJO * alpha * slope0) return true;
+    bool level = p->energy <= n->at.energy + ENERGY_NOISE * fmax(p->scale, n->at.scale);
+    return level && slope(n->s) <= (2 * ARMIJO - 1) * slope0;
+}
+
+/* The next alpha: the minimum of the parabola through what is known, kept between a tenth and a half. */
+static double shorter(double alpha, double slope0, double energy0, double energy)
+{
+    double curve = energy - energy0 - alpha * slope0, best = -slope0 * alpha / (2 * curve);
+    if (!isfinite(best)) return 0.1 * alpha;
+    return alpha * fmin(0.5, fmax(0.1, best));
+}
+
+/* Moves x along the direction; false (x and the forces as before) where nothing was accepted. */
+static bool search(spl_newton *n, double slope0)
+{
+    spl_statics *s = n->s;
+    double alpha = 1;
+    memcpy(s->trial, n->x, 3 * (size_t)s->elements->vertex_count * sizeof *n->x);
+    for (int i = 0; i < BACKTRACKS; i++) {
+        move(s, s->trial, alpha, n->x);
+        spl_point p = spl_newton_evaluate(n, n->x);
+        if (accepts(n, &p, alpha, slope0)) {
+            n->at = p;
+            n->last_full = i == 0;
+            return true;
+        }
+        alpha = shorter(alpha, slope0, n->at.energy, p.energy);
+    }
+    memcpy(n->x, s->trial, 3 * (size_t)s->elements->vertex_count * sizeof *n->x);
+    n->at = spl_newton_evaluate(n, n->x);
+    return false;
+}
+
+static bool finite_direction(const spl_statics *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < 3 * (size_t)s->free_count; i++) sum += fabs(s->direction[i]);
+    return isfinite(sum);
+}
+
+typedef enum outcome {
+    MOVED,
+    REFUSED, /* no factor, no descent, or nothing along the line */
+    STALLED, /* nothing along the line, and the step predicted less than rounding */
+    FAILED,  /* an error that no shift can mend */
+} outcome;
+
+/* One attempt with the matrix as it stands. */
+static outcome attempt(spl_newton *n, supple_result *result)
+{
+    spl_statics *s = n->s;
+    *result = spl_system_factorise(n, false);
+    if (*result == SUPPLE_OK) {
+        for (size_t u = 0; u < (size_t)s->free_count; u++)
+            memcpy(s->rhs + 3 * u, s->force + 3 * (size_t)s->vertex[u], 3 * sizeof *s->rhs);
+        *result = spl_system_solve(n, false);
+    }
+    if (*result != SUPPLE_OK) return *result == SUPPLE_ERROR_SOLVE ? REFUSED : FAILED;
+    double slope0 = slope(s);
+    if (!finite_direction(s) || !(slope0 < 0)) return REFUSED;
+    if (search(n, slope0)) return MOVED;
+    return -slope0 <= ENERGY_NOISE * n->at.scale ? STALLED : REFUSED;
+}
+
+/* The exact Hessian, if it is time for it: full steps, and a residual where it has not failed yet. */
+static bool step_exact(spl_newton *n, outcome *out, supple_result *result)
+{
+    if (n->problem->law->quadratic || !n->last_full || n->shift > 0 || n->at.residual > n->try_exact) return false;
+    spl_system_assemble(n, SPL_HESSIAN_EXACT);
+    *out = attempt(n, result);
+    if (*out == REFUSED) {
+        n->try_exact = 0.1 * n->at.residual; /* not again before the residual has fallen by ten */
+        return false;
+    }
+    n->stats->exact += *out == MOVED;
+    return true;
+}
+
+static outcome step(spl_newton *n, supple_result *result)
+{
+    outcome out;
+    if (step_exact(n, &out, result)) return out;
+    spl_system_assemble(n, SPL_HESSIAN_PROJECTED);
+    for (;;) {
+        out = attempt(n, result);
+        if (out != REFUSED) break;
+        double next = fmax(FIRST_SHIFT, 10 * n->shift);
+        if (next > LAST_SHIFT) break;
+        spl_system_shift(n, next - n->shift);
+        n->shift = next;
+    }
+    n->shift = n->shift > 10 * FIRST_SHIFT ? 0.1 * n->shift : 0; /* less for the next step */
+    return out;
+}
+
+/* Whether to stop before another step. */
+static bool done(spl_newton *n)
+{
+    spl_statics_stats *stats = n->stats;
+    stats->rounding = n->at.norm <= n->at.noise && n->at.residual > n->s->options.tolerance;
+    stats->converged = stats->rounding || n->at.residual <= n->s->options.tolerance;
+    return stats->converged || stats->iterations >= n->s->options.max_iterations;
+}
+
+supple_result spl_newton_run(spl_newton *n)
+{
+    spl_statics_stats *stats = n->stats;
+    const spl_statics_options *options = &n->s->options;
+    supple_result result = SUPPLE_OK;
+    n->at = spl_newton_evaluate(n, n->x);
+    if (!isfinite(n->at.energy) || !isfinite(n->at.norm))
+        return spl_fail(n->error, SUPPLE_ERROR_SOLVE, "statics: energy or forces of the start are not finite");
+    spl_newton_restart(n);
+    for (;;) {
+        if (options->history) options->history[stats->iterations] = n->at.residual;
+        if (done(n)) return SUPPLE_OK;
+        outcome out = step(n, &result);
+        if (out == STALLED) return SUPPLE_OK; /* not converged, and all that double precision gives */
+        if (out == FAILED) return result;
+        if (out == REFUSED)
+            return spl_fail(n->error, SUPPLE_ERROR_SOLVE,
+                            "statics: no descent from a residual of %.3g after %d steps: stiffnesses are likely "
+                            "out of range",
+                            n->at.residual, (int)stats->iterations);
+        stats->iterations++;
+    }
+}

@@ -1,0 +1,208 @@
+/* The linear system of one Newton step: element Hessians, their sum, the factor, the solve. */
+#include "core/error.h"
+#include "core/timer.h"
+#include "statics/newton.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A piece that nothing holds keeps its rigid motions by this much of the mean diagonal. It slows Newton's convergence
+ * there to a factor of 1e-6 a step and does not move the solution. */
+static const double ISLAND = 1e-6;
+
+enum { DIRECT_LIMIT = 500, PCG_LIMIT = 5000 }; /* conjugate gradients with a factor of nearly the matrix; with IC(0) */
+
+typedef struct hessians {
+    const spl_newton *n;
+    spl_hessian kind;
+} hessians;
+
+/* K_ij = W g_i^T H g_j: entry (a, b) is W sum_cd g_i[c] H[3 c + a][3 d + b] g_j[d], for pairs i >= j. */
+static void stiffness(const double H[81], const double *g, double volume, double *out)
+{
+    double T[4][27]; /* T_j[3 b + a + 9 c] = sum_d H[3 c + a][3 d + b] g_j[d] */
+    for (int j = 0; j < 4; j++)
+        for (int b = 0; b < 3; b++)
+            for (int r = 0; r < 9; r++) {
+                double sum = 0;
+                for (int d = 0; d < 3; d++) sum += H[9 * (3 * d + b) + r] * g[3 * j + d];
+                T[j][9 * (r / 3) + 3 * b + r % 3] = volume * sum;
+            }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j <= i; j++, out += 9)
+            for (int q = 0; q < 9; q++)
+                out[q] = g[3 * i] * T[j][q] + g[3 * i + 1] * T[j][9 + q] + g[3 * i + 2] * T[j][18 + q];
+}
+
+static void element_hessians(void *context, size_t begin, size_t end)
+{
+    const hessians *h = context;
+    const spl_statics *s = h->n->s;
+    const spl_statics_problem *p = h->n->problem;
+    for (size_t k = begin; k < end; k++) {
+        const int32_t *t = s->elements->tet + 4 * k;
+        double *out = s->element_values + 90 * k, H[81] = {0};
+        if (s->held[t[0]] >= 0 && s->held[t[1]] >= 0 && s->held[t[2]] >= 0 && s->held[t[3]] >= 0) continue;
+        spl_law_input in = {
+            .F = spl_element_F(s->elements, (int32_t)k, h->n->x), .mu = p->mu[k], .lambda = p->lambda[k]};
+        if (p->rotation) memcpy(in.R.m, p->rotation + 9 * k, sizeof in.R.m);
+        if (h->kind == SPL_HESSIAN_PROJECTED)
+            p->law->projected(&in, H);
+        else if (h->kind == SPL_HESSIAN_EXACT)
+            p->law->hessian(&in, H);
+        else
+            for (int i = 0; i < 9; i++) H[10 * i] = 2 * p->mu[k];
+        stiffness(H, s->elements->gradient + 12 * k, s->elements->volume[k], out);
+    }
+}
+
+/* Adds d to the diagonal of a node's diagonal block, which is the first of its column. */
+static void add_to_node(spl_statics *s, int32_t node, double d)
+{
+    double *block = s->values + 9 * s->assembly.pattern.start[node];
+    for (int c = 0; c < 3; c++) block[4 * c] += d;
+}
+
+void spl_system_shift(spl_newton *n, double shift)
+{
+    for (int32_t u = 0; u < n->s->free_count; u++) add_to_node(n->s, u, shift * n->unit);
+}
+
+static double mean_diagonal(const spl_statics *s)
+{
+    double sum = 0;
+    for (int32_t u = 0; u < s->free_count; u++) {
+        const double *block = s->values + 9 * s->assembly.pattern.start[u];
+        sum += block[0] + block[4] + block[8];
+    }
+    return s->free_count > 0 ? sum / (3 * s->free_count) : 0;
+}
+
+void spl_system_assemble(spl_newton *n, spl_hessian kind)
+{
+    spl_statics *s = n->s;
+    double began = spl_now_ms();
+    hessians h = {n, kind};
+    spl_parallel_for(s->pool, (size_t)s->elements->count, 128, element_hessians, &h);
+    double middle = spl_now_ms();
+    n->stats->ms.hessian += middle - began;
+    spl_assembly_gather(&s->assembly, s->element_values, s->values, s->pool);
+    if (n->unit == 0) n->unit = mean_diagonal(s); /* one unit a solve: shifts of different steps compare */
+    if (!(n->unit > 0)) n->unit = 1;
+    for (int32_t i = 0; i < n->problem->pin_count; i++) {
+        const spl_pin *p = &n->problem->pin[i];
+        if (s->unknown[p->vertex] >= 0) add_to_node(s, s->unknown[p->vertex], p->stiffness);
+    }
+    for (int32_t u = 0; n->stats->islands && u < s->free_count; u++)
+        if (s->pinned[s->component[s->vertex[u]]] < 0) add_to_node(s, u, ISLAND * n->unit);
+    spl_system_shift(n, n->shift);
+    n->stats->ms.assemble += spl_now_ms() - middle;
+}
+
+/* The extra's diagonal blocks are for the factor only; the product has all of it. */
+static void add_extra_blocks(spl_newton *n)
+{
+    spl_statics *s = n->s;
+    memset(s->block, 0, 9 * (size_t)s->elements->vertex_count * sizeof *s->block);
+    n->problem->extra->add_diagonal(n->problem->extra->context, s->block);
+    for (int32_t u = 0; u < s->free_count; u++) {
+        double *to = s->values + 9 * s->assembly.pattern.start[u];
+        const double *from = s->block + 9 * (size_t)s->vertex[u];
+        memcpy(s->diagonal + 9 * (size_t)u, to, 9 * sizeof *to);
+        for (int i = 0; i < 9; i++) to[i] += from[i];
+    }
+}
+
+static void restore_blocks(spl_statics *s)
+{
+    for (int32_t u = 0; u < s->free_count; u++)
+        memcpy(s->values + 9 * s->assembly.pattern.start[u], s->diagonal + 9 * (size_t)u, 9 * sizeof *s->values);
+}
+
+static bool has_extra(const spl_newton *n)
+{
+    return n->problem->extra && n->problem->extra->multiply;
+}
+
+supple_result spl_system_factorise(spl_newton *n, bool plain)
+{
+    spl_statics *s = n->s;
+    double began = spl_now_ms();
+    bool extra = has_extra(n) && !plain;
+    if (extra) add_extra_blocks(n);
+    supple_result result = s->factor ? spl_factor_factorise(s->factor, s->values, n->error)
+                                     : spl_ic0_factorise(s->ic0, s->values, NULL, n->error);
+    if (extra) restore_blocks(s);
+    n->stats->factorisations++;
+    n->stats->ms.factorise += spl_now_ms() - began;
+    return result;
+}
+
+/* ---- conjugate gradients ----------------------------------------------------------------------------------------- */
+
+typedef struct linear {
+    spl_newton *n;
+    bool plain;
+} linear;
+
+/* y = A v, with the extra's part through vectors over all vertices. */
+static void multiply(void *context, const double *v, double *y, int32_t k)
+{
+    const linear *w = context;
+    spl_statics *s = w->n->s;
+    spl_rows_multiply(&s->rows, s->values, v, k, y, s->pool);
+    if (w->plain || !has_extra(w->n)) return;
+    size_t bytes = 3 * (size_t)s->elements->vertex_count * sizeof *v;
+    memset(s->spread, 0, bytes);
+    memset(s->product, 0, bytes);
+    for (size_t u = 0; u < (size_t)s->free_count; u++)
+        memcpy(s->spread + 3 * (size_t)s->vertex[u], v + 3 * u, 3 * sizeof *v);
+    w->n->problem->extra->multiply(w->n->problem->extra->context, s->spread, s->product);
+    for (size_t u = 0; u < (size_t)s->free_count; u++)
+        for (size_t c = 0; c < 3; c++) y[3 * u + c] += s->product[3 * (size_t)s->vertex[u] + c];
+}
+
+static void precondition(void *context, const double *v, double *y, int32_t k)
+{
+    spl_statics *s = ((const linear *)context)->n->s;
+    if (s->ic0) {
+        spl_ic0_solve(s->ic0, v, y, k);
+        return;
+    }
+    memcpy(y, v, 3 * (size_t)s->free_count * (size_t)k * sizeof *v);
+    if (spl_factor_solve(s->factor, y, k, NULL) != SUPPLE_OK) y[0] = NAN; /* ends the iteration as not finite */
+}
+
+/* Accurate enough for quadratic convergence: the error of the step is to fall with the residual. */
+static supple_result iterate(spl_newton *n, bool plain)
+{
+    spl_statics *s = n->s;
+    linear w = {n, plain};
+    spl_pcg_problem p = {.multiply = multiply,
+                         .multiply_context = &w,
+                         .precondition = precondition,
+                         .precondition_context = &w,
+                         .tolerance = fmax(1e-10, fmin(1e-3, 0.1 * n->at.residual)),
+                         .max_iterations = s->ic0 ? PCG_LIMIT : DIRECT_LIMIT};
+    memset(s->direction, 0, 3 * (size_t)s->free_count * sizeof *s->direction);
+    spl_pcg_result r = spl_pcg_solve(s->pcg, &p, s->rhs, s->direction, 1);
+    n->stats->inner += r.iterations;
+    if (r.status == SPL_PCG_CONVERGED || r.status == SPL_PCG_LIMIT) return SUPPLE_OK;
+    return spl_fail(n->error, SUPPLE_ERROR_SOLVE, "statics: conjugate gradients broke down after %d iterations",
+                    (int)r.iterations);
+}
+
+supple_result spl_system_solve(spl_newton *n, bool plain)
+{
+    spl_statics *s = n->s;
+    double began = spl_now_ms();
+    supple_result result;
+    if (s->ic0 || (has_extra(n) && !plain)) {
+        result = iterate(n, plain);
+    } else {
+        memcpy(s->direction, s->rhs, 3 * (size_t)s->free_count * sizeof *s->rhs);
+        result = spl_factor_solve(s->factor, s->direction, 1, n->error);
+    }
+    n->stats->ms.solve += spl_now_ms() - began;
+    return result;
+}

@@ -1,0 +1,43 @@
+/* Bodies of the built-in characters, for tests of what stands on a body. */
+#ifndef SPL_TESTS_DEMO_BODY_H
+#define SPL_TESTS_DEMO_BODY_H
+
+#include "body/body.h"
+#include "test.h"
+
+typedef struct demo_body {
+    supple_scene *scene;
+    supple_body *handle;
+    const spl_body *body; /* NULL if something failed */
+} demo_body;
+
+static inline demo_body demo_body_of(supple_scene *scene, int32_t resolution, double size_m)
+{
+    demo_body d = {.scene = scene};
+    supple_error error = {0};
+    supple_body_config config = supple_body_config_default();
+    config.resolution = resolution;
+    config.size_m = size_m;
+    config.cache = false;
+    if (scene && supple_body_create(scene, &config, NULL, &d.handle, &error) == SUPPLE_OK)
+        d.body = &d.handle->body;
+    else
+        printf("    %s\n", error.message);
+    return d;
+}
+
+static inline demo_body demo_body_make(const char *name, int32_t resolution, double size_m)
+{
+    supple_scene *scene = NULL;
+    supple_error error = {0};
+    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return demo_body_of(scene, resolution, size_m);
+}
+
+static inline void demo_body_free(demo_body *d)
+{
+    supple_body_destroy(d->handle);
+    supple_scene_destroy(d->scene);
+}
+
+#endif
