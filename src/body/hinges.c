@@ -11,8 +11,8 @@ typedef struct hinges {
     int32_t *piece; /* by tet: its piece, named by the lowest tet in it */
     int32_t *first; /* by tet, and one more: where the tets of the piece with this name begin in `order` */
     int32_t *order; /* tets, by piece */
-    int32_t *owner; /* by vertex: a piece it is in, -1 */
-    bool *shared;   /* by vertex: in more than one */
+    bool *firm;     /* by vertex: in a piece that cannot turn */
+    bool *done;     /* by piece: it cannot turn */
 } hinges;
 
 static int32_t root_of(int32_t *root, int32_t i)
@@ -49,12 +49,6 @@ static void list_pieces(hinges *h)
     for (int32_t n = 0; n < t->tet_count; n++) h->order[h->first[h->piece[n]]++] = n;
     for (int32_t n = t->tet_count; n > 0; n--) h->first[n] = h->first[n - 1]; /* filling moved the beginnings on */
     h->first[0] = 0;
-    for (int32_t v = 0; v < t->vertex_count; v++) h->owner[v] = -1;
-    for (int32_t i = 0; i < 4 * t->tet_count; i++) {
-        int32_t v = t->tet[i], piece = h->piece[i / 4];
-        if (h->owner[v] >= 0 && h->owner[v] != piece) h->shared[v] = true;
-        h->owner[v] = piece;
-    }
 }
 
 /* What points span, taken one by one: a point, a line or more. */
@@ -120,33 +114,71 @@ static int32_t bone_of_piece(const hinges *h, int32_t piece, spl_vec3 centre)
     return best;
 }
 
+/* What a piece is fixed by: held vertices, and those of pieces that are done. Returns how many are held. */
+static int32_t find_fixed(const hinges *h, int32_t piece, span *fixed)
+{
+    int32_t held = 0;
+    *fixed = (span){0};
+    for (int32_t i = 0; i < corner_count(h, piece); i++) {
+        int32_t v = corner(h, piece, i);
+        held += h->bone[v] >= 0;
+        if (h->bone[v] >= 0 || h->firm[v]) add_point(fixed, h->in->tets->position[v]);
+    }
+    return held;
+}
+
+/* The free vertex nearest to the middle of a piece, of those that widen what is fixed if `wider`; -1 if none is. */
+static int32_t next_to_hold(const hinges *h, int32_t piece, spl_vec3 centre, const span *fixed, bool wider)
+{
+    const spl_vec3 *position = h->in->tets->position;
+    int32_t best = -1;
+    for (int32_t i = 0; i < corner_count(h, piece); i++) {
+        int32_t v = corner(h, piece, i);
+        if (h->bone[v] >= 0 || h->firm[v] || (wider && !widens(fixed, position[v]))) continue;
+        if (best < 0 || spl_distance(position[v], centre) < spl_distance(position[best], centre)) best = v;
+    }
+    return best;
+}
+
 /* Holds vertices of a piece, from its middle outwards, until it cannot turn; returns how many. */
 static int32_t hold_piece(hinges *h, int32_t piece)
 {
-    const spl_vec3 *position = h->in->tets->position;
-    span fixed = {0};
+    span fixed;
+    int32_t held = find_fixed(h, piece, &fixed), n = corner_count(h, piece), added = 0;
     spl_vec3 sum = {0};
-    int32_t n = corner_count(h, piece), held = 0, added = 0;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t v = corner(h, piece, i);
-        sum = spl_add(sum, position[v]);
-        held += h->bone[v] >= 0;
-        if (h->bone[v] >= 0 || h->shared[v]) add_point(&fixed, position[v]);
-    }
-    if (held > 0 && fixed.plane) return 0;
+    for (int32_t i = 0; i < n; i++) sum = spl_add(sum, h->in->tets->position[corner(h, piece, i)]);
     spl_vec3 centre = spl_scale(sum, 1.0 / n);
-    int32_t bone = bone_of_piece(h, piece, centre);
+    int32_t bone = held == 0 || !fixed.plane ? bone_of_piece(h, piece, centre) : -1;
     while (held + added == 0 || !fixed.plane) {
-        int32_t best = -1;
-        for (int32_t i = 0; i < n; i++) {
-            int32_t v = corner(h, piece, i);
-            if (h->bone[v] >= 0 || h->shared[v] || (held + added > 0 && !widens(&fixed, position[v]))) continue;
-            if (best < 0 || spl_distance(position[v], centre) < spl_distance(position[best], centre)) best = v;
-        }
-        if (best < 0) break;
-        h->bone[best] = bone;
-        add_point(&fixed, position[best]);
+        int32_t v = next_to_hold(h, piece, centre, &fixed, held + added > 0);
+        if (v < 0) break;
+        h->bone[v] = bone;
+        add_point(&fixed, h->in->tets->position[v]);
         added++;
+    }
+    return added;
+}
+
+static void make_firm(hinges *h, int32_t piece)
+{
+    h->done[piece] = true;
+    for (int32_t i = 0; i < corner_count(h, piece); i++) h->firm[corner(h, piece, i)] = true;
+}
+
+/* Pieces that bones hold firmly come first; what hangs on them follows. */
+static int32_t hold_pieces(hinges *h)
+{
+    int32_t added = 0, count = h->in->tets->tet_count;
+    span fixed;
+    list_pieces(h);
+    for (int32_t p = 0; p < count; p++) {
+        if (h->piece[p] != p || find_fixed(h, p, &fixed) == 0 || !fixed.plane) continue;
+        make_firm(h, p);
+    }
+    for (int32_t p = 0; p < count; p++) {
+        if (h->piece[p] != p || h->done[p]) continue;
+        added += hold_piece(h, p);
+        make_firm(h, p);
     }
     return added;
 }
@@ -161,21 +193,17 @@ supple_result spl_hinges_hold(const spl_attach_input *input, int32_t *bone, int3
     h.piece = spl_new(a, n, sizeof *h.piece);
     h.first = spl_new(a, n + 1, sizeof *h.first);
     h.order = spl_new(a, n, sizeof *h.order);
-    h.owner = spl_new(a, m, sizeof *h.owner);
-    h.shared = spl_new(a, m, sizeof *h.shared);
+    h.firm = spl_new(a, m, sizeof *h.firm);
+    h.done = spl_new(a, n, sizeof *h.done);
     supple_result result = SUPPLE_OK;
-    if (!h.piece || !h.first || !h.order || !h.owner || !h.shared)
+    if (!h.piece || !h.first || !h.order || !h.firm || !h.done)
         result = spl_fail_memory(error, "the pieces of the body");
     if (result == SUPPLE_OK) result = find_pieces(&h, error);
-    if (result == SUPPLE_OK) {
-        list_pieces(&h);
-        for (int32_t p = 0; p < input->tets->tet_count; p++)
-            if (h.piece[p] == p) *held += hold_piece(&h, p);
-    }
+    if (result == SUPPLE_OK) *held = hold_pieces(&h);
     spl_free(a, h.piece);
     spl_free(a, h.first);
     spl_free(a, h.order);
-    spl_free(a, h.owner);
-    spl_free(a, h.shared);
+    spl_free(a, h.firm);
+    spl_free(a, h.done);
     return result;
 }

@@ -9,8 +9,8 @@
 #include "body/attach.h"
 
 /* Adds to bone[] (as spl_attach filled it) so that every piece of tetrahedra connected over faces holds at least one
- * vertex by a bone, and its held vertices and those it shares with other pieces are not in one line. The bone is the
- * nearest of the joint that moves the piece most. *held counts the vertices added. */
+ * vertex by a bone, and its held vertices and those it shares with pieces that cannot turn are not in one line. The
+ * bone is the nearest of the joint that moves the piece most. *held counts the vertices added. */
 supple_result spl_hinges_hold(const spl_attach_input *input, int32_t *bone, int32_t *held, supple_error *error);
 
 #endif
