@@ -28,7 +28,7 @@ static bool tool_path(char *out, size_t size)
 bool cli_beside(const char *const *folders, const char *name, char *out, size_t size)
 {
     char tool[PATH_MAX];
-    if (!tool_path(tool, sizeof tool)) return false;
+    if (!out || size == 0 || !tool_path(tool, sizeof tool)) return false;
     int folder_length = (int)(strrchr(tool, '/') - tool);
     for (; *folders; folders++) {
         int length = snprintf(out, size, "%.*s/%s/%s", folder_length, tool, *folders, name);
