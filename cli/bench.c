@@ -24,7 +24,7 @@ static const struct {
     {"body", "from a character to flesh: from scratch, from the cache, by resolution"},
     {"upsample", "from a body's surface to the visual mesh: the weights once, then a frame"},
     {"sparse", "factorise and solve on lattices of tetrahedra, ours beside CHOLMOD"},
-    {"fem", "one pass over a body's elements: energy, forces, stiffness"},
+    {"fem", "the materials, in nanoseconds a call, beside naive twins"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
