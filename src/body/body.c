@@ -210,7 +210,8 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
                            .bones = &body->bones,
                            .cell = body->flesh.cell,
                            .allocator = &body->allocator};
-    supple_result result = spl_attach(&in, body->bone, &body->attach, error);
+    supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
+    if (result == SUPPLE_OK) result = spl_attach(&in, body->bone, &body->attach, error);
     if (result == SUPPLE_OK && body->attach.empty)
         spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
     return result;
@@ -221,7 +222,9 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
 static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
                            spl_cache *cache, supple_error *error)
 {
-    supple_result result = find_parts(body, options, error);
+    supple_result result = spl_progress(config, "surface", 0, error);
+    if (result == SUPPLE_OK) result = find_parts(body, options, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
     if (result == SUPPLE_OK) result = make_surface(body, error);
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
@@ -237,9 +240,12 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
     } else
         result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
                                   &body->place, &body->flesh, &body->cached, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "attachments", 0, error);
     if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
     spl_tree_release(&tree);
-    return result == SUPPLE_OK ? spl_body_find_visual(body, cache, pool, error) : result;
+    if (result == SUPPLE_OK) result = spl_progress(config, "upsampling", 0, error);
+    if (result == SUPPLE_OK) result = spl_body_find_visual(body, cache, pool, error);
+    return result == SUPPLE_OK ? spl_progress(config, "upsampling", 1, error) : result;
 }
 
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,

@@ -77,11 +77,16 @@ static int32_t only_child(const spl_bones *bones, int32_t bone)
     return found;
 }
 
-static bool is_leaf(const spl_bones *bones, int32_t bone)
+/* Whether a bone is one of a chain: its joint has no other, and there is more beyond it. (A chest with its shoulders
+ * has no one axis to twist about.) */
+static bool is_limb(const spl_bones *bones, int32_t bone)
 {
-    for (int32_t c = 0; c < bones->bone_count; c++)
-        if (bones->bone[c].parent == bone) return false;
-    return true;
+    bool goes_on = false;
+    for (int32_t b = 0; b < bones->bone_count; b++) {
+        if (b != bone && bones->bone[b].node == bones->bone[bone].node) return false;
+        goes_on = goes_on || bones->bone[b].parent == bone;
+    }
+    return goes_on;
 }
 
 /* Which bones take up which twists. */
@@ -94,8 +99,8 @@ static void plan_twists(spl_drive *d)
         if (c < 0) continue;
         const spl_bone *p = &bones->bone[b], *q = &bones->bone[c];
         bool longer = spl_distance(q->head, q->tail) > spl_distance(p->head, p->tail);
-        if (longer && !is_leaf(bones, c))
-            for (int32_t k = c; k < bones->bone_count; k++) d->own[k] = d->own[k] || bones->bone[k].node == q->node;
+        if (longer && is_limb(bones, c))
+            d->own[c] = true;
         else
             d->driver[b] = c;
     }

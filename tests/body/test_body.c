@@ -373,9 +373,58 @@ TEST(fingers_do_not_fuse)
     supple_scene_destroy(scene);
 }
 
+/* Notes the stages, and stops at one call. */
+typedef struct watch {
+    int calls, stop_at, backwards;
+    char stages[200];
+    const char *stage;
+    double fraction;
+} watch;
+
+static bool watch_stage(void *user, const char *stage, double fraction)
+{
+    watch *w = user;
+    if (!w->stage || strcmp(w->stage, stage) != 0) {
+        size_t n = strlen(w->stages);
+        snprintf(w->stages + n, sizeof w->stages - n, "%s ", stage);
+        w->fraction = 0;
+    }
+    w->backwards += fraction < w->fraction || fraction > 1;
+    w->stage = stage;
+    w->fraction = fraction;
+    return ++w->calls != w->stop_at;
+}
+
+static supple_result make_watched(const supple_scene *scene, watch *w, supple_body **body, supple_error *error)
+{
+    supple_body_config bc = plain(24);
+    supple_config config = supple_config_default();
+    config.progress = watch_stage;
+    config.progress_user = w;
+    return supple_body_create(scene, &bc, &config, body, error);
+}
+
+TEST(progress_goes_forward_and_can_cancel_at_every_call)
+{
+    supple_scene *scene = load("demo:arm");
+    watch whole = {0};
+    supple_body *body;
+    supple_error error;
+    REQUIRE(make_watched(scene, &whole, &body, &error) == SUPPLE_OK);
+    CHECK(strcmp(whole.stages, "surface field tetrahedra attachments upsampling ") == 0);
+    CHECK(whole.calls > 12 && whole.backwards == 0 && whole.fraction == 1);
+    supple_body_destroy(body);
+    for (int i = 1; i <= whole.calls; i++) {
+        watch w = {.stop_at = i};
+        CHECK(make_watched(scene, &w, &body, &error) == SUPPLE_ERROR_CANCELLED && !body);
+        CHECK(w.calls == i && error.code == SUPPLE_ERROR_CANCELLED && strstr(error.message, w.stage));
+    }
+    supple_scene_destroy(scene);
+}
+
 TEST_MAIN(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
           RUN(morph_targets_turn_with_the_body), RUN(the_bits_do_not_depend_on_the_threads),
           RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again),
           RUN(stored_upsampling_that_is_damaged_is_made_again), RUN(roles_can_be_given),
           RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken), RUN(failing_allocations_are_errors),
-          RUN(fingers_do_not_fuse))
+          RUN(fingers_do_not_fuse), RUN(progress_goes_forward_and_can_cancel_at_every_call))
