@@ -26,6 +26,7 @@ typedef struct spl_flesh_sim {
     spl_upsample_frame *rides; /* room for the upsampling */
     spl_skinning others;       /* parts that do not ride on the flesh */
     float *other;              /* 3 x scene vertices; NULL if all ride */
+    float *delta;              /* 3 x scene vertices: morphs in body space; NULL if no riding part has any */
     bool measures;
     bool baseline;     /* the method moves visual vertices: the body is only measured */
     spl_follow follow; /* of a baseline */
@@ -36,12 +37,17 @@ typedef struct spl_flesh_sim {
     double *truth;          /* 3 x vertices: the reference's, where verified */
 } spl_flesh_sim;
 
+/* Parameters of every method that moves a body. */
+enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_PARAMETERS };
+extern const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS];
+
 typedef struct spl_flesh_setup {
     const supple_scene *scene;
     const supple_sim_config *sim;
     const supple_config *config;
     spl_pool *pool;
     supple_setup *setup;
+    const double *common; /* values of spl_flesh_parameter */
     bool baseline;
 } spl_flesh_setup;
 
