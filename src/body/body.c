@@ -1,7 +1,7 @@
 #include "body/body.h"
 
 #include "body/body_cache.h"
-
+#include "body/body_visual.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "rig/bind.h"
@@ -210,116 +210,21 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
                            .bones = &body->bones,
                            .cell = body->flesh.cell,
                            .allocator = &body->allocator};
-    supple_result result = spl_attach(&in, body->bone, &body->attach, error);
+    supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
+    if (result == SUPPLE_OK) result = spl_attach(&in, body->bone, &body->attach, error);
     if (result == SUPPLE_OK && body->attach.empty)
         spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
     return result;
 }
 
-static supple_result make_tets(spl_body *body, const spl_body_options *options, const supple_config *config,
-                               spl_pool *pool, supple_error *error)
-{
-    spl_cache_options where = {.off = !options->cache};
-    spl_cache *cache;
-    supple_result result = spl_cache_open(&where, config, &cache, error);
-    if (result != SUPPLE_OK) return result;
-    result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
-                              &body->place, &body->flesh, &body->cached, error);
-    spl_cache_close(cache);
-    return result;
-}
-
-/* ---- the way back to the visual mesh ---- */
-
-#define SAME_LIMB 0.05 /* of the weights that two places must share to be one limb */
-
-/* Whether the skin of a visual vertex and the limb of a body vertex follow the same joints at least a little. Places
- * deep inside belong to every limb. */
-static bool shares_joints(const void *context, int32_t visual, int32_t tet_vertex)
-{
-    const spl_body *body = context;
-    const spl_skin_weights *w = &body->weights;
-    const spl_place *at = &body->place[tet_vertex];
-    int32_t own = body->surface.map[visual];
-    if (at->triangle < 0 || own < 0) return true;
-    double shared = 0;
-    for (int32_t i = w->first[own]; i < w->first[own + 1]; i++) {
-        double there = 0;
-        for (int k = 0; k < 3; k++) {
-            int32_t corner = body->surface.triangle[3 * (size_t)at->triangle + (size_t)k];
-            for (int32_t j = w->first[corner]; j < w->first[corner + 1]; j++)
-                if (w->node[j] == w->node[i]) there += at->bary[k] * w->weight[j];
-        }
-        shared += fmin(there, w->weight[i]);
-    }
-    return shared >= SAME_LIMB;
-}
-
-/* The visual vertices with what the upsampling must know of them; those that are neither flesh nor follow are left out
- * by positions that are not numbers. */
-typedef struct visual_arrays {
-    float *position, *normal;
-    bool *follow;
-    int32_t *triangle;
-    int32_t triangle_count;
-} visual_arrays;
-
-static void fill_visual(const spl_body *body, visual_arrays *v)
-{
-    for (int32_t i = 0; i < body->part_count; i++) {
-        const spl_part *part = &body->part[i];
-        const spl_primitive *p = part->primitive;
-        supple_role role = body->role[i].role;
-        bool rides = role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
-        size_t first = 3 * (size_t)part->first_vertex, n = (size_t)p->vertex_count;
-        for (size_t k = 0; k < 3 * n; k++) {
-            v->position[first + k] = rides ? body->bind[first + k] : NAN;
-            v->normal[first + k] = p->normal ? p->normal[k] : 0;
-        }
-        for (size_t k = 0; k < n; k++) v->follow[(size_t)part->first_vertex + k] = role == SUPPLE_ROLE_FOLLOW;
-        for (size_t k = 0; rides && k < 3 * (size_t)p->triangle_count; k++)
-            v->triangle[3 * (size_t)v->triangle_count + k] = p->triangle[k] + part->first_vertex;
-        if (rides) v->triangle_count += p->triangle_count;
-    }
-}
-
-static supple_result make_upsample(spl_body *body, spl_pool *pool, supple_error *error)
-{
-    const supple_allocator *a = &body->allocator;
-    const spl_tets *t = &body->tets;
-    supple_result result = spl_surface_make((const double *)t->position, t->vertex_count, t->surface, t->surface_count,
-                                            a, &body->skin, error);
-    if (result != SUPPLE_OK) return result;
-    size_t n = (size_t)body->scene->vertex_count;
-    visual_arrays v = {.position = spl_new(a, n, 3 * sizeof(float)),
-                       .normal = spl_new(a, n, 3 * sizeof(float)),
-                       .follow = spl_new(a, n, sizeof(bool)),
-                       .triangle = spl_new(a, (size_t)body->scene->triangle_count, 3 * sizeof(int32_t))};
-    if (v.position && v.normal && v.follow && v.triangle) {
-        fill_visual(body, &v);
-        spl_upsample_visual visual = {.vertex_count = body->scene->vertex_count,
-                                      .position = v.position,
-                                      .normal = v.normal,
-                                      .triangle_count = v.triangle_count,
-                                      .triangle = v.triangle,
-                                      .follow = v.follow,
-                                      .accept = shares_joints,
-                                      .accept_context = body};
-        spl_upsample_options options = spl_upsample_options_default();
-        result = spl_upsample_create(&body->skin, &visual, &options, pool, a, &body->upsample, error);
-    } else
-        result = spl_fail_memory(error, "the visual mesh");
-    spl_free(a, v.position);
-    spl_free(a, v.normal);
-    spl_free(a, v.follow);
-    spl_free(a, v.triangle);
-    return result;
-}
+/* ---- all of it ---- */
 
 static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
-                           supple_error *error)
+                           spl_cache *cache, supple_error *error)
 {
-    supple_result result = find_parts(body, options, error);
+    supple_result result = spl_progress(config, "surface", 0, error);
+    if (result == SUPPLE_OK) result = find_parts(body, options, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
     if (result == SUPPLE_OK) result = make_surface(body, error);
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
@@ -333,17 +238,25 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
         result = copy_tets(body, options->tets, error);
         if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
     } else
-        result = make_tets(body, options, config, pool, error);
+        result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
+                                  &body->place, &body->flesh, &body->cached, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "attachments", 0, error);
     if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
     spl_tree_release(&tree);
-    return result == SUPPLE_OK ? make_upsample(body, pool, error) : result;
+    if (result == SUPPLE_OK) result = spl_progress(config, "upsampling", 0, error);
+    if (result == SUPPLE_OK) result = spl_body_find_visual(body, cache, pool, error);
+    return result == SUPPLE_OK ? spl_progress(config, "upsampling", 1, error) : result;
 }
 
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
                             spl_pool *pool, spl_body *out, supple_error *error)
 {
     *out = (spl_body){.allocator = spl_allocator_of(config), .scene = scene};
-    supple_result result = build(out, options, config, pool, error);
+    spl_cache_options where = {.off = !options->cache};
+    spl_cache *cache;
+    supple_result result = spl_cache_open(&where, config, &cache, error);
+    if (result == SUPPLE_OK) result = build(out, options, config, pool, cache, error);
+    spl_cache_close(cache);
     if (result != SUPPLE_OK) spl_body_release(out);
     return result;
 }

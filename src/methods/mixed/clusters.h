@@ -19,6 +19,7 @@ typedef struct spl_clusters {
     supple_allocator allocator;
     int32_t count, influences; /* tets; bones a tet: 1, or SPL_BONE_INFLUENCES for smooth */
     int32_t *bone;             /* influences x count; -1 where unused */
+    float *along;              /* the same: how far along the bone the tet is */
     float *weight;             /* the same; NULL with one influence */
     float *sharp;              /* the same, sharpened: they blend what bends, `weight` what twists */
     spl_vec3 *axis;            /* count: the strongest bone's direction, about which flesh twists */
