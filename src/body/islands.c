@@ -3,16 +3,18 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define IN_LINE 0.01 /* area of three supports, of the square of their longest distance, below which they are in line  \
-                      */
+#define IN_LINE                                                                                                        \
+    0.01 /* area of three supports, of the square of their longest distance, below which they are in line              \
+          */
 
 /* Arrays by tet are used at a piece's root, its lowest tet. */
 typedef struct pieces {
-    const spl_body *body;
+    const spl_tets *tets;
+    const int32_t *anchor;
     int32_t *parent;         /* by tet */
     int32_t *first, *second; /* by tet: supports found so far, or -1 */
     bool *firm;              /* by tet */
-    bool *held;              /* by vertex: by a bone, or of a firm piece */
+    bool *held;              /* by vertex: anchored, or of a firm piece */
 } pieces;
 
 static int32_t root_of(int32_t *parent, int32_t k)
@@ -23,7 +25,7 @@ static int32_t root_of(int32_t *parent, int32_t k)
 
 static supple_result join_faces(pieces *p, const supple_allocator *a, supple_error *error)
 {
-    spl_tets tets = p->body->tets; /* the same arrays; memory from ours */
+    spl_tets tets = *p->tets; /* the same arrays; memory from ours */
     tets.allocator = *a;
     spl_tet_faces faces;
     supple_result result = spl_tet_faces_create(&faces, &tets, error);
@@ -44,7 +46,7 @@ static supple_result join_faces(pieces *p, const supple_allocator *a, supple_err
 /* Takes a held vertex as a support of a piece; true once there are three that are not in line. */
 static bool support(pieces *p, int32_t piece, int32_t v)
 {
-    const spl_vec3 *x = p->body->tets.position;
+    const spl_vec3 *x = p->tets->position;
     int32_t a = p->first[piece], b = p->second[piece];
     if (a < 0 || a == v) {
         p->first[piece] = v;
@@ -62,7 +64,7 @@ static bool support(pieces *p, int32_t piece, int32_t v)
 /* One look at all pieces that are not firm yet; whether one became so. */
 static bool find_firm(pieces *p)
 {
-    const spl_tets *t = &p->body->tets;
+    const spl_tets *t = p->tets;
     bool found = false;
     for (int32_t k = 0; k < t->tet_count; k++) {
         int32_t piece = root_of(p->parent, k);
@@ -78,17 +80,17 @@ static bool find_firm(pieces *p)
 
 /* ---- what is not ---- */
 
-/* The bone nearest to a point of the rest shape, among those that hold something. */
-static int32_t nearest_bone(const spl_body *body, spl_vec3 p)
+/* The bone anchored nearest to a point of the rest shape. */
+static int32_t nearest_bone(const pieces *p, spl_vec3 at)
 {
     int32_t best = 0;
     double least = INFINITY;
-    for (int32_t v = 0; v < body->tets.vertex_count; v++) {
-        if (body->bone[v] < 0) continue;
-        double d = spl_distance(body->tets.position[v], p);
+    for (int32_t v = 0; v < p->tets->vertex_count; v++) {
+        if (p->anchor[v] < 0) continue;
+        double d = spl_distance(p->tets->position[v], at);
         if (d < least) {
             least = d;
-            best = body->bone[v];
+            best = p->anchor[v];
         }
     }
     return best;
@@ -96,14 +98,14 @@ static int32_t nearest_bone(const spl_body *body, spl_vec3 p)
 
 static void hang(pieces *p, int32_t *island, int32_t *count)
 {
-    const spl_tets *t = &p->body->tets;
+    const spl_tets *t = p->tets;
     for (int32_t v = 0; v < t->vertex_count; v++) island[v] = -1;
     for (int32_t k = 0; k < t->tet_count; k++) {
         int32_t piece = root_of(p->parent, k);
         if (p->firm[piece]) continue;
         const int32_t *corner = t->tet + 4 * (size_t)k;
         if (piece == k) { /* from here on `first` is the piece's bone */
-            p->first[piece] = nearest_bone(p->body, t->position[corner[0]]);
+            p->first[piece] = nearest_bone(p, t->position[corner[0]]);
             ++*count;
         }
         for (int i = 0; i < 4; i++)
@@ -111,11 +113,12 @@ static void hang(pieces *p, int32_t *island, int32_t *count)
     }
 }
 
-supple_result spl_islands_find(const spl_body *body, const supple_allocator *a, int32_t *island, int32_t *count,
-                               supple_error *error)
+supple_result spl_islands_find(const spl_tets *tets, const int32_t *anchor, const supple_allocator *a, int32_t *island,
+                               int32_t *count, supple_error *error)
 {
-    size_t n = (size_t)body->tets.vertex_count, m = (size_t)body->tets.tet_count;
-    pieces p = {.body = body,
+    size_t n = (size_t)tets->vertex_count, m = (size_t)tets->tet_count;
+    pieces p = {.tets = tets,
+                .anchor = anchor,
                 .parent = spl_new(a, m, sizeof *p.parent),
                 .first = spl_new(a, m, sizeof *p.first),
                 .second = spl_new(a, m, sizeof *p.second),
@@ -127,7 +130,7 @@ supple_result spl_islands_find(const spl_body *body, const supple_allocator *a, 
         p.parent[k] = (int32_t)k;
         p.first[k] = p.second[k] = -1;
     }
-    for (size_t v = 0; ok && v < n; v++) p.held[v] = body->bone[v] >= 0;
+    for (size_t v = 0; ok && v < n; v++) p.held[v] = anchor[v] >= 0;
     if (ok) result = join_faces(&p, a, error);
     if (result == SUPPLE_OK) {
         while (find_firm(&p)) {

@@ -79,7 +79,7 @@ static supple_result build(spl_solid *s, const spl_material_set *materials, cons
     if (result != SUPPLE_OK) return result;
     s->island = spl_new(&s->allocator, (size_t)body->tets.vertex_count, sizeof *s->island);
     if (!s->island) return spl_fail_memory(error, "the body's pieces");
-    result = spl_islands_find(body, &s->allocator, s->island, &s->island_count, error);
+    result = spl_islands_find(&body->tets, body->bone, &s->allocator, s->island, &s->island_count, error);
     if (result != SUPPLE_OK) return result;
     if (s->island_count)
         spl_log(config, SUPPLE_LOG_WARNING, "%d piece%s of flesh %s firmly held by no bone: weak springs hold %s",

@@ -199,6 +199,30 @@ TEST(quaternions_are_aligned)
     driven_free(&d);
 }
 
+/* The forearm's twist is spread over the upper arm: all of it at the elbow, none at the shoulder. */
+TEST(twists_are_spread_along_a_limb)
+{
+    driven d = driven_make("arm", NULL);
+    REQUIRE(d.ok);
+    puppet_turn(&d.puppet, "forearm", spl_v3(1, 0, 0), 100);
+    REQUIRE(driven_pose(&d) == SUPPLE_OK);
+    double theta = 100 * M_PI / 180, last = -1e-9;
+    CHECK_NEAR(spl_drive_twist(&d.drive, 0, 0), 0, 1e-9);
+    CHECK_NEAR(spl_drive_twist(&d.drive, 0, 1), theta, 1e-5);
+    for (int i = 0; i <= 20; i++) {
+        double along = i / 20.0, twist = spl_drive_twist(&d.drive, 0, along);
+        spl_quat expected = spl_quat_axis_angle(spl_v3(1, 0, 0), twist), q = spl_drive_turn(&d.drive, 0, along);
+        CHECK(twist >= last && spl_drive_twist(&d.drive, 1, along) == 0);
+        CHECK_NEAR(fabs(spl_quat_dot(q, expected)), 1, 1e-9);
+        last = twist;
+    }
+    d.drive.spread = false;
+    REQUIRE(driven_pose(&d) == SUPPLE_OK);
+    CHECK(spl_drive_twist(&d.drive, 0, 1) == 0);
+    CHECK_NEAR(map_error(&d), 0, 1e-12);
+    driven_free(&d);
+}
+
 TEST(held_vertices_are_set_and_others_left)
 {
     driven d = driven_make("arm", NULL);
@@ -255,4 +279,5 @@ TEST(memory_may_run_out)
 
 TEST_MAIN(RUN(maps_of_bent_poses_are_rigid_and_exact), RUN(the_rest_shape_has_the_bodys_volume),
           RUN(the_way_back_to_the_world), RUN(animated_scale_is_affine), RUN(quaternions_are_aligned),
-          RUN(held_vertices_are_set_and_others_left), RUN(a_pose_that_is_not_finite), RUN(memory_may_run_out))
+          RUN(twists_are_spread_along_a_limb), RUN(held_vertices_are_set_and_others_left),
+          RUN(a_pose_that_is_not_finite), RUN(memory_may_run_out))

@@ -66,7 +66,7 @@ TEST(pieces_that_swing_are_islands)
             int32_t count = -1, wrong = 0;
             REQUIRE(toothed_make(arm.body, joined, second, &t));
             int32_t *island = calloc((size_t)t.body.tets.vertex_count, sizeof *island);
-            REQUIRE(spl_islands_find(&t.body, &a, island, &count, NULL) == SUPPLE_OK);
+            REQUIRE(spl_islands_find(&t.body.tets, t.body.bone, &a, island, &count, NULL) == SUPPLE_OK);
             CHECK(count == (joined < 3));
             for (int32_t v = 0; v < t.body.tets.vertex_count; v++)
                 wrong += (island[v] >= 0) != (joined < 3 && v >= t.old);
@@ -93,7 +93,7 @@ TEST(held_vertices_make_pieces_firm)
             t.body.bone[t.old + 3] = -1;
             t.body.tets.position[t.old + 2] = spl_lerp(t.body.tets.position[t.old], t.body.tets.position[t.old + 1], 2);
         }
-        REQUIRE(spl_islands_find(&t.body, &a, island, &count, NULL) == SUPPLE_OK);
+        REQUIRE(spl_islands_find(&t.body.tets, t.body.bone, &a, island, &count, NULL) == SUPPLE_OK);
         CHECK(count == (held == 3 ? 0 : 1));
         for (int32_t v = t.old; v < t.body.tets.vertex_count; v++) { /* what is held needs no spring */
             bool hangs = count && t.body.bone[v] < 0;
@@ -114,7 +114,7 @@ TEST(memory_may_run_out)
     for (bool ended = false; !ended; n++) {
         failing f = {.fail_at = n};
         supple_allocator a = failing_allocator(&f);
-        supple_result result = spl_islands_find(arm.body, &a, island, &count, NULL);
+        supple_result result = spl_islands_find(&arm.body->tets, arm.body->bone, &a, island, &count, NULL);
         CHECK(result == SUPPLE_OK || result == SUPPLE_ERROR_MEMORY);
         ended = result == SUPPLE_OK && f.requests <= n;
         CHECK(f.live == 0);
