@@ -186,12 +186,11 @@ TEST(the_bits_do_not_depend_on_the_threads)
 
 TEST(memory_may_run_out)
 {
-    static const char *const settings[] = {"", "energy=neohookean cluster=bone pin=soft",
+    static const char *const settings[] = {"verify=1", "energy=neohookean cluster=bone pin=soft",
                                            "energy=arap rotation=polar solver=direct"};
     posed p = posed_make("arm", 8, NULL);
     supple_sim_config sc = supple_sim_config_default();
     sc.measure = true;
-    sc.verify = 1;
     for (int i = 0; i < 3; i++) {
         long n = 0, refused = 0;
         for (bool ended = false; !ended; n++) {

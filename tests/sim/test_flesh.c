@@ -254,9 +254,10 @@ static int32_t verified(const posed *p, int32_t verify, int32_t of, double *mean
     supple_sim_config sc = supple_sim_config_default();
     supple_sim *sim = NULL;
     int32_t count = 0;
-    sc.verify = verify;
-    sc.verify_of = of;
-    if (posed_try(p, "mixed", "tolerance=1e-9", &sc, NULL, &sim, NULL) != SUPPLE_OK) return -1;
+    char settings[60];
+    snprintf(settings, sizeof settings, "tolerance=1e-9 verify=%d", (int)verify);
+    sc.frame_total = of;
+    if (posed_try(p, "mixed", settings, &sc, NULL, &sim, NULL) != SUPPLE_OK) return -1;
     for (int k = 0; k < 6; k++) {
         CHECK(supple_sim_step_clip(sim, 0, 0.15 * k, NULL) == SUPPLE_OK);
         count += isfinite(supple_sim_stats(sim)->verify_mean);
@@ -357,7 +358,9 @@ TEST(a_body_of_another_scene)
 /* A piece that no bone holds goes along with the nearest one, in every method, and `verify` agrees. */
 TEST(islands_go_along)
 {
-    static const char *const methods[] = {"mixed", "mixed", "reference"}, *const settings[] = {"", "pin=soft", ""};
+    static const char *const methods[] = {"mixed", "mixed", "reference"}, *const settings[] = {"verify=2",
+                                                                                               "pin=soft verify=2",
+                                                                                               "verify=2"};
     posed p = {0};
     supple_scene *scene = demo_scene("arm", 0.3);
     p.puppet = puppet_make(scene);
@@ -369,7 +372,6 @@ TEST(islands_go_along)
         supple_sim *sim = NULL;
         double most = 0;
         sc.measure = true;
-        sc.verify = 2;
         REQUIRE(posed_try(&p, methods[i], settings[i], &sc, NULL, &sim, NULL) == SUPPLE_OK);
         for (int k = 1; k < 3; k++) {
             puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 40 * k);
