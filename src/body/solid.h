@@ -1,7 +1,7 @@
 /* A solid: a body as the solvers see it: its bones in motion, its elements and materials, what holds it.
  *
- * Made once per simulation; `drive` and `force` change with every frame. Pieces of flesh that no bone holds (islands)
- * would float away: all their vertices hang on weak springs from the nearest bone. */
+ * Made once per simulation; `drive` and `force` change with every frame. Pieces of flesh that no bone holds
+ * firmly (islands, islands.h) would float away or swing: their vertices hang on weak springs from the nearest bone. */
 #ifndef SPL_BODY_SOLID_H
 #define SPL_BODY_SOLID_H
 
@@ -20,7 +20,7 @@ typedef struct spl_solid {
     spl_bone_weights weights; /* by vertex; islands belong to their bone */
     float *along;             /* by weight: how far along its bone the vertex is */
     const double *force;      /* 3 x vertices, newtons, this frame's; or NULL */
-    int32_t island_count;     /* pieces that no bone holds */
+    int32_t island_count;     /* pieces that no bone holds firmly */
     int32_t *island;          /* by vertex: the bone that its island hangs on; -1 elsewhere */
     double island_stiffness;  /* of the springs, N/m */
     double diagonal;          /* of the rest shape, metres */

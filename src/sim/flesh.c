@@ -93,7 +93,8 @@ static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, sup
     options.tolerance = 1e-6;
     options.size = f->solid.diagonal;
     f->truth = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->truth);
-    if (!f->truth) return spl_fail_memory(error, "the reference");
+    f->hang = spl_new(&f->allocator, (size_t)spl_solid_island_pin_count(&f->solid), sizeof *f->hang);
+    if (!f->truth || !f->hang) return spl_fail_memory(error, "the reference");
     return spl_statics_create(&f->solid.elements, f->body->bone, &f->allocator, s->pool, &options, &f->reference,
                               error);
 }
@@ -144,6 +145,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_free(a, f->other);
     spl_free(a, f->delta);
     spl_free(a, f->truth);
+    spl_free(a, f->hang);
     supple_body_destroy(f->own);
     *f = (spl_flesh_sim){0};
 }
@@ -232,8 +234,13 @@ static supple_result compare(spl_flesh_sim *f, const spl_method_context *c, supp
     size_t n = (size_t)f->body->tets.vertex_count;
     memcpy(f->truth, f->x, 3 * n * sizeof *f->truth);
     spl_drive_hold(&s->drive, f->body->bone, f->truth);
-    spl_statics_problem problem = {
-        .law = &spl_law_corot, .mu = s->material.mu, .lambda = s->material.lambda, .force = s->force};
+    spl_solid_island_pins(s, f->hang);
+    spl_statics_problem problem = {.law = &spl_law_corot,
+                                   .mu = s->material.mu,
+                                   .lambda = s->material.lambda,
+                                   .pin = f->hang,
+                                   .pin_count = spl_solid_island_pin_count(s),
+                                   .force = s->force};
     spl_statics_stats solved;
     supple_result result = spl_statics_solve(f->reference, &problem, f->truth, &solved, error);
     if (result != SUPPLE_OK) return result;

@@ -35,6 +35,7 @@ typedef struct spl_flesh_sim {
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
     double *truth;          /* 3 x vertices: the reference's, where verified */
+    spl_pin *hang;          /* the islands' springs, for the reference */
 } spl_flesh_sim;
 
 /* Parameters of every method that moves a body. */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { PASSES = 4 }; /* corrections of a solve; one or two do */
+
 /* ---- creation ---- */
 
 static supple_result number_unknowns(spl_warp *w, supple_error *error)
@@ -215,13 +217,22 @@ static void multiply(void *context, const double *x, double *y, int32_t k)
     spl_matrix3_multiply(&w->matrix, x, y, w->pool);
 }
 
+static supple_result prepare(spl_warp *w, const spl_warp_problem *p, spl_warp_stats *stats, supple_error *error)
+{
+    double start = spl_now_ms();
+    spl_warp_assemble(w, p->rotation);
+    spl_matrix3_fill(&w->matrix, w->value, w->pool);
+    double assembled = spl_now_ms();
+    supple_result result = spl_warp_factorise(w, p->turn, error);
+    stats->ms_assembly = assembled - start;
+    stats->ms_factor = spl_now_ms() - assembled;
+    stats->bytes = spl_warp_bytes(w);
+    return result;
+}
+
 static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scale, spl_warp_stats *stats,
                              supple_error *error)
 {
-    double start = spl_now_ms();
-    supple_result result = spl_warp_factorise(w, p->turn, error);
-    stats->ms_factor = spl_now_ms() - start;
-    if (result != SUPPLE_OK) return result;
     memset(w->dx, 0, 3 * (size_t)w->count * sizeof *w->dx);
     spl_pcg_problem problem = {.multiply = multiply,
                                .multiply_context = w,
@@ -229,34 +240,35 @@ static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scal
                                .precondition_context = w,
                                .tolerance = p->tolerance * scale,
                                .absolute = true,
-                               .max_iterations = p->max_iterations};
+                               .max_iterations = p->max_iterations - stats->iterations};
+    double start = spl_now_ms();
     spl_pcg_result solved = spl_pcg_solve(w->pcg, &problem, w->side, w->dx, 1);
+    stats->ms_solve += spl_now_ms() - start;
     stats->iterations += solved.iterations;
-    stats->residual = solved.residual / scale;
     if (solved.status == SPL_PCG_NOT_FINITE || !isfinite(solved.residual))
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
     return SUPPLE_OK;
 }
 
+/* The residual's scale is that of the forces at x: from a poor start they shrink, and what was small beside them is no
+ * longer. So the forces are looked at afresh, and corrected again if need be. */
 supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                              supple_error *error)
 {
     *stats = (spl_warp_stats){0};
-    double start = spl_now_ms(), scale = add_forces(w, p, x), norm = set_side(w);
-    stats->ms_force = spl_now_ms() - start;
-    stats->residual = norm / scale;
-    if (w->count == 0 || stats->residual <= p->tolerance) return SUPPLE_OK;
-    if (!isfinite(norm) || !isfinite(scale))
-        return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
-    start = spl_now_ms();
-    spl_warp_assemble(w, p->rotation);
-    spl_matrix3_fill(&w->matrix, w->value, w->pool);
-    stats->ms_assembly = spl_now_ms() - start;
-    start = spl_now_ms();
-    supple_result result = correct(w, p, scale, stats, error);
-    stats->ms_solve = spl_now_ms() - start - stats->ms_factor;
-    stats->bytes = spl_warp_bytes(w);
-    if (result == SUPPLE_OK) move(w, x);
+    supple_result result = SUPPLE_OK;
+    for (int pass = 0; result == SUPPLE_OK; pass++) {
+        double start = spl_now_ms(), scale = add_forces(w, p, x), norm = set_side(w);
+        stats->ms_force += spl_now_ms() - start;
+        stats->residual = norm / scale;
+        if (w->count == 0 || stats->residual <= p->tolerance) break;
+        if (!isfinite(norm) || !isfinite(scale))
+            return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
+        if (pass == PASSES || stats->iterations >= p->max_iterations) break;
+        if (pass == 0) result = prepare(w, p, stats, error);
+        if (result == SUPPLE_OK) result = correct(w, p, scale, stats, error);
+        if (result == SUPPLE_OK) move(w, x);
+    }
     return result;
 }
 
