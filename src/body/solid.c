@@ -115,28 +115,28 @@ void spl_solid_release(spl_solid *s)
 
 /* ---- starts ---- */
 
-supple_result spl_past_create(const spl_solid *s, spl_past *out, supple_error *error)
+supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, supple_error *error)
 {
     size_t bones = (size_t)s->body->bones.bone_count;
-    *out = (spl_past){.map = spl_new(&s->allocator, bones, sizeof *out->map),
-                      .tail = spl_new(&s->allocator, bones, sizeof *out->tail),
-                      .head = spl_new(&s->allocator, bones, sizeof *out->head),
-                      .step = spl_new(&s->allocator, bones, sizeof *out->step)};
+    *out = (spl_pose_past){.map = spl_new(&s->allocator, bones, sizeof *out->map),
+                           .tail = spl_new(&s->allocator, bones, sizeof *out->tail),
+                           .head = spl_new(&s->allocator, bones, sizeof *out->head),
+                           .step = spl_new(&s->allocator, bones, sizeof *out->step)};
     if (out->map && out->tail && out->head && out->step) return SUPPLE_OK;
-    spl_past_release(out, &s->allocator);
+    spl_pose_past_release(out, &s->allocator);
     return spl_fail_memory(error, "the last pose");
 }
 
-void spl_past_release(spl_past *p, const supple_allocator *a)
+void spl_pose_past_release(spl_pose_past *p, const supple_allocator *a)
 {
     spl_free(a, p->map);
     spl_free(a, p->tail);
     spl_free(a, p->head);
     spl_free(a, p->step);
-    *p = (spl_past){0};
+    *p = (spl_pose_past){0};
 }
 
-void spl_past_keep(spl_past *p, const spl_drive *d)
+void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d)
 {
     for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
         p->map[b] = d->map[b];
@@ -147,7 +147,7 @@ void spl_past_keep(spl_past *p, const spl_drive *d)
 
 typedef struct carry {
     const spl_solid *solid;
-    const spl_past *past; /* NULL: from rest */
+    const spl_pose_past *past; /* NULL: from rest */
     double *x;
 } carry;
 
@@ -192,7 +192,7 @@ void spl_solid_pose(const spl_solid *s, double *x, spl_pool *pool)
     spl_parallel_for(pool, (size_t)s->body->tets.vertex_count, 1024, carry_range, &c);
 }
 
-bool spl_solid_carry(const spl_solid *s, const spl_past *past, double *x, spl_pool *pool)
+bool spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool)
 {
     for (int32_t b = 0; b < s->body->bones.bone_count; b++) {
         spl_mat4 back;

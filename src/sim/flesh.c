@@ -76,7 +76,7 @@ static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, su
     f->x = spl_new(a, n, 3 * sizeof *f->x);
     f->posed = spl_new(a, n, 3 * sizeof *f->posed);
     if (!f->x || !f->posed) return spl_fail_memory(error, "the body's motion");
-    supple_result result = spl_past_create(&f->solid, &f->past, error);
+    supple_result result = spl_pose_past_create(&f->solid, &f->past, error);
     if (result == SUPPLE_OK) result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
     if (result == SUPPLE_OK) result = make_deltas(f, s, error);
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
@@ -134,7 +134,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
     spl_skinning_release(&f->others, a);
-    spl_past_release(&f->past, a);
+    spl_pose_past_release(&f->past, a);
     spl_solid_release(&f->solid);
     spl_material_set_release(&f->materials);
     spl_force_set_release(&f->forces);
@@ -174,7 +174,7 @@ static void set_start(spl_flesh_sim *f, spl_pool *pool)
 
 static void keep_past(spl_flesh_sim *f)
 {
-    spl_past_keep(&f->past, &f->solid.drive);
+    spl_pose_past_keep(&f->past, &f->solid.drive);
     f->has_past = true;
     f->stepped++;
 }

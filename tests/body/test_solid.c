@@ -67,9 +67,9 @@ TEST(a_rigid_motion_is_carried_exactly)
     size_t n = (size_t)w.solid.elements.vertex_count;
     double *x = calloc(n, 3 * sizeof *x), *turn = calloc(n, 9 * sizeof *turn), posed = 0, carried = 0, turned = 0;
     spl_mat4 move = puppet_rigid(spl_v3(3, -1, 2), 100, spl_v3(0.4, -0.2, 0.9));
-    spl_past past;
-    REQUIRE(spl_past_create(&w.solid, &past, NULL) == SUPPLE_OK);
-    spl_past_keep(&past, &w.solid.drive);
+    spl_pose_past past;
+    REQUIRE(spl_pose_past_create(&w.solid, &past, NULL) == SUPPLE_OK);
+    spl_pose_past_keep(&past, &w.solid.drive);
     spl_solid_pose(&w.solid, x, w.pool);
     for (int32_t v = 0; v < (int32_t)n; v++)
         posed = fmax(posed, distance(x + 3 * v, spl_drive_point(&w.solid.drive, 0, v)));
@@ -87,7 +87,7 @@ TEST(a_rigid_motion_is_carried_exactly)
     CHECK_NEAR(turned, 0, 1e-14);
     past.map[0] = (spl_mat4){{0}}; /* a bone that was squeezed to nothing says nothing of where to go */
     CHECK(!spl_solid_carry(&w.solid, &past, x, w.pool));
-    spl_past_release(&past, &w.solid.allocator);
+    spl_pose_past_release(&past, &w.solid.allocator);
     free(x);
     free(turn);
     world_free(&w);
