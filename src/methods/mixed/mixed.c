@@ -3,6 +3,8 @@
  * Rotations of the tetrahedra are prescribed by the bones; what is left is one linear system a frame (their equation
  * 12, warp.h). No weights are painted. `rotation=polar` lets the rotations follow the flesh by a few local/global
  * rounds, towards the corotational solution. */
+#include "methods/mixed/mixed.h"
+
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -10,7 +12,6 @@
 #include "methods/mixed/clusters.h"
 #include "methods/mixed/pins.h"
 #include "methods/mixed/rounds.h"
-#include "methods/mixed/warp.h"
 #include "statics/statics.h"
 
 #include <string.h>
@@ -53,6 +54,7 @@ typedef struct mixed {
     double *rotation;    /* 9 a tet */
     double *turn;        /* 9 a vertex */
     spl_rounds rounds;
+    spl_warp_stats solved; /* the last linear solve */
     const int32_t *held;
     const spl_law *law;
 } mixed;
@@ -152,12 +154,11 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, double 
                           .max_iterations = (int32_t)c->parameter[P_ITERATIONS]};
     int rounds = c->parameter[P_ROTATION] > 0 ? (int)c->parameter[P_ROUNDS] : 0;
     for (int i = 0; i <= rounds; i++) {
-        spl_warp_stats solved;
         if (i > 0) spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
-        supple_result result = spl_warp_solve(m->warp, &p, x, &solved, error);
+        supple_result result = spl_warp_solve(m->warp, &p, x, &m->solved, error);
         if (result != SUPPLE_OK) return result;
-        stats->iterations += solved.iterations;
-        stats->residual = solved.residual;
+        stats->iterations += m->solved.iterations;
+        stats->residual = m->solved.residual;
     }
     return SUPPLE_OK;
 }
@@ -191,6 +192,11 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
     supple_result result = solve_linear(m, c, x, stats, error);
     if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
     return result;
+}
+
+const spl_warp_stats *spl_mixed_stats(const void *state)
+{
+    return &((const mixed *)state)->solved;
 }
 
 static void mixed_solution(const void *state, const spl_method_context *c, spl_solution *out)

@@ -62,6 +62,7 @@ supple_result spl_warp_create(const spl_warp_input *in, const supple_allocator *
                               supple_error *error)
 {
     *out = NULL;
+    double start = spl_now_ms();
     spl_warp *w = spl_new(a, 1, sizeof *w);
     if (!w) return spl_fail_memory(error, "the elastic system");
     w->allocator = *a;
@@ -73,6 +74,7 @@ supple_result spl_warp_create(const spl_warp_input *in, const supple_allocator *
         spl_warp_destroy(w);
         return result;
     }
+    w->ms_setup = spl_now_ms() - start;
     *out = w;
     return SUPPLE_OK;
 }
@@ -241,7 +243,7 @@ static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scal
 supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                              supple_error *error)
 {
-    *stats = (spl_warp_stats){0};
+    *stats = (spl_warp_stats){.ms_setup = w->ms_setup, .bytes = spl_warp_bytes(w)};
     double start = spl_now_ms(), scale = add_forces(w, p, x), norm = set_side(w);
     stats->ms_force = spl_now_ms() - start;
     stats->residual = norm / scale;
@@ -255,7 +257,6 @@ supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, 
     start = spl_now_ms();
     supple_result result = correct(w, p, scale, stats, error);
     stats->ms_solve = spl_now_ms() - start - stats->ms_factor;
-    stats->bytes = spl_warp_bytes(w);
     if (result == SUPPLE_OK) move(w, x);
     return result;
 }

@@ -51,7 +51,8 @@ typedef struct spl_warp_stats {
     double residual;                         /* reached */
     double ms_force, ms_assembly, ms_factor; /* of this solve; factor: 0 unless the solver factorises every frame */
     double ms_solve;
-    double bytes; /* that one iteration reads: matrix, factor and vectors */
+    double ms_setup; /* of its creation: analysis, and the factor that is made once */
+    double bytes;    /* that one iteration reads: matrix, factor and vectors */
 } spl_warp_stats;
 
 typedef struct spl_warp spl_warp;

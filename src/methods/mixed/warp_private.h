@@ -33,6 +33,7 @@ struct spl_warp {
     double *scratch;
     spl_stars stars;
     spl_pcg *pcg;
+    double ms_setup;
 };
 
 /* Assembles A for rotations (NULL: the rest shape) into w->value. */
