@@ -5,7 +5,7 @@
  * Every row is a process of its own that plays a clip through the simulation: peak memory is that of the whole
  * character. Times are milliseconds a frame; parts and `cpu` are the least over the frames after the first, `min` and
  * `median` are the whole method's wall clock. A busy machine shows in the distance between min and median, and not in
- * cpu, the processor time of all threads. */
+ * cpu, the processor time of the whole step on all threads, upsampling included. */
 #include "methods/mixed/mixed.h"
 #include "sim/sim.h"
 
@@ -138,7 +138,7 @@ static void play(const subject *b, const char *solver, int32_t threads, const op
     for (int32_t k = 0; k < count; k++) { /* consecutive frames of the clip's middle, where joints bend most */
         double start = processor_ms(), at = ((length - count) / 2 + k) / 30.0;
         if (supple_sim_step_clip(sim, clip, at, &error) != SUPPLE_OK) fail(&error);
-        double cpu = processor_ms() - start - sim->stats.ms_upsample;
+        double cpu = processor_ms() - start;
         if (k > 0) add(&r, &sim->stats, spl_mixed_stats(sim->state), cpu);
     }
     print(b, solver ? solver : "default", threads, sim, &r);

@@ -52,7 +52,6 @@ typedef struct mixed {
     int32_t *free_all;   /* by vertex: -1, with soft pins */
     double *lambda;      /* by tet: zeros for arap; NULL: the material's */
     double *rotation;    /* 9 a tet */
-    double *turn;        /* 9 a vertex */
     spl_rounds rounds;
     spl_warp_stats solved; /* the last linear solve */
     const int32_t *held;
@@ -111,9 +110,8 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     int energy = (int)c->parameter[P_ENERGY];
     m->law = energy == 2 ? &spl_law_mixed_neohookean : &spl_law_mixed;
     m->rotation = spl_new(c->allocator, (size_t)e->count, 9 * sizeof *m->rotation);
-    m->turn = spl_new(c->allocator, (size_t)e->vertex_count, 9 * sizeof *m->turn);
     if (energy == 0) m->lambda = spl_new(c->allocator, (size_t)e->count, sizeof *m->lambda);
-    if (!m->rotation || !m->turn || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
+    if (!m->rotation || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
     supple_result result = spl_clusters_create(c->solid, (spl_cluster_kind)c->parameter[P_CLUSTER],
                                                c->parameter[P_SHARPNESS], &m->clusters, error);
     if (result == SUPPLE_OK) result = choose_pins(m, c, error);
@@ -136,7 +134,6 @@ static void mixed_release(void *state, const spl_method_context *c)
     spl_free(c->allocator, m->free_all);
     spl_free(c->allocator, m->lambda);
     spl_free(c->allocator, m->rotation);
-    spl_free(c->allocator, m->turn);
 }
 
 /* ---- a frame ---- */
@@ -146,7 +143,6 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, double 
                                   supple_error *error)
 {
     spl_warp_problem p = {.rotation = m->rotation,
-                          .turn = m->turn,
                           .pin = m->pins.pin,
                           .pin_count = m->pins.count,
                           .force = c->solid->force,
@@ -185,7 +181,6 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
 {
     mixed *m = state;
     spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, c->pool);
-    spl_solid_turns(c->solid, m->turn, c->pool);
     spl_pins_pose(&m->pins, &c->solid->drive);
     spl_drive_hold(&c->solid->drive, m->held, x);
     stats->iterations = 0;

@@ -38,7 +38,7 @@ typedef struct spl_warp_input {
 /* One solve. */
 typedef struct spl_warp_problem {
     const double *rotation; /* 9 a tet, column-major */
-    const double *turn;     /* 9 a vertex: rotations for the preconditioner */
+    const double *turn;     /* 9 a vertex: rotations for the preconditioner; NULL: means of the tets' around */
     const spl_pin *pin;
     int32_t pin_count;
     const double *force; /* 3 x vertices, external; or NULL */
