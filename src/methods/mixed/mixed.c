@@ -150,6 +150,7 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, double 
                           .max_iterations = (int32_t)c->parameter[P_ITERATIONS]};
     int rounds = c->parameter[P_ROTATION] > 0 ? (int)c->parameter[P_ROUNDS] : 0;
     for (int i = 0; i <= rounds; i++) {
+        p.follow_up = i > 0;
         if (i > 0) spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
         supple_result result = spl_warp_solve(m->warp, &p, x, &m->solved, error);
         if (result != SUPPLE_OK) return result;
@@ -194,6 +195,11 @@ const spl_warp_stats *spl_mixed_stats(const void *state)
     return &((const mixed *)state)->solved;
 }
 
+static void mixed_reset(void *state)
+{
+    spl_warp_forget(((mixed *)state)->warp);
+}
+
 static void mixed_solution(const void *state, const spl_method_context *c, spl_solution *out)
 {
     const mixed *m = state;
@@ -217,5 +223,6 @@ const spl_method spl_method_mixed = {
     .init = mixed_init,
     .solve = mixed_solve,
     .solution = mixed_solution,
+    .reset = mixed_reset,
     .release = mixed_release,
 };

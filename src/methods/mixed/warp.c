@@ -36,12 +36,13 @@ static supple_result make_buffers(spl_warp *w, supple_error *error)
     w->turn = spl_new(a, n, 3 * sizeof *w->turn);
     w->side = spl_new(a, n, sizeof *w->side);
     w->dx = spl_new(a, n, sizeof *w->dx);
+    w->start = spl_new(a, n, sizeof *w->start);
     w->turned = spl_new(a, n, sizeof *w->turned);
     w->single = spl_new(a, n, sizeof *w->single);
     w->force = spl_new(a, vertices, 3 * sizeof *w->force);
     w->magnitude = spl_new(a, vertices, sizeof *w->magnitude);
-    bool ok = w->value && w->memory && w->slot && w->turn && w->side && w->dx && w->turned && w->single && w->force &&
-              w->magnitude;
+    bool ok = w->value && w->memory && w->slot && w->turn && w->side && w->dx && w->start && w->turned && w->single &&
+              w->force && w->magnitude;
     if (!ok) return spl_fail_memory(error, "the elastic system");
     w->h = (double *)(((uintptr_t)w->memory + 63) & ~(uintptr_t)63);
     w->corner = w->h + SPL_PAD * tets;
@@ -76,6 +77,7 @@ static supple_result analyse(spl_warp *w, supple_error *error)
     if (result == SUPPLE_OK) result = make_buffers(w, error);
     if (result == SUPPLE_OK) result = spl_stars_create(e, &w->allocator, &w->stars, error);
     if (result == SUPPLE_OK) find_slots(w);
+    if (result == SUPPLE_OK) result = spl_past_create(3 * (size_t)w->count, &w->allocator, w->pool, &w->past, error);
     w->kernels = spl_mixed_kernels_of(w->in.plain);
     w->matrix.plain = w->in.plain;
     if (result == SUPPLE_OK) result = spl_pcg_create(3 * (size_t)w->count, 1, &w->allocator, w->pool, &w->pcg, error);
@@ -110,6 +112,7 @@ void spl_warp_destroy(spl_warp *w)
     spl_factor_destroy(w->factor);
     spl_ic0_destroy(w->ic0);
     spl_pcg_destroy(w->pcg);
+    spl_past_release(&w->past);
     spl_stars_release(&w->stars);
     spl_assembly_release(&w->assembly, &a);
     spl_matrix3_release(&w->matrix, &a);
@@ -122,6 +125,7 @@ void spl_warp_destroy(spl_warp *w)
     spl_free(&a, w->turn);
     spl_free(&a, w->side);
     spl_free(&a, w->dx);
+    spl_free(&a, w->start);
     spl_free(&a, w->turned);
     spl_free(&a, w->single);
     spl_free(&a, w->force);
@@ -231,7 +235,10 @@ static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scal
     supple_result result = spl_warp_factorise(w, p, error);
     stats->ms_factor = spl_now_ms() - start;
     if (result != SUPPLE_OK) return result;
-    memset(w->dx, 0, 3 * (size_t)w->count * sizeof *w->dx);
+    size_t n = 3 * (size_t)w->count;
+    memset(w->dx, 0, n * sizeof *w->dx);
+    memset(w->start, 0, n * sizeof *w->start);
+    if (!p->follow_up) spl_past_guess(&w->past, &w->matrix, w->start, w->side);
     spl_pcg_problem problem = {.multiply = multiply,
                                .multiply_context = w,
                                .precondition = spl_warp_precondition,
@@ -246,6 +253,8 @@ static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scal
     stats->residual = solved.residual / scale;
     if (solved.status == SPL_PCG_NOT_FINITE || !isfinite(solved.residual))
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
+    for (size_t i = 0; i < n; i++) w->dx[i] += w->start[i];
+    if (!p->follow_up) spl_past_keep(&w->past, w->dx);
     return SUPPLE_OK;
 }
 
@@ -265,8 +274,16 @@ supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, 
     start = spl_now_ms();
     supple_result result = correct(w, p, scale, stats, error);
     stats->ms_solve = spl_now_ms() - start - stats->ms_factor;
-    if (result == SUPPLE_OK) move(w, x);
+    if (result == SUPPLE_OK)
+        move(w, x);
+    else
+        spl_warp_forget(w);
     return result;
+}
+
+void spl_warp_forget(spl_warp *w)
+{
+    w->past.count = 0;
 }
 
 const double *spl_warp_forces(const spl_warp *w)

@@ -8,7 +8,7 @@
  * Every frame assembles A from them and solves A dx = f(x) for the correction of a start x, until |f| falls below a
  * tolerance in the measure of --metrics. Pins and springs add k to the diagonal.
  *
- * Four ways to solve:
+ * The two corrections before say where to start (past.h). Four ways to solve:
  *     warp    conjugate gradients; the rest shape's factor, conjugated by a rotation per vertex, preconditions
  *     scalar  the same with a scalar Laplacian's factor, which no rotation changes, on three coordinates
  *     ic0     the same with incomplete Cholesky of the frame's own A
@@ -44,6 +44,7 @@ typedef struct spl_warp_problem {
     const double *force; /* 3 x vertices, external; or NULL */
     double tolerance;    /* on the residual of --metrics */
     int32_t max_iterations;
+    bool follow_up; /* another solve of a frame: its correction says nothing of the next frame's */
 } spl_warp_problem;
 
 typedef struct spl_warp_stats {
@@ -65,6 +66,9 @@ void spl_warp_destroy(spl_warp *w); /* accepts NULL */
  * finite or a factorisation fails; a tolerance that was not reached is only in the stats. Allocates nothing. */
 supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                              supple_error *error);
+
+/* Forgets the last frames, from whose corrections a solve starts: the next one starts as the first did. */
+void spl_warp_forget(spl_warp *w);
 
 /* Forces at x, as the last solve left them (3 x vertices), for tests. */
 const double *spl_warp_forces(const spl_warp *w);

@@ -3,6 +3,7 @@
 #define SPL_METHODS_MIXED_WARP_PRIVATE_H
 
 #include "fem/residual.h"
+#include "methods/mixed/past.h"
 #include "methods/mixed/stiffness.h"
 #include "methods/mixed/warp.h"
 #include "sparse/assembly.h"
@@ -36,6 +37,8 @@ struct spl_warp {
     double *magnitude; /* vertices */
     spl_stars stars;
     spl_pcg *pcg;
+    spl_past past;
+    double *start; /* 3 x nodes: the part of dx that the past gave */
     double ms_setup;
 };
 
