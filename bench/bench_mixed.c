@@ -41,6 +41,7 @@ typedef struct row {
     double iterations; /* mean */
     int32_t most;
     double residual;
+    double rate; /* GB/s of the solve, the best frame's */
 } row;
 
 static double processor_ms(void)
@@ -81,6 +82,7 @@ static void add(row *r, const supple_stats *s, const spl_warp_stats *w, double c
     r->solve = fmin(r->solve, w->ms_solve);
     r->other = fmin(r->other, s->ms_solve - w->ms_force - w->ms_assembly - w->ms_factor - w->ms_solve);
     r->iterations += s->iterations;
+    if (w->iterations > 0) r->rate = fmax(r->rate, w->bytes * w->iterations * 1e-6 / w->ms_solve);
     if (s->iterations > r->most) r->most = s->iterations;
     r->residual = fmax(r->residual, s->residual);
 }
@@ -98,17 +100,19 @@ static void print(const subject *b, const char *solver, int32_t threads, const s
     const supple_body_info *i = supple_body_get_info(supple_sim_body(sim));
     const spl_warp_stats *w = spl_mixed_stats(sim->state);
     qsort(r->wall, (size_t)r->count, sizeof *r->wall, by_size);
-    double n = r->count, mean = r->iterations / n, rate = w->bytes * (mean + 1) * 1e-6 / r->solve;
+    double mean = r->iterations / r->count;
     printf("%-5s %7d %7d %-6s %2d %7.0f | %6.2f %6.2f %6.2f %6.2f %5.1f/%3d %7.2f | %7.2f %7.2f %7.2f | %6.0f %5.1f "
            "%5.0f%% "
            "%7.1e ",
            b->body, (int)i->vertices, (int)i->tets, solver, (int)threads, w->ms_setup, r->other, r->force, r->assembly,
-           r->factor, mean, (int)r->most, r->solve, r->cpu, r->wall[0], r->wall[r->count / 2], peak_mb(), rate,
-           100 * rate / LIMIT_GB_S[threads], r->residual);
+           r->factor, mean, (int)r->most, r->solve, r->cpu, r->wall[0], r->wall[r->count / 2], peak_mb(), r->rate,
+           100 * r->rate / LIMIT_GB_S[threads], r->residual);
     if (b->python_ms > 0) printf("%5.0fx", b->python_ms / r->wall[r->count / 2]);
     printf("\n");
     fflush(stdout);
 }
+
+static const char *const WORD[] = {"auto", "warp", "scalar", "ic0", "direct"};
 
 static void play(const subject *b, const char *solver, int32_t threads, const options *o)
 {
@@ -141,7 +145,7 @@ static void play(const subject *b, const char *solver, int32_t threads, const op
         double cpu = processor_ms() - start;
         if (k > 0) add(&r, &sim->stats, spl_mixed_stats(sim->state), cpu);
     }
-    print(b, solver ? solver : "default", threads, sim, &r);
+    print(b, WORD[spl_mixed_stats(sim->state)->solver], threads, sim, &r);
     supple_sim_destroy(sim);
     supple_body_destroy(body);
     supple_scene_destroy(scene);
@@ -170,14 +174,13 @@ static const subject CURVE[] = {{"hero", 14, "reach", 0},  {"hero", 22, "reach",
 
 static void run_all(const options *o)
 {
-    static const char *const SOLVER[] = {"warp", "scalar", "ic0", "direct"};
     enum { PAPERS = sizeof PAPER / sizeof *PAPER, CURVES = sizeof CURVE / sizeof *CURVE };
     if (o->paper) head("The paper's sizes, and larger ones:");
     for (int i = 0; o->paper && i < (o->quick ? 3 : PAPERS); i++)
         for (int32_t threads = 2; threads >= 1; threads--) run(&PAPER[i], NULL, threads, o);
     if (o->solvers) head("Solvers:");
     for (int i = 0; o->solvers && i < (o->quick ? 1 : 3); i++)
-        for (int k = 0; k < 4; k++) run(&MIDDLE[i], SOLVER[k], 1, o);
+        for (int k = 1; k < 5; k++) run(&MIDDLE[i], WORD[k], 1, o);
     if (o->curve) head("Growth:");
     for (int i = 0; o->curve && i < (o->quick ? 4 : CURVES); i++) run(&CURVE[i], NULL, 2, o);
 }

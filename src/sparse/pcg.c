@@ -59,10 +59,25 @@ typedef struct pass {
     double *x, *y, *partial;
 } pass;
 
+/* One right-hand side: four sums that do not wait for each other. */
+static double dot_one(const double *u, const double *v, size_t begin, size_t end)
+{
+    double sum[4] = {0};
+    size_t i = begin;
+    for (; i + 4 <= end; i += 4)
+        for (size_t c = 0; c < 4; c++) sum[c] += u[i + c] * v[i + c];
+    for (; i < end; i++) sum[0] += u[i] * v[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 static void dot_block(void *context, size_t begin, size_t end)
 {
     const pass *t = context;
     size_t k = t->k;
+    if (k == 1) {
+        t->partial[begin / ROWS] = dot_one(t->u, t->v, begin, end);
+        return;
+    }
     double sum[K] = {0};
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < k; c++) sum[c] += t->u[i * k + c] * t->v[i * k + c];
@@ -83,9 +98,24 @@ static void dots(spl_pcg *w, size_t k, const double *u, const double *v, double 
     add_partials(w, k, out);
 }
 
+static void advance_one(const pass *t, size_t begin, size_t end)
+{
+    const double *restrict u = t->u, *restrict v = t->v, s = t->s[0];
+    double *restrict x = t->x, *restrict y = t->y;
+    for (size_t i = begin; i < end; i++) {
+        x[i] += s * u[i];
+        y[i] -= s * v[i];
+    }
+    t->partial[begin / ROWS] = dot_one(y, y, begin, end);
+}
+
 static void advance_block(void *context, size_t begin, size_t end) /* x += s u, y -= s v, and y . y */
 {
     const pass *t = context;
+    if (t->k == 1) {
+        advance_one(t, begin, end);
+        return;
+    }
     double sum[K] = {0};
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < t->k; c++) {
@@ -101,6 +131,12 @@ static void advance_block(void *context, size_t begin, size_t end) /* x += s u, 
 static void turn_block(void *context, size_t begin, size_t end) /* x = u + s x */
 {
     const pass *t = context;
+    if (t->k == 1) {
+        const double *restrict u = t->u, s = t->s[0];
+        double *restrict x = t->x;
+        for (size_t i = begin; i < end; i++) x[i] = u[i] + s * x[i];
+        return;
+    }
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < t->k; c++) t->x[i * t->k + c] = t->u[i * t->k + c] + t->s[c] * t->x[i * t->k + c];
 }

@@ -39,7 +39,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
                "soft|hard"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of soft pins", NULL},
-    [P_SOLVER] = {"solver", "", 0, 0, 3, "how the system is solved", "warp|scalar|ic0|direct"},
+    [P_SOLVER] = {"solver", "", 0, 0, 4, "how the system is solved", "auto|warp|scalar|ic0|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a solve ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 500, 1, 100000, "most iterations of a solve", NULL},
 };

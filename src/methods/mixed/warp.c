@@ -228,56 +228,82 @@ static void multiply(void *context, const double *x, double *y, int32_t k)
     spl_matrix3_multiply(&w->matrix, x, y, w->pool);
 }
 
-static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scale, spl_warp_stats *stats,
+/* Solves A dx = f to |f - A dx| <= aim, from where the past says if `first`. */
+static supple_result correct(spl_warp *w, const spl_warp_problem *p, double aim, bool first, spl_warp_stats *stats,
                              supple_error *error)
 {
-    double start = spl_now_ms();
-    supple_result result = spl_warp_factorise(w, p, error);
-    stats->ms_factor = spl_now_ms() - start;
-    if (result != SUPPLE_OK) return result;
     size_t n = 3 * (size_t)w->count;
     memset(w->dx, 0, n * sizeof *w->dx);
     memset(w->start, 0, n * sizeof *w->start);
-    if (!p->follow_up) spl_past_guess(&w->past, &w->matrix, w->start, w->side);
+    if (first) spl_past_guess(&w->past, &w->matrix, w->start, w->side);
     spl_pcg_problem problem = {.multiply = multiply,
                                .multiply_context = w,
                                .precondition = spl_warp_precondition,
                                .precondition_context = w,
-                               .tolerance = p->tolerance * scale,
+                               .tolerance = aim,
                                .absolute = true,
                                .from_zero = true,
-                               .recurrence = p->tolerance > 1e-9, /* they part at the rounding of A dx */
-                               .max_iterations = p->max_iterations};
+                               .recurrence = true, /* the forces will tell */
+                               .max_iterations = p->max_iterations - stats->iterations};
     spl_pcg_result solved = spl_pcg_solve(w->pcg, &problem, w->side, w->dx, 1);
     stats->iterations += solved.iterations;
-    stats->residual = solved.residual / scale;
     if (solved.status == SPL_PCG_NOT_FINITE || !isfinite(solved.residual))
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
     for (size_t i = 0; i < n; i++) w->dx[i] += w->start[i];
-    if (!p->follow_up) spl_past_keep(&w->past, w->dx);
+    if (first) spl_past_keep(&w->past, w->dx);
     return SUPPLE_OK;
+}
+
+/* Forces and right-hand side at x; the residual goes into the stats. */
+static supple_result look(spl_warp *w, const spl_warp_problem *p, const double *x, double *scale, spl_warp_stats *stats,
+                          supple_error *error)
+{
+    double start = spl_now_ms(), norm;
+    *scale = add_forces(w, p, x);
+    norm = set_side(w);
+    stats->ms_force += spl_now_ms() - start;
+    stats->residual = norm / *scale;
+    if (isfinite(norm) && isfinite(*scale)) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
+}
+
+static supple_result prepare(spl_warp *w, const spl_warp_problem *p, spl_warp_stats *stats, supple_error *error)
+{
+    double start = spl_now_ms();
+    spl_warp_assemble(w);
+    stats->ms_assembly = spl_now_ms() - start;
+    supple_result result = spl_warp_factorise(w, p, error);
+    stats->ms_factor = spl_now_ms() - start - stats->ms_assembly;
+    return result;
+}
+
+/* The scale of the residual is that of the forces at the solution, which only the solution tells, and it is the forces,
+ * not the recurrence, that have to be small: they are computed again after a correction, and now and then it takes
+ * another. */
+static supple_result solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
+                           supple_error *error)
+{
+    enum { CORRECTIONS = 5 };
+    double scale;
+    supple_result result = look(w, p, x, &scale, stats, error);
+    for (int i = 0; i < CORRECTIONS && result == SUPPLE_OK && w->count > 0; i++) {
+        if (stats->residual <= p->tolerance || stats->iterations >= p->max_iterations) break;
+        if (i == 0) result = prepare(w, p, stats, error);
+        double start = spl_now_ms(), aim = (i == 0 ? 0.9 : 0.5) * p->tolerance * scale;
+        if (result == SUPPLE_OK) result = correct(w, p, aim, i == 0 && !p->follow_up, stats, error);
+        if (result == SUPPLE_OK) move(w, x);
+        stats->ms_solve += spl_now_ms() - start;
+        if (result == SUPPLE_OK) result = look(w, p, x, &scale, stats, error);
+    }
+    return result;
 }
 
 supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                              supple_error *error)
 {
-    *stats = (spl_warp_stats){.ms_setup = w->ms_setup, .bytes = spl_warp_bytes(w)};
-    double start = spl_now_ms(), scale = add_forces(w, p, x), norm = set_side(w);
-    stats->ms_force = spl_now_ms() - start;
-    stats->residual = norm / scale;
-    if (w->count == 0 || stats->residual <= p->tolerance) return SUPPLE_OK;
-    if (!isfinite(norm) || !isfinite(scale))
-        return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
-    start = spl_now_ms();
-    spl_warp_assemble(w);
-    stats->ms_assembly = spl_now_ms() - start;
-    start = spl_now_ms();
-    supple_result result = correct(w, p, scale, stats, error);
-    stats->ms_solve = spl_now_ms() - start - stats->ms_factor;
-    if (result == SUPPLE_OK)
-        move(w, x);
-    else
-        spl_warp_forget(w);
+    *stats = (spl_warp_stats){.solver = w->in.solver, .ms_setup = w->ms_setup, .bytes = spl_warp_bytes(w)};
+    supple_result result = solve(w, p, x, stats, error);
+    if (result != SUPPLE_OK) spl_warp_forget(w);
     return result;
 }
 

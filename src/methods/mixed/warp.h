@@ -8,7 +8,8 @@
  * Every frame assembles A from them and solves A dx = f(x) for the correction of a start x, until |f| falls below a
  * tolerance in the measure of --metrics. Pins and springs add k to the diagonal.
  *
- * The two corrections before say where to start (past.h). Four ways to solve:
+ * The two corrections before say where to start (past.h). Four ways to solve,
+ * and auto, which takes one of the first two by what their iterations are expected to cost:
  *     warp    conjugate gradients; the rest shape's factor, conjugated by a rotation per vertex, preconditions
  *     scalar  the same with a scalar Laplacian's factor, which no rotation changes, on three coordinates
  *     ic0     the same with incomplete Cholesky of the frame's own A
@@ -22,7 +23,13 @@
 
 #include <supple/plugin.h>
 
-typedef enum spl_warp_solver { SPL_WARP_REST, SPL_WARP_SCALAR, SPL_WARP_IC0, SPL_WARP_DIRECT } spl_warp_solver;
+typedef enum spl_warp_solver {
+    SPL_WARP_AUTO,
+    SPL_WARP_REST,
+    SPL_WARP_SCALAR,
+    SPL_WARP_IC0,
+    SPL_WARP_DIRECT
+} spl_warp_solver;
 
 typedef struct spl_warp_input {
     const spl_elements *elements;
@@ -48,6 +55,7 @@ typedef struct spl_warp_problem {
 } spl_warp_problem;
 
 typedef struct spl_warp_stats {
+    spl_warp_solver solver; /* the one that auto took */
     int32_t iterations;
     double residual;                         /* reached */
     double ms_force, ms_assembly, ms_factor; /* of this solve; factor: 0 unless the solver factorises every frame */
