@@ -146,7 +146,7 @@ static void mean_range(void *context, size_t begin, size_t end)
             for (size_t c = 0; c < 9; c++) X[c] += weight * m->p->rotation[9 * tet + c];
             total += weight;
         }
-        for (int c = 0; c < 9; c++) X[c] /= total;
+        for (int c = 0; c < 9; c++) X[c] = total > 0 ? X[c] / total : c % 4 == 0;
         make_rotation(X);
     }
 }
