@@ -212,16 +212,6 @@ static supple_result take_rest(supple_sim *sim, supple_error *error)
     return result;
 }
 
-/* Positions can be read before the first step; that the file's rest pose is stepped for it is nobody's frame. */
-static supple_result step_rest(supple_sim *sim, supple_error *error)
-{
-    int32_t verify = sim->flesh.verify;
-    sim->flesh.verify = 0;
-    supple_result result = supple_sim_step_clip(sim, -1, 0, error);
-    sim->flesh.verify = verify;
-    return result;
-}
-
 static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
