@@ -197,8 +197,7 @@ TEST(failing_allocations_are_errors)
     supple_scene *scene = load("demo:arm");
     REQUIRE(scene);
     supple_body *body = coarse(scene);
-    static const char *const baselines[] = {"linear", "dualquat"}; /* methods with bodies are tested in test_flesh */
-    for (int32_t m = 0; m < 2; m++)
+    for (int32_t m = 0; m < supple_method_count(); m++)
         for (long n = 0;; n++) {
             failing f = {.fail_at = n};
             supple_config config = supple_config_default();
