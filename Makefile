@@ -42,7 +42,7 @@ test: ## build and run every test; ends with "N passed, N failed"
 	@scripts/run-tests $(BUILD)
 
 bench: build ## measure speed and memory on this machine
-	@scripts/run-bench $(BUILD)
+	@$(BUILD)/supple bench all
 
 format: ## rewrite the sources in the house style
 	@scripts/install-deps format

@@ -1,6 +1,8 @@
 /* From a character to flesh: time from scratch and from the cache, and how it grows with the resolution.
  *
  *     bench_body [FILE]      default: demo:hero */
+#include <ftw.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,17 +40,37 @@ static double run(const supple_scene *scene, int resolution, int max_tets, bool 
     return ms;
 }
 
+/* A cache of its own: from scratch must mean from scratch, and the user's must stay as it is. */
+static bool make_cache(char *folder, size_t size)
+{
+    const char *where = getenv("TMPDIR");
+    snprintf(folder, size, "%s/supple-bench-XXXXXX", where && *where ? where : P_tmpdir);
+    return mkdtemp(folder) && setenv("SUPPLE_CACHE", folder, 1) == 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    (void)st;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "demo:hero";
     supple_error error;
     supple_scene *scene;
-    char folder[] = "supple-bench-XXXXXX";
-    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK || !mkdtemp(folder)) {
+    char folder[PATH_MAX];
+    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) {
         fprintf(stderr, "%s\n", error.message);
-        return 1;
+        return (int)error.code;
     }
-    setenv("SUPPLE_CACHE", folder, 1);
+    if (!make_cache(folder, sizeof folder)) {
+        supple_scene_destroy(scene);
+        fprintf(stderr, "no folder for the cache can be made (TMPDIR)\n");
+        return SUPPLE_ERROR_OUTPUT;
+    }
     int tets;
     printf("%s: tetrahedra, attachments and upsampling weights\n", name);
     run(scene, 0, 50000, true, &tets);
@@ -66,7 +88,5 @@ int main(int argc, char **argv)
     printf("  growth from %d to %d cells: time ~ volume in cells ^ %.2f\n", cells[1], cells[3],
            log(ms / first_ms) / log(n / first_cells));
     supple_scene_destroy(scene);
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command) != 0;
+    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
 }

@@ -1,7 +1,9 @@
 /* The sparse solvers on lattices of tets: one JSON object a line. Times are the best of several runs, in milliseconds
  * of one thread's processor time (a busy machine does not change them much), and of the wall clock for more threads.
  *
- *     bench_sparse [quick]     quick: the small scalar problem only */
+ *     bench_sparse [quick]     quick: the small scalar problem only
+ *     bench_sparse FILE        instead: the body of a character, with its bones held */
+#include "body/body.h"
 #include "core/memory.h"
 #include "core/timer.h"
 #include "sparse/assembly.h"
@@ -204,10 +206,10 @@ static backend_fn *load_cholmod(void)
     return function;
 }
 
-static void measure(const char *name, const int32_t cells[3], int block, int runs)
+/* `mesh` is freed. */
+static void measure(const char *name, lattice m, int block, int runs)
 {
     supple_allocator a = spl_allocator_of(NULL);
-    lattice m = lattice_make(cells[0], cells[1], cells[2], 1);
     spl_assembly s;
     double begin = processor_ms();
     if (spl_assembly_create(m.tets, (size_t)m.tet_count, 4, m.vertex_count, m.unknown, m.unknown_count, block, &a, &s,
@@ -258,14 +260,59 @@ static void measure(const char *name, const int32_t cells[3], int block, int run
     lattice_free(&m);
 }
 
+/* A character's tetrahedra in the form of a lattice. The cells are scaled to about 1, as a lattice's are. */
+static lattice mesh_of(const spl_body *body)
+{
+    const spl_tets *t = &body->tets;
+    lattice m = {.vertex_count = t->vertex_count, .tet_count = t->tet_count};
+    m.points = malloc((size_t)t->vertex_count * 3 * sizeof *m.points);
+    m.tets = malloc((size_t)t->tet_count * 4 * sizeof *m.tets);
+    m.unknown = malloc((size_t)t->vertex_count * sizeof *m.unknown);
+    if (!m.points || !m.tets || !m.unknown) exit(SUPPLE_ERROR_MEMORY);
+    memcpy(m.tets, t->tet, (size_t)t->tet_count * 4 * sizeof *m.tets);
+    for (int32_t v = 0; v < t->vertex_count; v++) {
+        const double p[3] = {t->position[v].x, t->position[v].y, t->position[v].z};
+        for (int c = 0; c < 3; c++) m.points[3 * v + c] = p[c] / body->flesh.cell;
+        m.unknown[v] = body->bone[v] >= 0 ? -1 : m.unknown_count++;
+    }
+    return m;
+}
+
+static int measure_character(const char *file)
+{
+    supple_config config = supple_config_default();
+    spl_body_options how = spl_body_options_default();
+    supple_error error;
+    supple_scene *scene;
+    spl_pool *pool;
+    spl_body body;
+    supple_result result = supple_scene_load_file(file, &config, &scene, &error);
+    if (result == SUPPLE_OK) result = spl_pool_create(&config, &pool, &error);
+    if (result == SUPPLE_OK) result = spl_body_make(scene, &how, &config, pool, &body, &error);
+    if (result != SUPPLE_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return (int)result;
+    }
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    char title[80];
+    for (int block = 1; block <= 3; block += 2) {
+        snprintf(title, sizeof title, "%.60s-%s", name, block == 1 ? "scalar" : "vector");
+        measure(title, mesh_of(&body), block, block == 1 ? 7 : 3);
+    }
+    spl_body_release(&body);
+    spl_pool_destroy(pool);
+    supple_scene_destroy(scene);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-    const int32_t limb[3] = {8, 8, 70}, cube[3] = {17, 17, 16};
-    measure("limb-scalar", limb, 1, quick ? 5 : 15);
+    if (argc > 1 && !quick) return measure_character(argv[1]);
+    measure("limb-scalar", lattice_make(8, 8, 70, 1), 1, quick ? 5 : 15);
     if (quick) return 0;
-    measure("cube-scalar", cube, 1, 7);
-    measure("limb-vector", limb, 3, 3);
-    measure("cube-vector", cube, 3, 1);
+    measure("cube-scalar", lattice_make(17, 17, 16, 1), 1, 7);
+    measure("limb-vector", lattice_make(8, 8, 70, 1), 3, 3);
+    measure("cube-vector", lattice_make(17, 17, 16, 1), 3, 1);
     return 0;
 }

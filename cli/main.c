@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -6,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_verb *const verbs[] = {&cli_verb_skin, &cli_verb_info, &cli_verb_mesh, &cli_verb_demo};
+static const cli_verb *const verbs[] = {&cli_verb_skin, &cli_verb_info, &cli_verb_mesh, &cli_verb_demo,
+                                        &cli_verb_bench};
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2, EXIT_CANCELLED = 130 };
 
 int cli_fail(const supple_error *error)
 {
+    cli_progress_wipe();
     fprintf(stderr, "supple: %s\n", error->message);
     if (error->code == SUPPLE_ERROR_CANCELLED) return EXIT_CANCELLED;
     return error->code == SUPPLE_ERROR_MEMORY ? (int)SUPPLE_ERROR_SOLVE : (int)error->code;
@@ -30,6 +33,7 @@ int cli_usage_error(const char *format, ...)
 static void log_line(void *user, supple_log_level level, const char *message)
 {
     (void)user;
+    cli_progress_wipe();
     fprintf(stderr, "supple: %s%s\n", level == SUPPLE_LOG_WARNING ? "warning: " : "", message);
 }
 

@@ -1,5 +1,6 @@
 #include "body_options.h"
 #include "cli.h"
+#include "progress.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -17,6 +18,7 @@ static const cli_option options[] = {
     {"--json", NULL, "the report as one JSON object", false},
     {"--no-cache", NULL, "make it afresh and keep nothing", false},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
+    {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
 };
 
 static json_t *real(double value)
@@ -94,6 +96,10 @@ static supple_result write_outputs(const cli_arguments *arguments, const supple_
     const char *path;
     supple_result result = SUPPLE_OK;
     for (int i = 0; result == SUPPLE_OK && (path = cli_get(arguments, "-o", i)); i++) {
+        if (cli_interrupted()) {
+            *error = (supple_error){SUPPLE_ERROR_CANCELLED, "cancelled; unfinished files were not written"};
+            return error->code;
+        }
         if (is_picture(path))
             result = supple_body_picture(body, path, config, error);
         else
@@ -141,10 +147,16 @@ static int run(const cli_arguments *arguments)
     for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)
         if (!supple_tets_known(path) && !is_picture(path))
             return cli_usage_error("%.200s: tetrahedra are written as .msh, .mesh or .vtk, a picture as .png", path);
+    cli_progress progress;
     if (!cli_config(arguments, &config)) return 2;
+    if (!cli_progress_init(&progress, cli_get(arguments, "--progress", 0))) return 2;
+    config.progress = cli_progress_stage;
+    config.progress_user = &progress;
+    cli_catch_interrupt();
     bool from_tets = supple_tets_known(arguments->operands[0]);
     int code =
         from_tets ? convert(arguments, &config, binary, &info) : mesh_character(arguments, &config, binary, &info);
+    cli_progress_end(&progress);
     if (code) return code;
     if (cli_get(arguments, "--json", 0)) return print_json(&info);
     print_report(&info);

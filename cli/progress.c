@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
+static bool line_open; /* a line is on the screen, to be erased */
 
 static double now(void)
 {
@@ -48,13 +49,34 @@ void cli_progress_update(cli_progress *progress, int done, int total)
     fprintf(stderr, "\r%.40s  frame %d/%d  %.3g frames/s  %d:%02d left\033[K", progress->label, done, total, rate,
             (int)left / 60, (int)left % 60);
     fflush(stderr);
-    progress->open = true;
+    line_open = true;
+}
+
+bool cli_progress_stage(void *user, const char *stage, double fraction)
+{
+    cli_progress *progress = user;
+    double t = now();
+    bool new_stage = !progress->label || strcmp(progress->label, stage) != 0;
+    if (progress->shown && (new_stage || t - progress->last >= 0.1)) {
+        progress->label = stage;
+        progress->last = t;
+        fprintf(stderr, "\r%.40s  %.0f%%\033[K", stage, 100 * fraction);
+        fflush(stderr);
+        line_open = true;
+    }
+    return !interrupted;
 }
 
 void cli_progress_end(cli_progress *progress)
 {
-    if (progress->open) fputs("\r\033[K", stderr);
-    progress->open = false;
+    progress->label = NULL;
+    cli_progress_wipe();
+}
+
+void cli_progress_wipe(void)
+{
+    if (line_open) fputs("\r\033[K", stderr);
+    line_open = false;
 }
 
 static void on_interrupt(int signal_number)

@@ -6,7 +6,6 @@
 
 typedef struct cli_progress {
     bool shown;         /* lines are printed */
-    bool open;          /* a line is on the screen, to be erased */
     double start, last; /* seconds */
     const char *label;
 } cli_progress;
@@ -20,8 +19,15 @@ void cli_progress_begin(cli_progress *progress, const char *label);
 /* Frame `done` of `total` is finished. */
 void cli_progress_update(cli_progress *progress, int done, int total);
 
+/* For a config's `progress`, with a cli_progress as the user: shows how far a stage of the setup has come, and asks the
+ * library to stop once Ctrl-C was pressed. */
+bool cli_progress_stage(void *progress, const char *stage, double fraction);
+
 /* Takes the line off the screen. */
 void cli_progress_end(cli_progress *progress);
+
+/* The same before a message, by those who know of no run. */
+void cli_progress_wipe(void);
 
 /* From here on Ctrl-C (and a polite kill) asks the run to stop; a second one ends the program at once. */
 void cli_catch_interrupt(void);

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "metrics.h"
 #include "progress.h"
+#include "solver.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,9 +25,10 @@ static const cli_option options[] = {
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
-    {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, or verify=N", true},
+    {"--set", "KEY=VALUE", "a parameter of the method (below), or max-tets=N for the body", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_SOLVER_OPTION,
     {"--no-cache", NULL, "make the body afresh and keep nothing", false},
     {"--metrics", "FILE.json", "times and measures of every frame", false},
     {"--dump-sim", "DIR", "the simulation's arrays as .npy, for checks by other programs", false},
@@ -173,7 +175,7 @@ static int check_metrics_path(const char *path)
     return SUPPLE_ERROR_OUTPUT;
 }
 
-/* Method settings from --set; those of the body and the comparison are not among them. */
+/* Method settings from --set; the body's are not among them. */
 static int read_settings(const cli_arguments *arguments, supple_setting *settings, supple_sim_config *sc)
 {
     static char keys[CLI_MAX_VALUES][64];
@@ -181,16 +183,10 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
     sc->settings = settings;
     for (int i = 0; (text = cli_get(arguments, "--set", i)); i++) {
         const char *equals = strchr(text, '=');
-        double value;
         if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
             return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
         snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
         if (strcmp(keys[i], "max-tets") == 0) continue;
-        if (strcmp(keys[i], "verify") == 0) {
-            if (!cli_number(equals + 1, 0, 1e6, &value)) return cli_usage_error("--set %.60s: takes a number", text);
-            sc->verify = (int32_t)value;
-            continue;
-        }
         settings[sc->setting_count++] = (supple_setting){keys[i], equals + 1};
     }
     return 0;
@@ -245,7 +241,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.force_file = cli_get(arguments, "--forces", 0);
     sc.fps = j->fps;
     sc.measure = j->metrics_path != NULL;
-    for (int r = 0; r < j->range_count; r++) sc.verify_of += j->ranges[r].frame_count;
+    for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;
     if (supple_sim_create(j->scene, &sc, &j->config, &j->sim, &error) != SUPPLE_OK) return cli_fail(&error);
     if (j->dump_path && supple_sim_dump(j->sim, j->dump_path, -1, &error) != SUPPLE_OK) return cli_fail(&error);
     return 0;
@@ -260,7 +256,10 @@ static int prepare(job *j, const cli_arguments *arguments)
         return cli_usage_error("--fps %.40s: takes a number from 0.001 to 10000", fps);
     if (!cli_config(arguments, &j->config)) return 2;
     if (!cli_progress_init(&j->progress, cli_get(arguments, "--progress", 0))) return 2;
+    j->config.progress = cli_progress_stage;
+    j->config.progress_user = &j->progress;
     int code = check_outputs(j, arguments);
+    if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
     j->dump_path = cli_get(arguments, "--dump-sim", 0);
@@ -429,14 +428,32 @@ static int run(const cli_arguments *arguments)
     return code;
 }
 
+static void print_parameters(int32_t method)
+{
+    supple_parameter p;
+    for (int32_t i = 0; supple_method_parameter(method, i, &p); i++) {
+        char value[64];
+        snprintf(value, sizeof value, "%g", p.value);
+        if (p.choices) { /* the word of that index */
+            const char *word = p.choices;
+            for (int k = 0; k < (int)p.value; k++) word = strchr(word, '|') + 1;
+            snprintf(value, sizeof value, "%.*s", (int)strcspn(word, "|"), word);
+        }
+        printf("      %s=%s%s%s  %s%s%s%s\n", p.name, value, *p.unit ? " " : "", p.unit, p.help, p.choices ? " (" : "",
+               p.choices ? p.choices : "", p.choices ? ")" : "");
+    }
+}
+
 static void print_lists(void)
 {
     puts("IN: a .glb or .gltf file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
     for (int32_t i = 0; supple_output_ending(i); i++)
         printf("  %-10s %s\n", supple_output_ending(i), supple_output_summary(i));
     puts("\nMethods:");
-    for (int32_t i = 0; i < supple_method_count(); i++)
+    for (int32_t i = 0; i < supple_method_count(); i++) {
         printf("  %-10s %s\n", supple_method_name(i), supple_method_summary(i));
+        print_parameters(i);
+    }
 }
 
 const cli_verb cli_verb_skin = {

@@ -29,8 +29,7 @@ typedef struct supple_sim_config {
     const char *force_file;    /* external forces (docs/materials.md), or NULL */
     double fps;                /* frames per second that frame numbers of force files count (30) */
     bool measure;              /* also fill the measures of supple_stats that cost time */
-    int32_t verify;            /* compare with `reference` on this many frames, spread over those that are stepped */
-    int32_t verify_of;         /* ... of this many; 0: the first ones */
+    int32_t frame_total;       /* frames that will be stepped, over which `verify` spreads its own; 0: unknown */
 } supple_sim_config;
 
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
@@ -59,6 +58,17 @@ SUPPLE_API supple_sim_config supple_sim_config_default(void);
 SUPPLE_API int32_t supple_method_count(void);
 SUPPLE_API const char *supple_method_name(int32_t index);
 SUPPLE_API const char *supple_method_summary(int32_t index);
+
+/* A parameter of a method: a number from min to max, or one of the words "a|b|c" (then the value is a word's index). */
+typedef struct supple_parameter {
+    const char *name, *unit, *help;
+    const char *choices; /* NULL for a number */
+    double value;        /* the default */
+    double min, max;
+} supple_parameter;
+
+/* The index-th parameter of a method; false if there is none. */
+SUPPLE_API bool supple_method_parameter(int32_t method, int32_t index, supple_parameter *out);
 
 /* Prepares a simulation of a scene, which must outlive it. `sim_config` and `config` may be NULL for the defaults. */
 SUPPLE_API supple_result supple_sim_create(const supple_scene *scene, const supple_sim_config *sim_config,

@@ -1,5 +1,6 @@
 #include "body/attach.h"
 
+#include "body/hinges.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -12,8 +13,11 @@
 #define FOLLOWS      0.20 /* weight of a bone at the skin above which the flesh under it may be held by it */
 #define PROFILE      9    /* samples of the radius along a bone */
 #define RIGID        0.90 /* weight of a joint at the skin above which the limb under it is its own */
-#define FAR_DEPTHS   1.25 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
+#define FAR_DEPTHS   2.00 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
 #define FAR_CELLS    1.50 /* ... and so many cells more */
+#define SLIM_CELLS   1.00 /* a limb this thick on a bone this near the skin is slim: it has no soft flesh to spare ... \
+                           */
+#define SLIM_FAR 0.75     /* ... and is held from so many cells on */
 enum { HOLD_AT_LEAST = 4, NEAREST = 12, SECTIONS = 3 };
 
 typedef struct capsule {
@@ -21,7 +25,7 @@ typedef struct capsule {
     double length;
     double skin[PROFILE]; /* distance to the skin along it */
     double thickest;      /* the largest of these */
-    double least;         /* radius that the lattice asks for */
+    double least;         /* radius that the lattice asks for, where the bone is nowhere thicker; else 0 */
     double from, to;      /* the part that holds, 0..1 */
 } capsule;
 
@@ -49,7 +53,6 @@ static void make_capsules(const spl_attach_input *in, capsule *out)
     for (int32_t k = 0; k < b->bone_count; k++) {
         capsule *c = &out[k];
         *c = (capsule){.head = b->bone[k].head, .axis = spl_sub(b->bone[k].tail, b->bone[k].head), .to = 1};
-        c->least = CAPSULE_CELLS * in->cell;
         c->length = spl_norm(c->axis);
         for (int i = 0; i < PROFILE; i++) {
             spl_hit hit;
@@ -57,6 +60,7 @@ static void make_capsules(const spl_attach_input *in, capsule *out)
             c->skin[i] = hit.distance;
             c->thickest = fmax(c->thickest, hit.distance);
         }
+        if (CAPSULE_SHARE * c->thickest < CAPSULE_CELLS * in->cell) c->least = CAPSULE_CELLS * in->cell;
         double gap = JOINT_GAP * CAPSULE_SHARE / c->length, near = JOINT_NEAR * c->length;
         if (b->bone[k].parent >= 0 || is_joint(b, k, c->head, near)) c->from = fmin(0.3, gap * c->skin[0]);
         if (is_joint(b, k, b->bone[k].tail, near)) c->to = fmax(0.7, 1 - gap * c->skin[PROFILE - 1]);
@@ -77,10 +81,8 @@ static double depth(const capsule *c, spl_vec3 p)
     return radius > 0 ? spl_distance(p, spl_madd(c->head, c->axis, t)) / radius : INFINITY;
 }
 
-/* How much the limb of a vertex follows a joint: the weight at the vertex's place, -1 for a vertex deep inside. */
-static double weight_of(const spl_attach_input *in, int32_t v, int32_t node)
+double spl_attach_weight(const spl_attach_input *in, const spl_place *at, int32_t node)
 {
-    const spl_place *at = &in->place[v];
     if (at->triangle < 0) return -1;
     double sum = 0;
     for (int k = 0; k < 3; k++) {
@@ -93,7 +95,7 @@ static double weight_of(const spl_attach_input *in, int32_t v, int32_t node)
 
 static bool follows(const spl_attach_input *in, int32_t v, int32_t node)
 {
-    double weight = weight_of(in, v, node);
+    double weight = spl_attach_weight(in, &in->place[v], node);
     return weight < 0 || weight >= FOLLOWS;
 }
 
@@ -198,21 +200,39 @@ static spl_vec3 on_bone(const capsule *c, spl_vec3 p)
     return spl_madd(c->head, c->axis, fmin(fmax(t, 0), 1));
 }
 
+/* Whether the limb at a place is slim: the skin is met again soon, straight below it. */
+static bool is_slim(const spl_attach_input *in, const spl_place *at)
+{
+    if (at->triangle < 0) return false;
+    const int32_t *c = in->surface->triangle + 3 * (size_t)at->triangle;
+    spl_vec3 p[3], point = {0};
+    spl_hit hit;
+    for (int k = 0; k < 3; k++) {
+        p[k] = in->surface->position[c[k]];
+        point = spl_madd(point, p[k], at->bary[k]);
+    }
+    spl_vec3 out = spl_cross(spl_sub(p[1], p[0]), spl_sub(p[2], p[0]));
+    spl_vec3 in_cells = spl_scale(spl_unit(out, spl_v3(0, 0, 0)), -in->cell);
+    return spl_tree_ray(in->tree, spl_madd(point, in_cells, 1e-4), in_cells, SLIM_CELLS, &hit);
+}
+
 /* The bone that a far vertex belongs to: of the joint that moves its skin alone, the nearest. -1 if it is not far, and
  * if one of the joint's bones is in straight sight: then it is soft flesh around the bone (a calf, a belly), not a limb
- * of its own. */
+ * of its own. A slim limb is one always. */
 static int32_t bone_of_far(const spl_attach_input *in, const capsule *capsules, int32_t v, double way)
 {
     int32_t best = -1;
     double least = INFINITY;
     spl_vec3 p = in->tets->position[v];
+    bool slim_place = is_slim(in, &in->place[v]);
     for (int32_t k = 0; k < in->bones->bone_count; k++) {
         const capsule *c = &capsules[k];
         spl_hit hit;
-        if (way <= FAR_DEPTHS * c->thickest + FAR_CELLS * in->cell) continue;
-        if (weight_of(in, v, in->bones->bone[k].node) < RIGID) continue;
+        bool slim = slim_place && c->thickest < SLIM_CELLS * in->cell;
+        if (way <= (slim ? SLIM_FAR * in->cell : FAR_DEPTHS * c->thickest + FAR_CELLS * in->cell)) continue;
+        if (spl_attach_weight(in, &in->place[v], in->bones->bone[k].node) < RIGID) continue;
         spl_vec3 to = spl_sub(on_bone(c, p), p);
-        if (!spl_tree_ray(in->tree, p, to, 1, &hit)) return -1;
+        if (!slim && !spl_tree_ray(in->tree, p, to, 1, &hit)) return -1;
         if (spl_norm(to) >= least) continue;
         least = spl_norm(to);
         best = k;
@@ -259,6 +279,7 @@ supple_result spl_attach(const spl_attach_input *input, int32_t *bone, spl_attac
         if (count_held(input, bone, k, &spread) == 0) report->empty++;
     }
     supple_result result = hold_far(input, capsules, bone, &report->far, error);
+    if (result == SUPPLE_OK) result = spl_hinges_hold(input, bone, &report->hinged, error);
     for (int32_t v = 0; v < input->tets->vertex_count; v++) report->constrained += bone[v] >= 0;
     spl_free(a, capsules);
     return result;

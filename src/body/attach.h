@@ -36,8 +36,12 @@ typedef struct spl_attach_report {
     int32_t constrained; /* vertices */
     int32_t substituted; /* bones whose capsule held too little, so that the nearest vertices were taken */
     int32_t empty;       /* bones that hold nothing: no flesh of theirs is near */
+    int32_t hinged;      /* vertices held in pieces that would turn freely on an edge or a vertex */
     int32_t far;         /* vertices held in limbs that follow a joint whose bones do not run through them */
 } spl_attach_report;
+
+/* How much the limb at a place follows a joint: its weight there, -1 for a place deep inside. */
+double spl_attach_weight(const spl_attach_input *input, const spl_place *at, int32_t node);
 
 /* Fills bone[i] with the bone that holds vertex i, or -1. Every bone with flesh gets at least four vertices that are
  * not in one line, if there are as many. */

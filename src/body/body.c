@@ -1,10 +1,12 @@
 #include "body/body.h"
 
 #include "body/body_cache.h"
-
+#include "body/body_visual.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "math/mat3.h"
 #include "rig/bind.h"
+#include "rig/pose.h"
 
 #include <string.h>
 
@@ -183,6 +185,74 @@ static supple_result copy_tets(spl_body *body, const spl_tets *given, supple_err
     return spl_tets_find_surface(t, error);
 }
 
+/* Mean distance of the tets' surface from the flesh's, after a map, of its diagonal; a few hundred vertices tell. */
+static double misfit(const spl_body *body, const spl_tree *tree, const spl_mat4 *map)
+{
+    const spl_tets *t = &body->tets;
+    int32_t step = t->surface_count / 200 + 1, count = 0;
+    double sum = 0;
+    for (int32_t i = 0; i < t->surface_count; i += step, count++) {
+        spl_hit hit;
+        spl_tree_nearest(tree, spl_mat4_point(map, t->position[t->surface[3 * (size_t)i]]), INFINITY, -1, &hit);
+        sum += hit.distance;
+    }
+    return count ? sum / count / body->surface.diagonal : 0;
+}
+
+/* The map from the scene's space, in the file's rest pose, to body space, as the bone with most flesh has it; the
+ * identity if there is none. */
+static supple_result from_scene(const spl_body *body, spl_mat4 *out, supple_error *error)
+{
+    const spl_bones *bones = &body->bones;
+    int32_t most = 0;
+    *out = spl_mat4_identity();
+    if (bones->bone_count == 0) return SUPPLE_OK;
+    for (int32_t b = 1; b < bones->bone_count; b++)
+        if (bones->influence[bones->bone[b].node] > bones->influence[bones->bone[most].node]) most = b;
+    spl_pose rest;
+    supple_result result = spl_pose_init(&rest, body->scene, error);
+    if (result != SUPPLE_OK) return result;
+    spl_mat4 map;
+    if (spl_bind_inverse(body->scene, body->home, bones->bone[most].node, &map)) {
+        map = spl_mat4_mul(&rest.world[bones->bone[most].node], &map);
+        if (!spl_mat4_inverse(&map, out)) *out = spl_mat4_identity();
+    }
+    spl_pose_release(&rest);
+    return SUPPLE_OK;
+}
+
+static supple_result move_tets(spl_tets *t, const spl_mat4 *map, supple_error *error)
+{
+    spl_mat3 linear = spl_mat3_linear(map);
+    for (int32_t v = 0; v < t->vertex_count; v++) t->position[v] = spl_mat4_point(map, t->position[v]);
+    if (spl_mat3_det(&linear) > 0) return SUPPLE_OK;
+    for (size_t k = 0; k < (size_t)t->tet_count; k++) { /* a mirror turns them inside out */
+        int32_t last = t->tet[4 * k + 3];
+        t->tet[4 * k + 3] = t->tet[4 * k + 2];
+        t->tet[4 * k + 2] = last;
+    }
+    return spl_tets_find_surface(t, error);
+}
+
+/* The user's tets may have been made of what a viewer shows, the scene in its rest pose, instead of the mesh's own
+ * space: where that fits and this does not, they are moved. */
+static supple_result fit_tets(spl_body *body, const spl_tree *tree, const supple_config *config, supple_error *error)
+{
+    const double bad = 0.02; /* of the diagonal */
+    spl_mat4 same = spl_mat4_identity(), back;
+    double here = misfit(body, tree, &same);
+    if (here <= bad) return SUPPLE_OK;
+    supple_result result = from_scene(body, &back, error);
+    if (result != SUPPLE_OK) return result;
+    if (misfit(body, tree, &back) > bad) {
+        spl_log(config, SUPPLE_LOG_WARNING,
+                "the tetrahedra do not fit the character: their surface is %.0f%% of its diagonal away", 100 * here);
+        return SUPPLE_OK;
+    }
+    spl_log(config, SUPPLE_LOG_INFO, "the tetrahedra fit the scene's rest pose: taken from there");
+    return move_tets(&body->tets, &back, error);
+}
+
 /* The user's tets know no limbs: each vertex takes the nearest place of the surface. */
 static supple_result place_tets(spl_body *body, const spl_tree *tree, supple_error *error)
 {
@@ -210,116 +280,21 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
                            .bones = &body->bones,
                            .cell = body->flesh.cell,
                            .allocator = &body->allocator};
-    supple_result result = spl_attach(&in, body->bone, &body->attach, error);
+    supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
+    if (result == SUPPLE_OK) result = spl_attach(&in, body->bone, &body->attach, error);
     if (result == SUPPLE_OK && body->attach.empty)
         spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
     return result;
 }
 
-static supple_result make_tets(spl_body *body, const spl_body_options *options, const supple_config *config,
-                               spl_pool *pool, supple_error *error)
-{
-    spl_cache_options where = {.off = !options->cache};
-    spl_cache *cache;
-    supple_result result = spl_cache_open(&where, config, &cache, error);
-    if (result != SUPPLE_OK) return result;
-    result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
-                              &body->place, &body->flesh, &body->cached, error);
-    spl_cache_close(cache);
-    return result;
-}
-
-/* ---- the way back to the visual mesh ---- */
-
-#define SAME_LIMB 0.05 /* of the weights that two places must share to be one limb */
-
-/* Whether the skin of a visual vertex and the limb of a body vertex follow the same joints at least a little. Places
- * deep inside belong to every limb. */
-static bool shares_joints(const void *context, int32_t visual, int32_t tet_vertex)
-{
-    const spl_body *body = context;
-    const spl_skin_weights *w = &body->weights;
-    const spl_place *at = &body->place[tet_vertex];
-    int32_t own = body->surface.map[visual];
-    if (at->triangle < 0 || own < 0) return true;
-    double shared = 0;
-    for (int32_t i = w->first[own]; i < w->first[own + 1]; i++) {
-        double there = 0;
-        for (int k = 0; k < 3; k++) {
-            int32_t corner = body->surface.triangle[3 * (size_t)at->triangle + (size_t)k];
-            for (int32_t j = w->first[corner]; j < w->first[corner + 1]; j++)
-                if (w->node[j] == w->node[i]) there += at->bary[k] * w->weight[j];
-        }
-        shared += fmin(there, w->weight[i]);
-    }
-    return shared >= SAME_LIMB;
-}
-
-/* The visual vertices with what the upsampling must know of them; those that are neither flesh nor follow are left out
- * by positions that are not numbers. */
-typedef struct visual_arrays {
-    float *position, *normal;
-    bool *follow;
-    int32_t *triangle;
-    int32_t triangle_count;
-} visual_arrays;
-
-static void fill_visual(const spl_body *body, visual_arrays *v)
-{
-    for (int32_t i = 0; i < body->part_count; i++) {
-        const spl_part *part = &body->part[i];
-        const spl_primitive *p = part->primitive;
-        supple_role role = body->role[i].role;
-        bool rides = role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
-        size_t first = 3 * (size_t)part->first_vertex, n = (size_t)p->vertex_count;
-        for (size_t k = 0; k < 3 * n; k++) {
-            v->position[first + k] = rides ? body->bind[first + k] : NAN;
-            v->normal[first + k] = p->normal ? p->normal[k] : 0;
-        }
-        for (size_t k = 0; k < n; k++) v->follow[(size_t)part->first_vertex + k] = role == SUPPLE_ROLE_FOLLOW;
-        for (size_t k = 0; rides && k < 3 * (size_t)p->triangle_count; k++)
-            v->triangle[3 * (size_t)v->triangle_count + k] = p->triangle[k] + part->first_vertex;
-        if (rides) v->triangle_count += p->triangle_count;
-    }
-}
-
-static supple_result make_upsample(spl_body *body, spl_pool *pool, supple_error *error)
-{
-    const supple_allocator *a = &body->allocator;
-    const spl_tets *t = &body->tets;
-    supple_result result = spl_surface_make((const double *)t->position, t->vertex_count, t->surface, t->surface_count,
-                                            a, &body->skin, error);
-    if (result != SUPPLE_OK) return result;
-    size_t n = (size_t)body->scene->vertex_count;
-    visual_arrays v = {.position = spl_new(a, n, 3 * sizeof(float)),
-                       .normal = spl_new(a, n, 3 * sizeof(float)),
-                       .follow = spl_new(a, n, sizeof(bool)),
-                       .triangle = spl_new(a, (size_t)body->scene->triangle_count, 3 * sizeof(int32_t))};
-    if (v.position && v.normal && v.follow && v.triangle) {
-        fill_visual(body, &v);
-        spl_upsample_visual visual = {.vertex_count = body->scene->vertex_count,
-                                      .position = v.position,
-                                      .normal = v.normal,
-                                      .triangle_count = v.triangle_count,
-                                      .triangle = v.triangle,
-                                      .follow = v.follow,
-                                      .accept = shares_joints,
-                                      .accept_context = body};
-        spl_upsample_options options = spl_upsample_options_default();
-        result = spl_upsample_create(&body->skin, &visual, &options, pool, a, &body->upsample, error);
-    } else
-        result = spl_fail_memory(error, "the visual mesh");
-    spl_free(a, v.position);
-    spl_free(a, v.normal);
-    spl_free(a, v.follow);
-    spl_free(a, v.triangle);
-    return result;
-}
+/* ---- all of it ---- */
 
 static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
-                           supple_error *error)
+                           spl_cache *cache, supple_error *error)
 {
-    supple_result result = find_parts(body, options, error);
+    supple_result result = spl_progress(config, "surface", 0, error);
+    if (result == SUPPLE_OK) result = find_parts(body, options, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
     if (result == SUPPLE_OK) result = make_surface(body, error);
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
@@ -331,19 +306,28 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
     if (result != SUPPLE_OK) return result;
     if (options->tets) {
         result = copy_tets(body, options->tets, error);
+        if (result == SUPPLE_OK) result = fit_tets(body, &tree, config, error);
         if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
     } else
-        result = make_tets(body, options, config, pool, error);
+        result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
+                                  &body->place, &body->flesh, &body->cached, error);
+    if (result == SUPPLE_OK) result = spl_progress(config, "attachments", 0, error);
     if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
     spl_tree_release(&tree);
-    return result == SUPPLE_OK ? make_upsample(body, pool, error) : result;
+    if (result == SUPPLE_OK) result = spl_progress(config, "upsampling", 0, error);
+    if (result == SUPPLE_OK) result = spl_body_find_visual(body, cache, pool, error);
+    return result == SUPPLE_OK ? spl_progress(config, "upsampling", 1, error) : result;
 }
 
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
                             spl_pool *pool, spl_body *out, supple_error *error)
 {
     *out = (spl_body){.allocator = spl_allocator_of(config), .scene = scene};
-    supple_result result = build(out, options, config, pool, error);
+    spl_cache_options where = {.off = !options->cache};
+    spl_cache *cache;
+    supple_result result = spl_cache_open(&where, config, &cache, error);
+    if (result == SUPPLE_OK) result = build(out, options, config, pool, cache, error);
+    spl_cache_close(cache);
     if (result != SUPPLE_OK) spl_body_release(out);
     return result;
 }

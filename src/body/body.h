@@ -7,6 +7,7 @@
 
 #include "body/attach.h"
 #include "body/flesh.h"
+#include "body/leaves.h"
 #include "body/roles.h"
 #include "body/upsample.h"
 #include "rig/bones.h"
@@ -43,6 +44,7 @@ typedef struct spl_body {
     double size_m;
     spl_flesh_report flesh;
     spl_attach_report attach;
+    spl_leaves_report leaves;
     bool cached;            /* the tetrahedra came from the cache */
     spl_surface skin;       /* the tetrahedra's surface */
     spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */

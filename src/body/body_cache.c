@@ -1,14 +1,17 @@
 #include "body/body_cache.h"
 
 #include "body/tets_store.h"
+#include "body/upsample_store.h"
 #include "core/error.h"
 #include "core/memory.h"
 
 #include <string.h>
 
+/* ---- tetrahedra ---- */
+
 enum { FLESH_VERSION = 2, REPORT_NUMBERS = 24 + 18 };
 
-static spl_key key_of(const spl_surface *s, const spl_flesh_options *o)
+static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
 {
     spl_digest d = spl_digest_begin();
     spl_digest_array(&d, s->position, 3 * (size_t)s->vertex_count, 8);
@@ -131,7 +134,7 @@ supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, con
                                const supple_config *config, spl_pool *pool, const supple_allocator *a, spl_tets *out,
                                spl_place **place, spl_flesh_report *report, bool *cached, supple_error *error)
 {
-    spl_store_id id = {"flesh", FLESH_VERSION, key_of(surface, options)};
+    spl_store_id id = {"flesh", FLESH_VERSION, flesh_key(surface, options)};
     spl_store_reader *found = spl_cache_find(cache, &id);
     *cached = false;
     *place = NULL;
@@ -148,11 +151,66 @@ supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, con
             *cached = true;
             return SUPPLE_OK;
         }
-        spl_cache_reject(cache, &id, found, reason.message);
         spl_tets_release(out);
         spl_free(a, *place);
+        *place = NULL;
+        if (result == SUPPLE_ERROR_MEMORY) {
+            spl_store_close(found);
+            return spl_fail_memory(error, "the tetrahedra");
+        }
+        spl_cache_reject(cache, &id, found, reason.message);
     }
     supple_result result = spl_flesh_make(surface, options, config, pool, a, out, place, report, error);
     if (result == SUPPLE_OK) publish(cache, &id, out, *place, report, a);
     return result;
+}
+
+/* ---- upsampling ---- */
+
+static spl_key upsample_key(const spl_digest *accepted, const spl_surface *s, const spl_upsample_visual *v,
+                            const spl_upsample_options *o)
+{
+    spl_digest d = *accepted;
+    size_t n = (size_t)v->vertex_count;
+    spl_digest_array(&d, s->position, 3 * (size_t)s->vertex_count, sizeof(double));
+    spl_digest_array(&d, s->triangle, 3 * (size_t)s->triangle_count, sizeof *s->triangle);
+    spl_digest_array(&d, s->map, (size_t)s->input_vertex_count, sizeof *s->map);
+    spl_digest_array(&d, v->position, 3 * n, sizeof *v->position);
+    spl_digest_array(&d, v->normal, v->normal ? 3 * n : 0, sizeof *v->normal);
+    spl_digest_array(&d, v->follow, v->follow ? n : 0, sizeof *v->follow);
+    spl_digest_array(&d, v->morphs, v->morphs ? n : 0, sizeof *v->morphs);
+    spl_digest_array(&d, v->triangle, v->triangle ? 3 * (size_t)v->triangle_count : 0, sizeof *v->triangle);
+    spl_digest_integer(&d, o->kind);
+    spl_digest_integer(&d, o->neighbours);
+    spl_digest_integer(&d, o->normals);
+    return spl_digest_end(&d);
+}
+
+supple_result spl_upsample_cached(spl_cache *cache, const spl_digest *accepted, const spl_surface *surface,
+                                  const spl_upsample_visual *visual, const spl_upsample_options *options,
+                                  spl_pool *pool, const supple_allocator *a, spl_upsample **out, supple_error *error)
+{
+    spl_store_id id = {"upsample", SPL_UPSAMPLE_STORE_VERSION, upsample_key(accepted, surface, visual, options)};
+    spl_store_reader *found = spl_cache_find(cache, &id);
+    supple_result result = SUPPLE_ERROR_INPUT;
+    *out = NULL;
+    if (found) {
+        supple_error reason = {0};
+        result = spl_upsample_take(found, surface, visual, options, a, out, &reason);
+        if (result == SUPPLE_ERROR_INPUT) {
+            spl_cache_reject(cache, &id, found, reason.message);
+        } else {
+            spl_store_close(found);
+            if (error && result != SUPPLE_OK) *error = reason;
+            return result;
+        }
+    }
+    result = spl_upsample_create(surface, visual, options, pool, a, out, error);
+    if (result != SUPPLE_OK) return result;
+    spl_store_writer *w = spl_cache_begin(cache, &id);
+    if (w && spl_upsample_put(w, *out, NULL) != SUPPLE_ERROR_MEMORY)
+        spl_cache_publish(cache, w); /* says what else went wrong */
+    else
+        spl_store_discard(w);
+    return SUPPLE_OK;
 }

@@ -5,7 +5,9 @@
 #include "math/svd3.h"
 #include "rig/bind.h"
 
-#define COMMON_STRETCH 1e-3 /* bones whose stretches differ by less share one */
+#define TWIST_SHARE    0.85                   /* of a bone's length, over which a twist is spread */
+#define UNWIND         (-0.70710678118654752) /* cosine of half of 270 degrees */
+#define COMMON_STRETCH 1e-3                   /* bones whose stretches differ by less share one */
 
 /* ---- what the rest pose says ---- */
 
@@ -49,6 +51,125 @@ static void find_stretch(spl_drive *d, const spl_pose *rest)
     d->to_solver = sign * d->body->metre / s;
 }
 
+/* ---- twist ---- */
+
+static spl_vec3 in_solver(const spl_drive *d, spl_vec3 p)
+{
+    return spl_scale(spl_mat3_apply(&d->stretch, p), d->body->metre);
+}
+
+spl_vec3 spl_drive_axis(const spl_drive *d, int32_t bone)
+{
+    const spl_bone *b = &d->body->bones.bone[bone];
+    return spl_unit(spl_mat3_apply(&d->stretch, spl_sub(b->tail, b->head)), spl_v3(0, 1, 0));
+}
+
+/* The joint that alone begins where a bone ends: a bone of it, or -1. */
+static int32_t only_child(const spl_bones *bones, int32_t bone)
+{
+    int32_t found = -1;
+    const spl_bone *b = &bones->bone[bone];
+    double near = 1e-3 * spl_distance(b->head, b->tail);
+    for (int32_t c = 0; c < bones->bone_count; c++) {
+        if (bones->bone[c].parent != bone || spl_distance(bones->bone[c].head, b->tail) > near) continue;
+        if (found >= 0 && bones->bone[found].node != bones->bone[c].node) return -1;
+        if (found < 0) found = c;
+    }
+    return found;
+}
+
+/* Whether a bone is one of a chain: its joint has no other, and there is more beyond it. (A chest with its shoulders
+ * has no one axis to twist about.) */
+static bool is_limb(const spl_bones *bones, int32_t bone)
+{
+    bool goes_on = false;
+    for (int32_t b = 0; b < bones->bone_count; b++) {
+        if (b != bone && bones->bone[b].node == bones->bone[bone].node) return false;
+        goes_on = goes_on || bones->bone[b].parent == bone;
+    }
+    return goes_on;
+}
+
+/* Which bones take up which twists. */
+static void plan_twists(spl_drive *d)
+{
+    const spl_bones *bones = &d->body->bones;
+    for (int32_t b = 0; b < bones->bone_count; b++) d->driver[b] = -1;
+    for (int32_t b = 0; b < bones->bone_count; b++) {
+        int32_t c = only_child(bones, b);
+        if (c < 0) continue;
+        const spl_bone *p = &bones->bone[b], *q = &bones->bone[c];
+        bool longer = spl_distance(q->head, q->tail) > spl_distance(p->head, p->tail);
+        if (longer && is_limb(bones, c))
+            d->own[c] = true;
+        else
+            d->driver[b] = c;
+    }
+}
+
+/* The twist of a child's rotation against its parent's about an axis of the rest shape. */
+static double twist_between(const spl_drive *d, int32_t parent, int32_t child, spl_vec3 axis)
+{
+    spl_quat r = spl_quat_mul(spl_quat_conjugate(d->turn[parent]), d->turn[child]);
+    return 2 * atan2(spl_dot(spl_v3(r.x, r.y, r.z), axis), r.w);
+}
+
+static void set_twists(spl_drive *d)
+{
+    for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
+        spl_vec3 axis = spl_drive_axis(d, b);
+        bool tail = d->spread && d->driver[b] >= 0, head = d->spread && d->own[b];
+        d->tail[b] = tail ? twist_between(d, b, d->driver[b], axis) : 0;
+        d->head[b] = head ? twist_between(d, d->body->bones.bone[b].parent, b, axis) : 0;
+    }
+}
+
+double spl_drive_along(const spl_drive *d, int32_t bone, spl_vec3 p)
+{
+    const spl_bone *b = &d->body->bones.bone[bone];
+    spl_vec3 head = in_solver(d, b->head), way = spl_sub(in_solver(d, b->tail), head);
+    double length = spl_dot(way, way), t = length > 0 ? spl_dot(spl_sub(p, head), way) / length : 0;
+    return fmin(fmax(t, 0), 1);
+}
+
+static double smooth_step(double t)
+{
+    t = fmin(fmax(t, 0), 1);
+    return t * t * (3 - 2 * t);
+}
+
+double spl_drive_twist(const spl_drive *d, int32_t bone, double along)
+{
+    double t = 0;
+    if (d->tail[bone] != 0) t += d->tail[bone] * smooth_step((along - (1 - TWIST_SHARE)) / TWIST_SHARE);
+    if (d->head[bone] != 0) t -= d->head[bone] * (1 - smooth_step(along / TWIST_SHARE));
+    return t;
+}
+
+spl_quat spl_drive_turn(const spl_drive *d, int32_t bone, double along)
+{
+    double angle = spl_drive_twist(d, bone, along);
+    return angle == 0 ? d->turn[bone]
+                      : spl_quat_mul(d->turn[bone], spl_quat_axis_angle(spl_drive_axis(d, bone), angle));
+}
+
+spl_vec3 spl_drive_joint(const spl_drive *d, int32_t bone)
+{
+    return spl_mat4_point(&d->map[bone], in_solver(d, d->body->bones.bone[bone].head));
+}
+
+spl_vec3 spl_drive_move(const spl_drive *d, int32_t bone, double along, spl_vec3 p)
+{
+    double angle = spl_drive_twist(d, bone, along);
+    if (angle != 0) {
+        spl_vec3 head = in_solver(d, d->body->bones.bone[bone].head);
+        p = spl_add(head, spl_quat_rotate(spl_quat_axis_angle(spl_drive_axis(d, bone), angle), spl_sub(p, head)));
+    }
+    return spl_mat4_point(&d->map[bone], p);
+}
+
+/* ---- creation ---- */
+
 static void set_rest(spl_drive *d)
 {
     for (size_t v = 0; v < (size_t)d->body->tets.vertex_count; v++) {
@@ -62,16 +183,21 @@ static void set_rest(spl_drive *d)
 supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, spl_drive *out, supple_error *error)
 {
     size_t bones = (size_t)body->bones.bone_count, n = (size_t)body->tets.vertex_count;
-    *out = (spl_drive){.body = body, .allocator = *a};
+    *out = (spl_drive){.body = body, .allocator = *a, .spread = true};
     out->home = spl_new(a, bones, sizeof *out->home);
     out->map = spl_new(a, bones, sizeof *out->map);
     out->turn = spl_new(a, bones, sizeof *out->turn);
+    out->relative = spl_new(a, bones, sizeof *out->relative);
     out->turned = spl_new(a, bones, sizeof *out->turned);
+    out->driver = spl_new(a, bones, sizeof *out->driver);
+    out->own = spl_new(a, bones, sizeof *out->own);
+    out->tail = spl_new(a, bones, sizeof *out->tail);
+    out->head = spl_new(a, bones, sizeof *out->head);
     out->rest = spl_new(a, n, 3 * sizeof *out->rest);
     spl_pose rest = {0};
-    supple_result result = out->home && out->map && out->turn && out->turned && out->rest
-                               ? SUPPLE_OK
-                               : spl_fail_memory(error, "the bones' motion");
+    bool ok = out->home && out->map && out->turn && out->relative && out->turned && out->driver && out->own &&
+              out->tail && out->head && out->rest;
+    supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the bones' motion");
     for (size_t b = 0; result == SUPPLE_OK && b < bones; b++)
         if (!spl_bind_inverse(body->scene, body->home, body->bones.bone[b].node, &out->home[b]))
             out->home[b] = spl_mat4_identity();
@@ -80,6 +206,7 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
         spl_pose_sample(&rest, body->scene, -1, 0);
         find_stretch(out, &rest);
         set_rest(out);
+        plan_twists(out);
         spl_pose_release(&rest);
     } else
         spl_drive_release(out);
@@ -92,7 +219,12 @@ void spl_drive_release(spl_drive *d)
     spl_free(&d->allocator, d->home);
     spl_free(&d->allocator, d->map);
     spl_free(&d->allocator, d->turn);
+    spl_free(&d->allocator, d->relative);
     spl_free(&d->allocator, d->turned);
+    spl_free(&d->allocator, d->driver);
+    spl_free(&d->allocator, d->own);
+    spl_free(&d->allocator, d->tail);
+    spl_free(&d->allocator, d->head);
     spl_free(&d->allocator, d->rest);
     *d = (spl_drive){0};
 }
@@ -112,19 +244,22 @@ static bool set_map(spl_drive *d, const spl_pose *pose, int32_t bone)
     return spl_mat3_finite(&linear) && spl_v3_finite(t);
 }
 
-/* A bone's quaternion: on the side of its own last one, else of its parent's, so that blends take the short way. */
+/* A bone's quaternion, q or -q: relative to its parent's it stays on the side of its own last one, so that turns are
+ * followed beyond 180 degrees, and so that a motion of the whole body, however far, winds nothing. Beyond 270 degrees
+ * the short way is taken again: a joint that is back where it was must find its flesh there too. */
 static void set_turn(spl_drive *d, int32_t bone)
 {
     spl_mat3 linear = spl_mat3_linear(&d->map[bone]), R, S;
     int32_t parent = d->body->bones.bone[bone].parent;
     spl_polar3(&linear, &R, &S);
     spl_quat q = spl_quat_from_mat3(&R), near = parent >= 0 ? d->turn[parent] : spl_quat_identity();
-    if (parent >= 0) {
-        double c = fabs(spl_quat_dot(q, near));
-        d->max_bend = fmax(d->max_bend, 2 * acos(fmin(c, 1)));
-    }
-    if (spl_quat_dot(q, d->turned[bone] ? d->turn[bone] : near) < 0) q = spl_quat_negate(q);
-    d->turn[bone] = q;
+    spl_quat r = spl_quat_mul(spl_quat_conjugate(near), q);
+    if (parent >= 0) d->max_bend = fmax(d->max_bend, 2 * acos(fmin(fabs(r.w), 1)));
+    double side = d->turned[bone] ? spl_quat_dot(r, d->relative[bone]) : r.w;
+    bool other = side < 0;
+    if ((other ? -r.w : r.w) < UNWIND) other = !other;
+    d->turn[bone] = other ? spl_quat_negate(q) : q;
+    d->relative[bone] = other ? spl_quat_negate(r) : r;
     d->turned[bone] = true;
 }
 
@@ -137,6 +272,7 @@ supple_result spl_drive_pose(spl_drive *d, const spl_pose *pose, supple_error *e
                             d->body->scene->node[bones->bone[b].node].name);
     d->max_bend = 0;
     for (int32_t b = 0; b < bones->bone_count; b++) set_turn(d, b);
+    set_twists(d);
     return SUPPLE_OK;
 }
 
@@ -147,8 +283,9 @@ void spl_drive_reset(spl_drive *d)
 
 spl_vec3 spl_drive_point(const spl_drive *d, int32_t bone, int32_t vertex)
 {
-    const double *p = d->rest + 3 * (size_t)vertex;
-    return spl_mat4_point(&d->map[bone], spl_v3(p[0], p[1], p[2]));
+    const double *x = d->rest + 3 * (size_t)vertex;
+    spl_vec3 p = spl_v3(x[0], x[1], x[2]);
+    return spl_drive_move(d, bone, spl_drive_along(d, bone, p), p);
 }
 
 void spl_drive_hold(const spl_drive *d, const int32_t *held, double *x)

@@ -8,7 +8,12 @@
  *     rest  X' = (metre S / s) X
  *     pose  x' = sign (metre / s) x,      map_b: X' -> x',    rigid unless the clip scales bones
  *
- * A pose that scales bones moves the vertices they hold affinely; its rotation is the polar one. */
+ * A pose that scales bones moves the vertices they hold affinely; its rotation is the polar one.
+ *
+ * Twist. A joint turns about its limb's axis, but flesh and the bones inside (radius and ulna) share that turn along
+ * the limb. Where one joint follows another along a limb, the twist between them is spread over the longer of the two
+ * bones, never over a leaf (a head, a hand): the vertices that bone holds turn about its axis, by all of the twist at
+ * the joint and by nothing at its other end. `spread` off leaves it at the joint. */
 #ifndef SPL_BODY_DRIVE_H
 #define SPL_BODY_DRIVE_H
 
@@ -19,14 +24,19 @@
 typedef struct spl_drive {
     const spl_body *body;
     supple_allocator allocator;
-    spl_mat4 *home;   /* by bone: body space to the joint's space in the bind pose */
-    spl_mat3 stretch; /* S / s */
-    double to_solver; /* sign metre / s: world to solver */
-    double *rest;     /* 3 x tet vertices: X' */
-    spl_mat4 *map;    /* by bone: this pose's motion of X' */
-    spl_quat *turn;   /* by bone: its rotation, on the side of its parent's and of its own last one */
-    bool *turned;     /* by bone: `turn` holds the last pose's */
-    double max_bend;  /* largest angle between a bone's rotation and its parent's in this pose, radians */
+    spl_mat4 *home;      /* by bone: body space to the joint's space in the bind pose */
+    spl_mat3 stretch;    /* S / s */
+    double to_solver;    /* sign metre / s: world to solver */
+    double *rest;        /* 3 x tet vertices: X' */
+    spl_mat4 *map;       /* by bone: this pose's motion of X' */
+    spl_quat *turn;      /* by bone: its rotation, on the side of its parent's and of its own last one */
+    spl_quat *relative;  /* by bone: the same against its parent's */
+    bool *turned;        /* by bone: `relative` holds the last pose's */
+    bool spread;         /* twists along bones, the default */
+    int32_t *driver;     /* by bone: the bone beyond its tail whose twist it takes, -1 */
+    bool *own;           /* by bone: it takes up its own twist against its parent */
+    double *tail, *head; /* by bone: twist at its tail, and lack of twist at its head, radians */
+    double max_bend;     /* largest angle between a bone's rotation and its parent's in this pose, radians */
 } spl_drive;
 
 supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, spl_drive *out, supple_error *error);
@@ -37,6 +47,20 @@ supple_result spl_drive_pose(spl_drive *d, const spl_pose *pose, supple_error *e
 
 /* Forgets the last pose: quaternions are aligned to their parents' alone. */
 void spl_drive_reset(spl_drive *d);
+
+/* How far along a bone a point of the rest shape is, 0 at its head, 1 at its tail; and the twist there, radians. */
+double spl_drive_along(const spl_drive *d, int32_t bone, spl_vec3 p);
+double spl_drive_twist(const spl_drive *d, int32_t bone, double along);
+
+/* A bone's rotation there, and its direction in the rest shape. */
+spl_quat spl_drive_turn(const spl_drive *d, int32_t bone, double along);
+spl_vec3 spl_drive_axis(const spl_drive *d, int32_t bone);
+
+/* Where a bone's head is in this pose. */
+spl_vec3 spl_drive_joint(const spl_drive *d, int32_t bone);
+
+/* Where a bone takes a point of the rest shape. */
+spl_vec3 spl_drive_move(const spl_drive *d, int32_t bone, double along, spl_vec3 p);
 
 /* Where a bone takes a vertex of the rest shape. */
 spl_vec3 spl_drive_point(const spl_drive *d, int32_t bone, int32_t vertex);

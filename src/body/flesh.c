@@ -141,6 +141,8 @@ static supple_result one_pass(flesh *f, supple_error *error)
                           .thickness = SPL_SEEN_CELLS * SPL_BOOST_MOST * f->cell,
                           .cell = f->cell,
                           .point_limit = (size_t)(f->options->max_bytes / POINT_BYTES),
+                          .done = 1 - ldexp(1, -f->report.passes), /* nobody knows how many passes it takes: half ... */
+                          .share = ldexp(0.5, -f->report.passes),  /* ... of what is left is always this one */
                           .config = f->config,
                           .allocator = f->a,
                           .pool = f->pool};
@@ -184,6 +186,7 @@ supple_result spl_flesh_make(const spl_surface *surface, const spl_flesh_options
     if (result == SUPPLE_OK) result = spl_flesh_drop_crumbs(&f, error);
     f.report.cell = f.cell * f.frame.size;
     f.report.resolution = f.cell > 0 ? (int32_t)lround(f.longest / f.cell) : 0;
+    if (result == SUPPLE_OK) result = spl_progress(config, "tetrahedra", 1, error);
     if (result == SUPPLE_OK) result = spl_flesh_measure(&f, error);
     release(&f);
     if (result != SUPPLE_OK) {

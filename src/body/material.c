@@ -19,6 +19,7 @@ void spl_material_field_release(spl_material_field *field)
     spl_free(&field->allocator, field->mu);
     spl_free(&field->allocator, field->lambda);
     spl_free(&field->allocator, field->density);
+    spl_free(&field->allocator, field->rotation);
     *field = (spl_material_field){0};
 }
 
@@ -27,6 +28,7 @@ void spl_material_field_release(spl_material_field *field)
 /* Which region a tet has its values from: -1 for the set's own. A region may set stiffness, density or both. */
 typedef struct layers {
     int32_t *stiffness, *density; /* by tet */
+    int32_t *rotation;            /* by tet: a bone, -1; NULL if no region says */
 } layers;
 
 static spl_tissue tissue_of(const spl_material_set *set, const layers *l, int32_t tet)
@@ -34,6 +36,14 @@ static spl_tissue tissue_of(const spl_material_set *set, const layers *l, int32_
     spl_tissue t = l->stiffness[tet] < 0 ? set->base : set->region[l->stiffness[tet]].tissue;
     t.density = l->density[tet] < 0 ? set->base.density : set->region[l->density[tet]].tissue.density;
     return t;
+}
+
+/* The first bone of a joint by its name. */
+static int32_t bone_of(const spl_body *body, const char *pattern)
+{
+    for (int32_t b = 0; b < body->bones.bone_count; b++)
+        if (spl_name_matches(pattern, body->scene->node[body->bones.bone[b].node].name)) return b;
+    return -1;
 }
 
 static supple_result apply_region(const spl_material_set *set, int32_t index, const spl_selection *selection,
@@ -46,9 +56,14 @@ static supple_result apply_region(const spl_material_set *set, int32_t index, co
     if (result != SUPPLE_OK) return result;
     if (count == 0)
         return spl_fail(error, SUPPLE_ERROR_INPUT, "%.70s: %s matches nothing: %s", set->name, region->label, why);
+    int32_t bone = region->rotation ? bone_of(selection->body, region->rotation) : -1;
+    if (region->rotation && bone < 0)
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%.70s: %s: \"rotation\": no joint with bones is called '%.40s'",
+                        set->name, region->label, region->rotation);
     for (int32_t k = 0; k < selection->body->tets.tet_count; k++) {
         if (member[k] && region->has_stiffness) l->stiffness[k] = index;
         if (member[k] && region->has_density) l->density[k] = index;
+        if (member[k] && bone >= 0) l->rotation[k] = bone;
     }
     return SUPPLE_OK;
 }
@@ -228,7 +243,13 @@ supple_result spl_material_field_make(const spl_body *body, const spl_material_s
     out->lambda = spl_new(a, n, sizeof *out->lambda);
     out->density = spl_new(a, n, sizeof *out->density);
     layers l = {.stiffness = spl_new(a, n, sizeof *l.stiffness), .density = spl_new(a, n, sizeof *l.density)};
-    bool made = out->mu && out->lambda && out->density && l.stiffness && l.density;
+    bool made = out->mu && out->lambda && out->density && l.stiffness && l.density, turns = false;
+    for (int32_t i = 0; i < set->region_count; i++) turns = turns || set->region[i].rotation;
+    if (turns) {
+        l.rotation = out->rotation = spl_new(a, n, sizeof *out->rotation);
+        made = made && l.rotation;
+        for (size_t k = 0; l.rotation && k < n; k++) l.rotation[k] = -1;
+    }
     supple_result result = made ? apply_regions(body, set, &l, a, error) : spl_fail_memory(error, "materials");
     if (result == SUPPLE_OK && set->blend > 0 && set->region_count > 0)
         result = fill_blended(body, set, &l, a, out, error);

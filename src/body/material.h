@@ -22,6 +22,7 @@ typedef struct spl_material_region {
     spl_selector selector;
     bool has_stiffness, has_density; /* what it sets; the rest stays as it is underneath */
     spl_tissue tissue;
+    char *rotation; /* the joint whose rotation it takes (mixed, cluster=user): a pattern, or NULL */
 } spl_material_region;
 
 /* A material file. */

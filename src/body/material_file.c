@@ -143,21 +143,22 @@ static bool label_region(spl_json *j, const json_t *object, spl_material_set *se
 
 static bool read_region(spl_json *j, const json_t *object, spl_material_set *set, int32_t index)
 {
-    static const char *const keys[] = {"name",  "material",  "mesh",    "joint",   "box",
-                                       "color", "tolerance", "depth",   "young",   "poisson",
-                                       "mu",    "lambda",    "density", "comment", NULL};
+    static const char *const keys[] = {"name",      "material", "mesh",    "joint",   "box", "color",
+                                       "tolerance", "depth",    "young",   "poisson", "mu",  "lambda",
+                                       "density",   "rotation", "comment", NULL};
     const char *comment = NULL;
     spl_material_region *region = &set->region[index];
     region->tissue = set->base;
     if (!label_region(j, object, set, index) || !spl_json_known(j, object, keys) ||
         !spl_json_string(j, object, "comment", &comment) ||
-        !read_selector(j, object, &set->allocator, &region->selector) || !read_tissue(j, object, &region->tissue))
+        !read_selector(j, object, &set->allocator, &region->selector) || !read_tissue(j, object, &region->tissue) ||
+        !read_pattern(j, object, "rotation", &set->allocator, &region->rotation))
         return false;
     region->has_stiffness = has(object, "young") || has(object, "mu");
     region->has_density = has(object, "density");
     if (has(object, "poisson") && !region->has_stiffness) return spl_json_fail(j, "\"poisson\" needs \"young\"");
-    if (!region->has_stiffness && !region->has_density)
-        return spl_json_fail(j, "sets nothing: give \"young\", \"mu\" and \"lambda\", or \"density\"");
+    if (!region->has_stiffness && !region->has_density && !region->rotation)
+        return spl_json_fail(j, "sets nothing: give \"young\", \"mu\" and \"lambda\", \"density\", or \"rotation\"");
     return true;
 }
 
@@ -235,6 +236,7 @@ void spl_material_set_release(spl_material_set *set)
     for (int32_t i = 0; i < set->region_count; i++) {
         spl_selector_release(&set->region[i].selector, &set->allocator);
         spl_free(&set->allocator, set->region[i].label);
+        spl_free(&set->allocator, set->region[i].rotation);
     }
     spl_free(&set->allocator, set->region);
     spl_free(&set->allocator, set->name);

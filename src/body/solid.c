@@ -1,65 +1,13 @@
 #include "body/solid.h"
 
+#include "body/islands.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
 
 #define ISLAND_SOFTNESS 1e-3 /* stiffness of an island's springs, of that of its own flesh */
 
-/* ---- pieces that nothing holds ---- */
-
-static int32_t root_of(int32_t *parent, int32_t v)
-{
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-}
-
-/* The bone nearest to a point of the rest shape, among those that hold something. */
-static int32_t nearest_bone(const spl_body *body, spl_vec3 p)
-{
-    int32_t best = 0;
-    double least = INFINITY;
-    for (int32_t v = 0; v < body->tets.vertex_count; v++) {
-        double d = spl_distance(body->tets.position[v], p);
-        if (body->bone[v] >= 0 && d < least) {
-            least = d;
-            best = body->bone[v];
-        }
-    }
-    return best;
-}
-
-/* Pieces are numbered by their lowest vertex; island[v] becomes the bone of v's piece where none of it is held. */
-static supple_result find_islands(spl_solid *s, supple_error *error)
-{
-    const spl_body *body = s->body;
-    int32_t n = body->tets.vertex_count;
-    int32_t *parent = spl_new(&s->allocator, (size_t)n, sizeof *parent);
-    bool *held = spl_new(&s->allocator, (size_t)n, sizeof *held);
-    supple_result result = parent && held ? SUPPLE_OK : spl_fail_memory(error, "the body's pieces");
-    if (result == SUPPLE_OK) {
-        for (int32_t v = 0; v < n; v++) parent[v] = v;
-        for (size_t k = 0; k < (size_t)body->tets.tet_count; k++)
-            for (int i = 1; i < 4; i++) {
-                int32_t a = root_of(parent, body->tets.tet[4 * k]),
-                        b = root_of(parent, body->tets.tet[4 * k + (size_t)i]);
-                if (a < b)
-                    parent[b] = a;
-                else
-                    parent[a] = b;
-            }
-        for (int32_t v = 0; v < n; v++)
-            if (body->bone[v] >= 0) held[root_of(parent, v)] = true;
-        for (int32_t v = 0; v < n; v++) {
-            int32_t root = root_of(parent, v);
-            s->island[v] = held[root] ? -1 : root == v ? nearest_bone(body, body->tets.position[v]) : s->island[root];
-            s->island_count += root == v && !held[root];
-        }
-    }
-    spl_free(&s->allocator, parent);
-    spl_free(&s->allocator, held);
-    return result;
-}
+/* ---- pieces that nothing holds firmly ---- */
 
 int32_t spl_solid_island_pin_count(const spl_solid *s)
 {
@@ -89,6 +37,13 @@ static supple_result make_weights(spl_solid *s, const supple_config *config, spl
     spl_harmonic_input in = {&s->elements, held, body->bones.bone_count, config ? config->solver : NULL};
     supple_result result = spl_harmonic_weights(&in, pool, &s->allocator, &s->weights, error);
     spl_free(&s->allocator, held);
+    s->along = spl_new(&s->allocator, n, SPL_BONE_INFLUENCES * sizeof *s->along);
+    if (result == SUPPLE_OK && !s->along) result = spl_fail_memory(error, "the bones' weights");
+    for (size_t i = 0; result == SUPPLE_OK && i < SPL_BONE_INFLUENCES * n; i++) {
+        const double *x = s->drive.rest + 3 * (i / SPL_BONE_INFLUENCES);
+        if (s->weights.bone[i] >= 0)
+            s->along[i] = (float)spl_drive_along(&s->drive, s->weights.bone[i], spl_v3(x[0], x[1], x[2]));
+    }
     return result;
 }
 
@@ -124,11 +79,12 @@ static supple_result build(spl_solid *s, const spl_material_set *materials, cons
     if (result != SUPPLE_OK) return result;
     s->island = spl_new(&s->allocator, (size_t)body->tets.vertex_count, sizeof *s->island);
     if (!s->island) return spl_fail_memory(error, "the body's pieces");
-    result = find_islands(s, error);
+    result = spl_islands_find(&body->tets, body->bone, &s->allocator, s->island, &s->island_count, error);
     if (result != SUPPLE_OK) return result;
     if (s->island_count)
-        spl_log(config, SUPPLE_LOG_WARNING, "%d piece%s of flesh hang%s on no bone: held by weak springs",
-                (int)s->island_count, s->island_count == 1 ? "" : "s", s->island_count == 1 ? "s" : "");
+        spl_log(config, SUPPLE_LOG_WARNING, "%d piece%s of flesh %s firmly held by no bone: weak springs hold %s",
+                (int)s->island_count, s->island_count == 1 ? "" : "s", s->island_count == 1 ? "is" : "are",
+                s->island_count == 1 ? "it" : "them");
     set_scales(s);
     return make_weights(s, config, pool, error);
 }
@@ -152,29 +108,78 @@ void spl_solid_release(spl_solid *s)
     spl_elements_release(&s->elements);
     spl_material_field_release(&s->material);
     spl_bone_weights_release(&s->weights);
+    spl_free(&s->allocator, s->along);
     spl_free(&s->allocator, s->island);
     *s = (spl_solid){0};
 }
 
 /* ---- starts ---- */
 
+supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, supple_error *error)
+{
+    size_t bones = (size_t)s->body->bones.bone_count;
+    *out = (spl_pose_past){.map = spl_new(&s->allocator, bones, sizeof *out->map),
+                           .tail = spl_new(&s->allocator, bones, sizeof *out->tail),
+                           .head = spl_new(&s->allocator, bones, sizeof *out->head),
+                           .step = spl_new(&s->allocator, bones, sizeof *out->step)};
+    if (out->map && out->tail && out->head && out->step) return SUPPLE_OK;
+    spl_pose_past_release(out, &s->allocator);
+    return spl_fail_memory(error, "the last pose");
+}
+
+void spl_pose_past_release(spl_pose_past *p, const supple_allocator *a)
+{
+    spl_free(a, p->map);
+    spl_free(a, p->tail);
+    spl_free(a, p->head);
+    spl_free(a, p->step);
+    *p = (spl_pose_past){0};
+}
+
+void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d)
+{
+    for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
+        p->map[b] = d->map[b];
+        p->tail[b] = d->tail[b];
+        p->head[b] = d->head[b];
+    }
+}
+
 typedef struct carry {
     const spl_solid *solid;
-    const spl_mat4 *step; /* by bone; NULL: from rest by the pose's maps */
+    const spl_pose_past *past; /* NULL: from rest */
     double *x;
 } carry;
+
+/* What bone b does to a point that it carried to p in the past pose. */
+static spl_vec3 carried(const carry *c, int32_t b, double along, spl_vec3 p)
+{
+    const spl_drive *d = &c->solid->drive;
+    spl_vec3 q = spl_mat4_point(&c->past->step[b], p);
+    if (d->tail[b] == c->past->tail[b] && d->head[b] == c->past->head[b]) return q;
+    spl_drive then = *d;
+    then.tail = c->past->tail;
+    then.head = c->past->head;
+    double angle = spl_drive_twist(d, b, along) - spl_drive_twist(&then, b, along);
+    spl_vec3 axis = spl_quat_rotate(d->turn[b], spl_drive_axis(d, b));
+    spl_vec3 head = spl_drive_joint(d, b);
+    return spl_add(head, spl_quat_rotate(spl_quat_axis_angle(axis, angle), spl_sub(q, head)));
+}
 
 static void carry_range(void *context, size_t begin, size_t end)
 {
     const carry *c = context;
     const spl_solid *s = c->solid;
-    const spl_mat4 *map = c->step ? c->step : s->drive.map;
     for (size_t v = begin; v < end; v++) {
-        const double *from = c->step ? c->x + 3 * v : s->drive.rest + 3 * v;
+        const double *from = c->past ? c->x + 3 * v : s->drive.rest + 3 * v;
         spl_vec3 p = spl_v3(from[0], from[1], from[2]), sum = spl_v3(0, 0, 0);
-        for (size_t i = SPL_BONE_INFLUENCES * v; i < SPL_BONE_INFLUENCES * (v + 1); i++)
-            if (s->weights.bone[i] >= 0 && s->weights.weight[i] > 0)
-                sum = spl_madd(sum, spl_mat4_point(&map[s->weights.bone[i]], p), s->weights.weight[i]);
+        for (size_t i = SPL_BONE_INFLUENCES * v; i < SPL_BONE_INFLUENCES * (v + 1); i++) {
+            int32_t b = s->weights.bone[i];
+            if (b < 0 || !(s->weights.weight[i] > 0)) continue;
+            double along = (double)s->along[i];
+            sum = spl_madd(sum, c->past ? carried(c, b, along, p) : spl_drive_move(&s->drive, b, along, p),
+                           s->weights.weight[i]);
+        }
         c->x[3 * v] = sum.x;
         c->x[3 * v + 1] = sum.y;
         c->x[3 * v + 2] = sum.z;
@@ -187,10 +192,16 @@ void spl_solid_pose(const spl_solid *s, double *x, spl_pool *pool)
     spl_parallel_for(pool, (size_t)s->body->tets.vertex_count, 1024, carry_range, &c);
 }
 
-void spl_solid_carry(const spl_solid *s, const spl_mat4 *step, double *x, spl_pool *pool)
+bool spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool)
 {
-    carry c = {s, step, x};
+    for (int32_t b = 0; b < s->body->bones.bone_count; b++) {
+        spl_mat4 back;
+        if (!spl_mat4_inverse(&past->map[b], &back)) return false;
+        past->step[b] = spl_mat4_mul(&s->drive.map[b], &back);
+    }
+    carry c = {s, past, x};
     spl_parallel_for(pool, (size_t)s->body->tets.vertex_count, 1024, carry_range, &c);
+    return true;
 }
 
 typedef struct turn_loop {
@@ -201,11 +212,13 @@ typedef struct turn_loop {
 static void turn_range(void *context, size_t begin, size_t end)
 {
     const turn_loop *t = context;
-    const spl_bone_weights *w = &t->solid->weights;
+    const spl_solid *s = t->solid;
     for (size_t v = begin; v < end; v++) {
         spl_quat q = {0, 0, 0, 0};
         for (size_t i = SPL_BONE_INFLUENCES * v; i < SPL_BONE_INFLUENCES * (v + 1); i++)
-            if (w->bone[i] >= 0) q = spl_quat_add(q, spl_quat_scale(t->solid->drive.turn[w->bone[i]], w->weight[i]));
+            if (s->weights.bone[i] >= 0)
+                q = spl_quat_add(q, spl_quat_scale(spl_drive_turn(&s->drive, s->weights.bone[i], (double)s->along[i]),
+                                                   s->weights.weight[i]));
         spl_mat3 R = spl_quat_to_mat3(spl_quat_normalise(q));
         for (size_t i = 0; i < 9; i++) t->turn[9 * v + i] = R.m[i];
     }

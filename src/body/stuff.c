@@ -19,6 +19,38 @@ static void release(stuff *s)
     spl_free(s->a, s->cut_vertex);
 }
 
+supple_result spl_stuff_progress(const stuff *s, const char *stage, double fraction, supple_error *error)
+{
+    return spl_progress(s->in->config, stage, s->in->done + s->in->share * fraction, error);
+}
+
+typedef struct part_of_loop {
+    spl_loop_fn *body;
+    void *context;
+    size_t first;
+} part_of_loop;
+
+static void run_part(void *context, size_t begin, size_t end)
+{
+    const part_of_loop *part = context;
+    part->body(part->context, part->first + begin, part->first + end);
+}
+
+supple_result spl_stuff_loop(const stuff *s, size_t count, size_t grain, spl_loop_fn *body, void *context,
+                             const char *stage, double from, double to, supple_error *error)
+{
+    enum { PARTS = 16 };
+    size_t step = (count / PARTS / grain + 1) * grain; /* whole pieces */
+    part_of_loop part = {.body = body, .context = context};
+    supple_result result = SUPPLE_OK;
+    for (; part.first < count && result == SUPPLE_OK; part.first += step) {
+        result = spl_stuff_progress(s, stage, from + (to - from) * (double)part.first / (double)count, error);
+        size_t n = count - part.first < step ? count - part.first : step;
+        if (result == SUPPLE_OK) spl_parallel_for(s->in->pool, n, grain, run_part, &part);
+    }
+    return result;
+}
+
 static supple_result prepare(stuff *s, supple_error *error)
 {
     const spl_surface *f = s->in->surface;
@@ -43,13 +75,12 @@ supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_place *
     *out = (spl_tets){.allocator = *input->allocator};
     supple_result result = prepare(&s, error);
     if (result == SUPPLE_OK) result = spl_stuff_sample(&s, error);
-    if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.2, error);
     if (result == SUPPLE_OK) result = spl_stuff_nodes(&s, error);
     if (result == SUPPLE_OK) result = spl_stuff_links(&s, error);
-    if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.5, error);
+    if (result == SUPPLE_OK) result = spl_stuff_progress(&s, "tetrahedra", 0.8, error);
     if (result == SUPPLE_OK) result = spl_stuff_copies(&s, error);
     if (result == SUPPLE_OK) result = spl_stuff_cuts(&s, error);
-    if (result == SUPPLE_OK) result = spl_progress(input->config, "tetrahedra", 0.9, error);
+    if (result == SUPPLE_OK) result = spl_stuff_progress(&s, "tetrahedra", 0.9, error);
     if (result == SUPPLE_OK) result = spl_stuff_emit(&s, out, place, error);
     if (result == SUPPLE_OK && out->tet_count == 0) {
         spl_tets_release(out);

@@ -23,6 +23,7 @@ typedef struct spl_stuff_input {
     double thickness; /* of the thinnest limb that is not grown: how far through a limb its other side is looked for */
     double cell;      /* the lattice constant */
     size_t point_limit; /* lattice points at most */
+    double done, share; /* of the work at hand that was done before, and that this call does: for the progress */
     const supple_config *config;
     const supple_allocator *allocator;
     spl_pool *pool;

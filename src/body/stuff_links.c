@@ -212,12 +212,13 @@ supple_result spl_stuff_links(stuff *s, supple_error *error)
     bool made = result == SUPPLE_OK && s->link && w.same;
     for (size_t i = 0; made && i < n; i++) s->link[i] = -1;
     if (made) {
-        spl_parallel_for(s->in->pool, (size_t)s->node_count, 32, judge_range, &w);
-        set_links(&w);
+        result = spl_stuff_loop(s, (size_t)s->node_count, 32, judge_range, &w, "tetrahedra", 0.4, 0.8, error);
+        if (result == SUPPLE_OK) set_links(&w);
     }
     spl_stuff_scratch_release(s, &w.scratch);
     spl_free(s->a, w.same);
     if (!made) return spl_fail_memory(error, "the lattice's links");
+    if (result != SUPPLE_OK) return result;
     for (int32_t i = 0; i < s->node_count; i++) s->node[i].front = s->node[i].torn;
     for (int32_t i = 0; i < s->node_count; i++)
         if (!s->node[i].front && parts_limbs(s, i)) s->node[i].front = true;

@@ -171,21 +171,25 @@ static bool add_deep(stuff *s, size_t *next, size_t end)
 }
 
 /* Ascending points decide the numbers of the nodes. */
-static bool find_nodes(node_work *w)
+static supple_result find_nodes(node_work *w, supple_error *error)
 {
     stuff *s = w->s;
     size_t next = 0;
+    bool room = true;
     for (size_t p = 0; p < s->lattice.point_count; p++) s->slot[p] = -1;
-    for (w->first = 0; w->first < s->sample_count; w->first += BATCH) {
+    for (w->first = 0; room && w->first < s->sample_count; w->first += BATCH) {
+        double done = (double)w->first / (double)s->sample_count;
+        supple_result result = spl_stuff_progress(s, "tetrahedra", 0.4 * done, error);
+        if (result != SUPPLE_OK) return result;
         size_t n = s->sample_count - w->first < BATCH ? s->sample_count - w->first : BATCH;
         spl_parallel_for(s->in->pool, n, 16, find_range, w);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; room && i < n; i++) {
             if (w->count[i] == 0) continue;
-            if (!add_deep(s, &next, s->sample[w->first + i].point) || !add_nodes(s, w->found[i], w->count[i]))
-                return false;
+            room = add_deep(s, &next, s->sample[w->first + i].point) && add_nodes(s, w->found[i], w->count[i]);
         }
     }
-    return add_deep(s, &next, s->lattice.point_count);
+    room = room && add_deep(s, &next, s->lattice.point_count);
+    return room ? SUPPLE_OK : spl_fail_memory(error, "the lattice's nodes");
 }
 
 supple_result spl_stuff_nodes(stuff *s, supple_error *error)
@@ -197,12 +201,15 @@ supple_result spl_stuff_nodes(stuff *s, supple_error *error)
     w.count = spl_new(s->a, BATCH, sizeof *w.count);
     bool made = result == SUPPLE_OK && w.covers && w.found && w.count;
     for (int32_t i = 0; made && i < w.scratch.count; i++) made = make_cover(s, &w.covers[i]);
-    made = made && find_nodes(&w);
+    if (made)
+        result = find_nodes(&w, error);
+    else
+        result = spl_fail_memory(error, "the lattice's nodes");
     s->report.nodes = s->node_count;
     for (int32_t i = 0; w.covers && i < w.scratch.count; i++) release_cover(s, &w.covers[i]);
     spl_stuff_scratch_release(s, &w.scratch);
     spl_free(s->a, w.covers);
     spl_free(s->a, w.found);
     spl_free(s->a, w.count);
-    return made ? SUPPLE_OK : spl_fail_memory(error, "the lattice's nodes");
+    return result;
 }

@@ -58,6 +58,14 @@ static inline bool stuff_is_real(const stuff *s, int32_t node)
     return node >= 0 && !s->node[node].front;
 }
 
+/* Tells how far a stage ("field", "tetrahedra") of this call has come; SUPPLE_ERROR_CANCELLED to stop. */
+supple_result spl_stuff_progress(const stuff *s, const char *stage, double fraction, supple_error *error);
+
+/* A parallel loop in a few parts, with progress from one fraction to another between them. The pieces of the loop stay
+ * the same, so results do not depend on it. */
+supple_result spl_stuff_loop(const stuff *s, size_t count, size_t grain, spl_loop_fn *body, void *context,
+                             const char *stage, double from, double to, supple_error *error);
+
 supple_result spl_stuff_sample(stuff *s, supple_error *error);
 supple_result spl_stuff_nodes(stuff *s, supple_error *error);
 supple_result spl_stuff_links(stuff *s, supple_error *error);

@@ -196,7 +196,7 @@ static void open_range(void *context, size_t begin, size_t end)
     }
 }
 
-static void sign_openings(stuff *s)
+static supple_result sign_openings(stuff *s, supple_error *error)
 {
     const spl_surface *f = s->in->surface;
     double margin = 2 * s->lattice.half;
@@ -209,7 +209,7 @@ static void sign_openings(stuff *s)
             w.high = spl_v3(fmax(w.high.x, p.x + margin), fmax(w.high.y, p.y + margin), fmax(w.high.z, p.z + margin));
         }
     }
-    spl_parallel_for(s->in->pool, s->lattice.point_count, 1024, open_range, &w);
+    return spl_stuff_loop(s, s->lattice.point_count, 1024, open_range, &w, "field", 0.8, 1, error);
 }
 
 /* A point farther from the surface than an edge is long is on the same side as all its neighbours: sides spread from
@@ -262,7 +262,8 @@ supple_result spl_stuff_sample(stuff *s, supple_error *error)
     for (size_t p = 0; p < s->lattice.point_count; p++)
         if (s->state[p] == POINT_BAND) s->sample[n++].point = p;
     sample_work work = {.s = s, .reach = reach};
-    spl_parallel_for(s->in->pool, n, 256, measure_range, &work);
+    supple_result result = spl_stuff_loop(s, n, 256, measure_range, &work, "field", 0, 0.6, error);
+    if (result != SUPPLE_OK) return result;
     for (size_t p = 0; p < s->lattice.point_count; p++) s->slot[p] = -1;
     for (size_t i = 0; i < n; i++) {
         size_t p = s->sample[i].point;
@@ -272,11 +273,10 @@ supple_result spl_stuff_sample(stuff *s, supple_error *error)
             s->slot[p] = (int32_t)i;
     }
     s->report.lattice_points = (int32_t)n;
-    supple_result result = SUPPLE_OK;
     if (s->watertight)
         result = sign_regions(&work, n, error);
     else
-        spl_parallel_for(s->in->pool, n, 256, sign_range, &work);
-    if (!s->watertight) sign_openings(s);
+        result = spl_stuff_loop(s, n, 256, sign_range, &work, "field", 0.6, 0.8, error);
+    if (result == SUPPLE_OK && !s->watertight) result = sign_openings(s, error);
     return result == SUPPLE_OK ? spread_sides(s, error) : result;
 }

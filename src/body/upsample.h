@@ -4,7 +4,7 @@
  * combination of the deformed positions of the k body vertices nearest to it along the surface (eq. 8), its normal
  * another one of their normals:
  *
- *     x'_j = sum_i N_ij x'_i + Q'_j r_j         n'_j = unit(sum_i M_ij n'_i + Q'_j s_j)
+ *     x'_j = sum_i N_ij x'_i + Q'_j (r_j + d_j)         n'_j = unit(sum_i M_ij n'_i + Q'_j s_j)
  *
  * N reproduces quadratic motions (M linear ones), as far as the neighbours determine them. r_j is what N cannot
  * reproduce at rest: an offset off a patch that is too flat to say how space moves above it. (A paraboloid that bends
@@ -12,7 +12,8 @@
  * is carried by a *rotation*, the frame Q'_j of the patch's deformed tangents, so that it keeps its length. Offsets of
  * the order of the patch's own thickness are part of N instead; in between one fades into the other. Where the body as
  * a whole moves affinely, that motion stretches the offsets too. So rest is reproduced, and rigid and affine motions of
- * the body are exact, everywhere but for parts that move rigidly.
+ * the body are exact, everywhere but for parts that move rigidly. d_j is by how much morph targets displace the vertex,
+ * if they do.
  *
  * How a vertex finds its place on the body:
  *   - It is projected to the nearest point of the surface, and neighbours are counted from there by geodesic distance.
@@ -65,6 +66,7 @@ typedef struct spl_upsample_visual {
     int32_t triangle_count;
     const int32_t *triangle;     /* 3 a triangle: which vertices hang together; may be NULL */
     const bool *follow;          /* by vertex: follows the flesh instead of being its skin; NULL: all are skin */
+    const bool *morphs;          /* by vertex: some frame may displace it (spl_upsample_input); NULL: none will be */
     spl_upsample_accept *accept; /* NULL: the nearest place will do */
     const void *accept_context;
 } spl_upsample_visual;
@@ -119,5 +121,19 @@ void spl_upsample_apply(const spl_upsample *u, spl_upsample_frame *f, spl_pool *
                         const spl_upsample_target *to);
 void spl_upsample_apply_float(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const float *body,
                               const spl_upsample_target *to);
+
+/* What a frame is made of. Morph targets displace visual vertices at rest by d_j; d_j then turns with r_j, in Q'_j
+ * (with its piece, if that moves rigidly): where the body moves rigidly, the displaced mesh does. Vertices that
+ * visual->morphs did not announce have no frame unless their offset needs one, and are displaced along the world's
+ * axes. Displacements that are zero change no bit. */
+typedef struct spl_upsample_input {
+    const double *body;        /* as for spl_upsample_apply; */
+    const float *body_float;   /* or these: one of the two is NULL */
+    const float *delta;        /* 3 a visual vertex: d_j, in the space of visual->position; NULL: none */
+    const float *normal_delta; /* 3 a visual vertex: to be added to the normals at rest; NULL: none */
+} spl_upsample_input;
+
+void spl_upsample_apply_input(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool,
+                              const spl_upsample_input *in, const spl_upsample_target *to);
 
 #endif

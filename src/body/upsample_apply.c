@@ -5,8 +5,8 @@
 #include "math/cpu.h"
 #include "math/svd3.h"
 
-/* 1024 vertices a piece: about 150 kB of weights. */
-enum { VERTICES_PER_PIECE = 1024, BODY_PER_PIECE = 2048 };
+/* 512 vertices a piece: about 150 kB of weights. */
+enum { VERTICES_PER_PIECE = 512, BODY_PER_PIECE = 2048, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
@@ -14,21 +14,19 @@ supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allo
                                         supple_error *error)
 {
     size_t n = (size_t)u->surface->vertex_count, t = u->has_normals ? (size_t)u->surface->triangle_count : 0;
-    size_t normals = u->has_normals ? n : 0;
     *out = NULL;
     spl_upsample_frame *f = spl_new(a, 1, sizeof *f);
     if (!f) return spl_fail_memory(error, "a frame of upsampling");
     *f = (spl_upsample_frame){.allocator = *a};
-    f->memory = spl_new(a, n + normals + t + 1, 4 * sizeof(float)); /* counts of int32: no overflow */
+    f->memory = spl_new(a, 2 * n + t + 3, 4 * sizeof(float)); /* counts of int32: no overflow */
     f->rotation = spl_new(a, (size_t)u->piece_count, sizeof *f->rotation);
     f->centre = spl_new(a, (size_t)u->piece_count, sizeof *f->centre);
     if (!f->memory || !f->rotation || !f->centre) {
         spl_upsample_frame_destroy(f);
         return spl_fail_memory(error, "a frame of upsampling");
     }
-    f->point = (float *)(((uintptr_t)f->memory + 15) & ~(uintptr_t)15);
-    f->normal = f->point + 4 * n;
-    f->face = f->normal + 4 * normals;
+    f->point = (float *)(((uintptr_t)f->memory + 31) & ~(uintptr_t)31);
+    f->face = f->point + STRIDE * n;
     *out = f;
     return SUPPLE_OK;
 }
@@ -51,7 +49,6 @@ typedef struct job {
     const double *body_double; /* one of the two */
     const float *body_float;
     const spl_upsample_target *to;
-    double origin[3];
     bool avx2;
 } job;
 
@@ -60,37 +57,60 @@ static void load_points(void *context, size_t begin, size_t end)
     const job *j = context;
     for (size_t v = begin; v < end; v++) {
         size_t at = 3 * (size_t)j->u->source[v];
-        float *p = j->f->point + 4 * v;
-        for (size_t i = 0; i < 3; i++)
-            p[i] = (float)((j->body_double ? j->body_double[at + i] : (double)j->body_float[at + i]) - j->origin[i]);
+        float *p = j->f->point + STRIDE * v;
+        for (size_t i = 0; i < 3; i++) {
+            double x = j->body_double ? j->body_double[at + i] : (double)j->body_float[at + i];
+            p[i] = (float)(x - (double)j->f->origin[i]);
+        }
         p[3] = 0;
+    }
+}
+
+void spl_upsample_faces_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end)
+{
+    const float *p = f->point;
+    for (size_t t = begin; t < end; t++) {
+        const int32_t *c = u->surface->triangle + 3 * t;
+        const float *a = p + STRIDE * (size_t)c[0], *b = p + STRIDE * (size_t)c[1], *d = p + STRIDE * (size_t)c[2];
+        float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, ad[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
+        spl_cross_float(ab, ad, f->face + 4 * t);
+        f->face[4 * t + 3] = 0;
+    }
+}
+
+void spl_upsample_normals_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end)
+{
+    for (size_t v = begin; v < end; v++) {
+        float n[4] = {0};
+        for (int32_t c = u->fan_first[v]; c < u->fan_first[v + 1]; c++)
+            for (size_t i = 0; i < 4; i++) n[i] += f->face[4 * (size_t)u->fan[c] + i];
+        float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
+        for (size_t i = 0; i < 4; i++) f->point[STRIDE * v + SPL_UPSAMPLE_NORMAL + i] = n[i] * scale;
     }
 }
 
 static void load_faces(void *context, size_t begin, size_t end)
 {
     const job *j = context;
-    const float *p = j->f->point;
-    for (size_t t = begin; t < end; t++) {
-        const int32_t *c = j->u->surface->triangle + 3 * t;
-        const float *a = p + 4 * (size_t)c[0], *b = p + 4 * (size_t)c[1], *d = p + 4 * (size_t)c[2];
-        float ab[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, ad[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
-        spl_cross_float(ab, ad, j->f->face + 4 * t);
-        j->f->face[4 * t + 3] = 0;
+#ifdef SPL_HAVE_AVX2
+    if (j->avx2) {
+        spl_upsample_faces_avx2(j->u, j->f, begin, end);
+        return;
     }
+#endif
+    spl_upsample_faces_scalar(j->u, j->f, begin, end);
 }
 
 static void load_normals(void *context, size_t begin, size_t end)
 {
     const job *j = context;
-    const spl_surface *s = j->u->surface;
-    for (size_t v = begin; v < end; v++) {
-        float n[4] = {0};
-        for (int32_t c = s->corner_first[v]; c < s->corner_first[v + 1]; c++)
-            for (int i = 0; i < 4; i++) n[i] += j->f->face[4 * (size_t)(s->corner[c] / 3) + (size_t)i];
-        float length = sqrtf(spl_dot_float(n, n)), scale = length > 0 ? 1 / length : 0;
-        for (int i = 0; i < 4; i++) j->f->normal[4 * v + (size_t)i] = n[i] * scale;
+#ifdef SPL_HAVE_AVX2
+    if (j->avx2) {
+        spl_upsample_normals_avx2(j->u, j->f, begin, end);
+        return;
     }
+#endif
+    spl_upsample_normals_scalar(j->u, j->f, begin, end);
 }
 
 /* ---- the body as a whole ----------------------------------------------------------------------------------------- */
@@ -114,11 +134,11 @@ static samples take_samples(const spl_upsample *u, const spl_upsample_frame *f)
     int32_t n = u->surface->vertex_count, step = n / SAMPLES + 1, count = (n + step - 1) / step;
     for (int32_t v = 0; v < n; v += step) {
         s.rest = spl_madd(s.rest, u->surface->position[v], 1.0 / count);
-        s.now = spl_madd(s.now, spl_v3_from_float(f->point + 4 * (size_t)v), 1.0 / count);
+        s.now = spl_madd(s.now, spl_v3_from_float(f->point + STRIDE * (size_t)v), 1.0 / count);
     }
     for (int32_t v = 0; v < n; v += step) {
         spl_vec3 rest = spl_sub(u->surface->position[v], s.rest);
-        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + 4 * (size_t)v), s.now);
+        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + STRIDE * (size_t)v), s.now);
         spl_mat3 shape = spl_mat3_outer(rest, rest), moved = spl_mat3_outer(now, rest);
         s.shape = spl_mat3_add(&s.shape, &shape);
         s.moved = spl_mat3_add(&s.moved, &moved);
@@ -133,7 +153,7 @@ static void find_stretch(const spl_upsample *u, spl_upsample_frame *f)
 {
     spl_mat3 inverse, rotation, stretch;
     f->stretched = false;
-    if (u->offset_count == 0) return;
+    if (!u->has_offsets && !f->delta) return;
     samples s = take_samples(u, f);
     /* A flat body: the scatter's smallest direction is rounding, and says nothing. */
     double size = spl_mat3_trace(&s.shape) / 3;
@@ -157,15 +177,32 @@ static void turn_piece(const spl_upsample *u, spl_upsample_frame *f, int32_t k)
     spl_vec3 centre = spl_v3(0, 0, 0);
     spl_mat3 moment = {{0}}, stretch;
     for (int32_t i = piece->first; i < piece->first + piece->count; i++)
-        centre = spl_madd(centre, spl_v3_from_float(f->point + 4 * (size_t)u->piece_index[i]), u->piece_weight[i]);
+        centre = spl_madd(centre, spl_v3_from_float(f->point + STRIDE * (size_t)u->piece_index[i]), u->piece_weight[i]);
     for (int32_t i = piece->first; i < piece->first + piece->count; i++) {
-        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + 4 * (size_t)u->piece_index[i]), centre);
+        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + STRIDE * (size_t)u->piece_index[i]), centre);
         spl_vec3 rest = spl_sub(u->surface->position[u->piece_index[i]], piece->centre);
         spl_mat3 outer = spl_mat3_outer(now, spl_scale(rest, u->piece_weight[i]));
         moment = spl_mat3_add(&moment, &outer);
     }
     spl_polar3(&moment, &f->rotation[k], &stretch);
     f->centre[k] = centre;
+}
+
+/* A vertex that moves with a piece, or not at all. */
+static void move_rider(const spl_upsample_frame *f, const spl_upsample_rider *r, float p[3], float n[3])
+{
+    size_t v = (size_t)r->vertex;
+    const float *delta = spl_upsample_delta(f->delta, v), *normal_delta = spl_upsample_delta(f->normal_delta, v);
+    for (int c = 0; c < 3; c++) {
+        p[c] = r->position[c] + (delta ? delta[c] : 0);
+        n[c] = r->normal[c] + (normal_delta ? normal_delta[c] : 0);
+    }
+    if (normal_delta) spl_v3_to_float(spl_unit(spl_v3_from_float(n), spl_v3_from_float(r->normal)), n);
+    if (r->piece < 0) return;
+    const spl_mat3 *turn = &f->rotation[r->piece];
+    spl_v3_to_float(spl_add(spl_mat3_apply(turn, spl_v3_from_float(p)), f->centre[r->piece]), p);
+    for (int c = 0; c < 3; c++) p[c] += f->origin[c];
+    spl_v3_to_float(spl_mat3_apply(turn, spl_v3_from_float(n)), n);
 }
 
 static void move_riders(const job *j)
@@ -175,14 +212,7 @@ static void move_riders(const job *j)
     for (int32_t i = 0; i < j->u->rider_count; i++) {
         const spl_upsample_rider *r = &j->u->rider[i];
         float p[3], n[3];
-        memcpy(p, r->position, sizeof p);
-        memcpy(n, r->normal, sizeof n);
-        if (r->piece >= 0) {
-            const spl_mat3 *turn = &j->f->rotation[r->piece];
-            spl_v3_to_float(spl_add(spl_mat3_apply(turn, spl_v3_from_float(r->position)), j->f->centre[r->piece]), p);
-            for (int c = 0; c < 3; c++) p[c] += j->f->origin[c];
-            spl_v3_to_float(spl_mat3_apply(turn, spl_v3_from_float(r->normal)), n);
-        }
+        move_rider(j->f, r, p, n);
         memcpy((char *)to->position + (size_t)r->vertex * to->position_stride, p, sizeof p);
         if (to->normal && j->u->has_normals)
             memcpy((char *)to->normal + (size_t)r->vertex * to->normal_stride, n, sizeof n);
@@ -205,18 +235,20 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
         const uint32_t *index = u->index + vertex->first;
         const float *weight = u->weight + vertex->first;
         spl_upsample_sums sums = {.position = {0}};
-        for (uint32_t k = 0; k < vertex->count; k++) add4(sums.position, weight[k], f->point + 4 * (size_t)index[k]);
-        if (vertex->frame >= 0 && u->offset[vertex->frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
-            const float *tangent = u->tangent + u->offset[vertex->frame].tangent;
+        const float *normal = f->point + SPL_UPSAMPLE_NORMAL;
+        for (uint32_t k = 0; k < vertex->count; k++) add4(sums.position, weight[k], f->point + index[k]);
+        int32_t frame = spl_upsample_offset_in_use(u, f, v);
+        if (frame >= 0 && u->offset[frame].tangent != SPL_UPSAMPLE_NO_TANGENT) {
+            const float *tangent = u->tangent + u->offset[frame].tangent;
             for (uint32_t k = 0; k < vertex->count; k++)
                 for (uint32_t a = 0; a < 2; a++)
-                    add4(sums.tangent[a], tangent[2 * k + a], f->point + 4 * (size_t)index[k]);
+                    add4(sums.tangent[a], tangent[2 * (k - k % BLOCK) + BLOCK * a + k % BLOCK], f->point + index[k]);
         }
         if (to->normal && u->has_normals) {
             weight = u->normal_weight + vertex->normal;
-            for (uint32_t k = 0; k < vertex->count; k++) add4(sums.normal, weight[k], f->normal + 4 * (size_t)index[k]);
+            for (uint32_t k = 0; k < vertex->count; k++) add4(sums.normal, weight[k], normal + index[k]);
         }
-        spl_upsample_finish(u, f, to, v, &sums);
+        spl_upsample_finish(u, f, to, v, frame, &sums);
     }
 }
 
@@ -238,8 +270,9 @@ static void apply(job *j, spl_pool *pool)
     size_t first = 3 * (size_t)j->u->source[0];
     for (size_t i = 0; i < 3; i++) {
         double x = j->body_double ? j->body_double[first + i] : (double)j->body_float[first + i];
-        j->f->origin[i] = (float)x; /* rounded first, so that adding it back is exact */
-        j->origin[i] = (double)j->f->origin[i];
+        /* Rounded, so that adding it back is exact. A copy in double precision is not kept: gcc 12 made that of x,
+         * without the rounding. */
+        j->f->origin[i] = (float)x;
     }
     spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_points, j);
     find_stretch(j->u, j->f);
@@ -251,16 +284,25 @@ static void apply(job *j, spl_pool *pool)
     move_riders(j);
 }
 
+void spl_upsample_apply_input(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool,
+                              const spl_upsample_input *in, const spl_upsample_target *to)
+{
+    job j = {.u = u, .f = f, .body_double = in->body, .body_float = in->body_float, .to = to};
+    j.avx2 = spl_cpu_has_avx2();
+    f->delta = in->delta;
+    f->normal_delta = u->has_normals ? in->normal_delta : NULL;
+    apply(&j, pool);
+    f->delta = f->normal_delta = NULL;
+}
+
 void spl_upsample_apply(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const double *body,
                         const spl_upsample_target *to)
 {
-    job j = {.u = u, .f = f, .body_double = body, .to = to, .avx2 = spl_cpu_has_avx2()};
-    apply(&j, pool);
+    spl_upsample_apply_input(u, f, pool, &(spl_upsample_input){.body = body}, to);
 }
 
 void spl_upsample_apply_float(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const float *body,
                               const spl_upsample_target *to)
 {
-    job j = {.u = u, .f = f, .body_float = body, .to = to, .avx2 = spl_cpu_has_avx2()};
-    apply(&j, pool);
+    spl_upsample_apply_input(u, f, pool, &(spl_upsample_input){.body_float = body}, to);
 }

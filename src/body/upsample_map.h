@@ -10,11 +10,20 @@
 
 /* ---- the map, as a frame reads it -------------------------------------------------------------------------------- */
 
-/* One visual vertex. Entries are pairs (index, weight), an even number of them, the last one of weight 0 if need be. */
+/* Floats of a body vertex in a frame: point x y z 0, normal x y z 0. The point is relative to the first one. */
+enum { SPL_UPSAMPLE_STRIDE = 8, SPL_UPSAMPLE_NORMAL = 4 };
+
+/* Triangles at a body vertex come by as many, so that the processor foresees their number. */
+enum { SPL_UPSAMPLE_FAN = 8 };
+
+/* Entries of a vertex come in blocks, the last ones of weight 0 if need be. */
+enum { SPL_UPSAMPLE_BLOCK = 4 };
+
+/* One visual vertex. Entries are pairs (index, weight). */
 typedef struct spl_upsample_vertex {
     uint32_t first;  /* its entries; those of vertices at one position are the same */
     uint32_t normal; /* its entries in normal_weight */
-    int32_t frame;   /* or -1 */
+    int32_t frame;   /* its offset; -1: none; -2 - i: offset i, in frames that displace it */
     uint32_t count;  /* of entries; 0: it moves with a piece, or not at all */
 } spl_upsample_vertex;
 
@@ -44,29 +53,32 @@ struct spl_upsample {
     int32_t vertex_count;
     size_t entry_count, normal_count, tangent_count, offset_count;
     spl_upsample_vertex *vertex; /* vertex_count */
-    uint32_t *index;             /* entry_count: surface vertices */
+    uint32_t *index;             /* entry_count: SPL_UPSAMPLE_STRIDE times the surface vertex */
     float *weight;               /* entry_count: N */
     float *normal_weight;        /* normal_count: M */
     float *normal_offset;        /* 3 a visual vertex: s, in the frame's axes; all 0 without a frame */
-    float *tangent;              /* tangent_count: two at an entry */
+    float *tangent;              /* tangent_count: block by block, four of the first, four of the second tangent */
     spl_upsample_offset *offset; /* offset_count */
     int32_t piece_count, rider_count;
     spl_upsample_piece *piece;
     int32_t *piece_index; /* surface vertices of the pieces */
     double *piece_weight; /* sum 1 in a piece */
     spl_upsample_rider *rider;
-    int32_t *source; /* by surface vertex: an input vertex at its place */
+    int32_t *source;    /* by surface vertex: an input vertex at its place */
+    int32_t *fan_first; /* by surface vertex, and one more: its triangles in `fan`, */
+    int32_t *fan;       /* filled up to whole SPL_UPSAMPLE_FANs by triangle_count, which stands for none */
     bool has_normals;
+    bool has_offsets; /* some vertices have one in every frame */
     spl_upsample_stats stats;
     supple_allocator allocator;
 };
 
-/* The frame's arrays; points and normals are x y z 0. */
 struct spl_upsample_frame {
-    float *point, *normal; /* 4 a surface vertex, aligned to 16 bytes; points relative to the first one */
-    float *face;           /* 4 a triangle: the area-weighted normal */
-    spl_mat3 *rotation;    /* of the pieces */
+    float *point;       /* SPL_UPSAMPLE_STRIDE a surface vertex, aligned to 32 bytes */
+    float *face;        /* 4 a triangle: the area-weighted normal */
+    spl_mat3 *rotation; /* of the pieces */
     spl_vec3 *centre;
+    const float *delta, *normal_delta; /* of spl_upsample_input, while a frame is made */
     float origin[3];
     bool stretched;      /* the body as a whole is stretched by an affine motion, */
     float stretch[3][3]; /* by this */
@@ -74,11 +86,23 @@ struct spl_upsample_frame {
     supple_allocator allocator;
 };
 
-/* Deforms visual vertices [begin, end): the kernel and its 8-wide twin, which sum in a different order. */
+/* Deforms visual vertices [begin, end): the kernel and its 8-wide twin, which sums in a different order. */
 void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
                                   size_t begin, size_t end);
 void spl_upsample_vertices_avx2(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to,
                                 size_t begin, size_t end);
+
+/* The body's faces and then its normals, out of its points. */
+void spl_upsample_faces_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+void spl_upsample_faces_avx2(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+void spl_upsample_normals_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+void spl_upsample_normals_avx2(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+
+/* Whether there are offsets, from the vertices. */
+void spl_upsample_note_offsets(spl_upsample *u);
+
+/* Fills `source`, `fan_first` and `fan`. */
+supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error);
 
 /* ---- while it is made -------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { GRAIN = 64, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS, FOLLOW_FACTOR = 3 };
+enum { GRAIN = 64, MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS, FOLLOW_FACTOR = 3, BLOCK = SPL_UPSAMPLE_BLOCK };
 
 /* How a point was fitted; the order of the paper's fall-backs. */
 typedef enum fit_kind { FIT_NONE, FIT_FOLLOW, FIT_QUADRATIC, FIT_REDUCED, FIT_LINEAR, FIT_CORNERS } fit_kind;
@@ -25,7 +25,8 @@ static const double least_offset = 1e-7, least_normal_offset = 1e-6;
 
 typedef struct report {
     uint8_t kind;
-    bool framed;
+    bool framed; /* in every frame */
+    bool morphs; /* in some */
     int32_t dropped;
     double gain;
     float r[3];       /* in the frame's axes, or the world's */
@@ -40,7 +41,7 @@ typedef struct setup {
     const spl_upsample_points *p;
     uint32_t *first; /* by point: entries; p->count + 1 */
     report *report;  /* by point */
-    float *tangent;  /* 2 an entry */
+    float *tangent;  /* 2 an entry, as the map has them */
     const spl_upsample_searches *searches;
 } setup;
 
@@ -229,8 +230,9 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     round_weights(fit->weight, patch->count, u->weight + first);
     for (int32_t i = 0; i < patch->count; i++) {
         uint32_t at = first + (uint32_t)i;
-        u->index[at] = (uint32_t)patch->index[i];
-        for (uint32_t a = 0; a < 2; a++) s->tangent[2 * at + a] = (float)fit->tangent[a][i];
+        u->index[at] = SPL_UPSAMPLE_STRIDE * (uint32_t)patch->index[i];
+        for (uint32_t a = 0; a < 2; a++)
+            s->tangent[2 * (at - at % BLOCK) + BLOCK * a + at % BLOCK] = (float)fit->tangent[a][i];
         rest = spl_madd(rest, patch->point[i], -(double)u->weight[at]);
     }
     for (uint32_t i = first + (uint32_t)patch->count; i < s->first[point + 1]; i++) u->index[i] = u->index[first];
@@ -240,6 +242,8 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
     result->framed = spl_norm(rest) > least_offset * u->surface->diagonal;
     result->gain = fit->gain;
     if (u->has_normals) fit_normals(s, point, patch, fit);
+    for (int32_t m = s->p->first[point]; s->visual->morphs && m < s->p->first[point + 1]; m++)
+        result->morphs = result->morphs || s->visual->morphs[s->p->vertex[m]];
 }
 
 static void fit_point(const setup *s, spl_geodesic *g, size_t point)
@@ -271,14 +275,14 @@ static void fit_piece(void *context, size_t begin, size_t end)
     spl_upsample_searches_return(s->searches, g);
 }
 
-/* Entries by point: an even number of them, so that the 8-wide kernel takes two at a time. */
+/* Entries by point, in whole blocks. */
 static bool number_entries(setup *s)
 {
     spl_upsample *u = s->u;
     for (int32_t i = 0; i < s->p->count; i++) {
         s->first[i] = (uint32_t)u->entry_count;
         bool corners = s->options->kind == SPL_UPSAMPLE_BARYCENTRIC && s->p->part[i] == SPL_UPSAMPLE_SKIN;
-        u->entry_count += corners ? 4 : ((size_t)wanted(s, (size_t)i) + 1) / 2 * 2;
+        u->entry_count += corners ? BLOCK : ((size_t)wanted(s, (size_t)i) + BLOCK - 1) / BLOCK * BLOCK;
         if (u->entry_count > UINT32_MAX / 2) return false;
     }
     s->first[s->p->count] = (uint32_t)u->entry_count;
@@ -321,13 +325,19 @@ static void release_setup(setup *s)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
+static bool keeps_frame(const report *r)
+{
+    return r->framed || r->morphs;
+}
+
 /* Keeps the tangents of points with a frame only. */
 static supple_result pack_frames(setup *s, supple_error *error)
 {
     spl_upsample *u = s->u;
     for (int32_t i = 0; i < s->p->count; i++) {
-        u->offset_count += s->report[i].framed;
-        if (s->report[i].framed && s->report[i].has_frame) u->tangent_count += 2 * (s->first[i + 1] - s->first[i]);
+        if (!keeps_frame(&s->report[i])) continue;
+        u->offset_count++;
+        if (s->report[i].has_frame) u->tangent_count += 2 * (s->first[i + 1] - s->first[i]);
     }
     u->offset = spl_new(&u->allocator, u->offset_count, sizeof *u->offset);
     u->tangent = spl_new(&u->allocator, u->tangent_count, sizeof *u->tangent);
@@ -336,15 +346,17 @@ static supple_result pack_frames(setup *s, supple_error *error)
     int32_t frame = 0;
     for (int32_t i = 0; i < s->p->count; i++) {
         const report *r = &s->report[i];
-        if (!r->framed) continue;
+        if (!keeps_frame(r)) continue;
         u->offset[frame].tangent = r->has_frame ? (uint32_t)at : SPL_UPSAMPLE_NO_TANGENT;
         memcpy(u->offset[frame].r, r->r, sizeof r->r);
         memcpy(u->offset[frame].rest, r->rest, sizeof r->rest);
         for (size_t e = 2 * (size_t)s->first[i]; r->has_frame && e < 2 * (size_t)s->first[i + 1]; e++)
             u->tangent[at++] = s->tangent[e];
-        for (int32_t m = s->p->first[i]; m < s->p->first[i + 1]; m++) u->vertex[s->p->vertex[m]].frame = frame;
+        for (int32_t m = s->p->first[i]; m < s->p->first[i + 1]; m++)
+            u->vertex[s->p->vertex[m]].frame = r->framed ? frame : -2 - frame;
         frame++;
     }
+    spl_upsample_note_offsets(u);
     return SUPPLE_OK;
 }
 

@@ -16,8 +16,8 @@ static const spl_parameter PARAMETERS[] = {
                "vertices along the bones",
                "hard|three|bones"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of the pins of three and bones", NULL},
-    [P_SOLVER] = {"solver", "", 0, 0, 1, "how Newton's systems are solved", "direct|pcg"},
-    [P_TOLERANCE] = {"tolerance", "", 1e-8, 1e-14, 0.1, "residual at which a frame ends", NULL},
+    [P_SOLVER] = {"solver", "", 0, 0, 1, "how Newton's systems are solved", "pcg|direct"},
+    [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-14, 0.1, "residual at which a frame ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 200, 1, 10000, "most Newton steps of a frame", NULL},
 };
 
@@ -50,10 +50,11 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     double start = spl_now_ms();
     r->law = laws[(int)c->parameter[P_ENERGY]];
     spl_statics_options options = spl_statics_options_default();
-    options.solver = c->parameter[P_SOLVER] > 0 ? SPL_STATICS_PCG : SPL_STATICS_DIRECT;
+    options.solver = c->parameter[P_SOLVER] > 0 ? SPL_STATICS_DIRECT : SPL_STATICS_PCG;
     options.tolerance = c->parameter[P_TOLERANCE];
     options.max_iterations = (int32_t)c->parameter[P_ITERATIONS];
     options.backend = c->config->solver;
+    options.size = c->solid->diagonal;
     supple_result result = choose_pins(r, c, error);
     if (result == SUPPLE_OK)
         result = spl_statics_create(&c->solid->elements, r->held, c->allocator, c->pool, &options, &r->statics, error);

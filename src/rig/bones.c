@@ -12,10 +12,10 @@
 
 /* What the flesh of a joint says about its length, if it is a leaf. */
 typedef struct leaf {
-    spl_vec3 sum;  /* of squared weight times offset from the joint */
-    double weight; /* sum of squared weights: what is held strongly counts more than the blend at the joint */
+    spl_vec3 sum;  /* of area times squared weight times offset from the joint */
+    double weight; /* sum of area times squared weight: what is held strongly counts more than the blend at the joint */
     spl_vec3 axis;
-    double reach, longest; /* sum of squared weight times extent along the axis, and the largest extent */
+    double reach, longest; /* sum of area times squared weight times extent along the axis, and the largest extent */
 } leaf;
 
 typedef struct work {
@@ -30,11 +30,26 @@ typedef struct work {
         *sibling;      /* by node: first child and next sibling among the joints that have bones, -1 at the end */
     int32_t *arriving; /* by node: the bone that ends there, -1 if none */
     leaf *leaf;        /* by node */
+    double *area;      /* by vertex of the primitive at hand: a third of its triangles' */
     double diagonal;
 } work;
 
 /* Calls visit for every influence of every skinned vertex. */
-typedef void influence_visit(void *context, int32_t node, float weight, const float *position);
+typedef void influence_visit(void *context, int32_t node, float weight, const float *position, double area);
+
+/* Faces are full of vertices that backs of heads have not: what joints move is measured by area. Points without
+ * triangles count alike. */
+static void measure_areas(const spl_primitive *p, double *area)
+{
+    for (int32_t v = 0; v < p->vertex_count; v++) area[v] = p->triangle_count == 0;
+    for (int32_t t = 0; t < p->triangle_count; t++) {
+        const int32_t *c = p->triangle + 3 * (size_t)t;
+        spl_vec3 a = spl_v3_from_float(p->position + 3 * (size_t)c[0]);
+        spl_vec3 ab = spl_sub(spl_v3_from_float(p->position + 3 * (size_t)c[1]), a);
+        spl_vec3 ac = spl_sub(spl_v3_from_float(p->position + 3 * (size_t)c[2]), a);
+        for (int k = 0; k < 3; k++) area[c[k]] += spl_norm(spl_cross(ab, ac)) / 6;
+    }
+}
 
 static void each_influence(const work *w, influence_visit *visit, void *context)
 {
@@ -44,16 +59,19 @@ static void each_influence(const work *w, influence_visit *visit, void *context)
         const spl_primitive *p = part->primitive;
         const spl_skin *skin = &w->scene->skin[w->scene->instance[part->instance].skin];
         size_t k = (size_t)p->influence_count;
+        measure_areas(p, w->area);
         for (size_t v = 0; v < (size_t)p->vertex_count; v++)
             for (size_t j = 0; j < k; j++)
                 if (p->weight[v * k + j] > 0)
-                    visit(context, skin->joint[p->joint[v * k + j]], p->weight[v * k + j], p->position + 3 * v);
+                    visit(context, skin->joint[p->joint[v * k + j]], p->weight[v * k + j], p->position + 3 * v,
+                          w->area[v]);
     }
 }
 
-static void add_influence(void *context, int32_t node, float weight, const float *position)
+static void add_influence(void *context, int32_t node, float weight, const float *position, double area)
 {
     (void)position;
+    (void)area;
     ((double *)context)[node] += (double)weight;
 }
 
@@ -61,10 +79,11 @@ typedef struct box {
     spl_vec3 low, high;
 } box;
 
-static void grow_box(void *context, int32_t node, float weight, const float *position)
+static void grow_box(void *context, int32_t node, float weight, const float *position, double area)
 {
     (void)node;
     (void)weight;
+    (void)area;
     box *b = context;
     spl_vec3 p = spl_v3_from_float(position);
     b->low = spl_v3(fmin(b->low.x, p.x), fmin(b->low.y, p.y), fmin(b->low.z, p.z));
@@ -133,23 +152,23 @@ static void drop_roots_at_origin(work *w, spl_bones *bones)
     }
 }
 
-static void add_leaf_centre(void *context, int32_t node, float weight, const float *position)
+static void add_leaf_centre(void *context, int32_t node, float weight, const float *position, double area)
 {
     const work *w = context;
     int32_t into = w->merged_into[node];
-    double squared = (double)weight * (double)weight;
+    double squared = area * (double)weight * (double)weight;
     leaf *l = &w->leaf[into];
     l->sum = spl_madd(l->sum, spl_sub(spl_v3_from_float(position), w->head[into]), squared);
     l->weight += squared;
 }
 
-static void add_leaf_length(void *context, int32_t node, float weight, const float *position)
+static void add_leaf_length(void *context, int32_t node, float weight, const float *position, double area)
 {
     const work *w = context;
     int32_t into = w->merged_into[node];
     leaf *l = &w->leaf[into];
     double along = spl_dot(spl_sub(spl_v3_from_float(position), w->head[into]), l->axis);
-    l->reach += (double)weight * (double)weight * along;
+    l->reach += area * (double)weight * (double)weight * along;
     if (weight > 0.5f && along > l->longest) l->longest = along;
 }
 
@@ -212,6 +231,15 @@ static supple_result make_bones(work *w, spl_bones *bones, supple_error *error)
     return SUPPLE_OK;
 }
 
+static size_t most_vertices(const supple_scene *scene)
+{
+    int32_t most = 0;
+    for (int32_t m = 0; m < scene->mesh_count; m++)
+        for (int32_t i = 0; i < scene->mesh[m].primitive_count; i++)
+            if (scene->mesh[m].primitive[i].vertex_count > most) most = scene->mesh[m].primitive[i].vertex_count;
+    return (size_t)most;
+}
+
 supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *a, spl_bones *out, supple_error *error)
 {
     size_t n = (size_t)scene->node_count;
@@ -224,8 +252,9 @@ supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *
     w.part = parts;
     w.head = spl_new(a, n, sizeof *w.head);
     w.leaf = spl_new(a, n, sizeof *w.leaf);
+    w.area = spl_new(a, most_vertices(scene), sizeof *w.area);
     supple_result result = SUPPLE_OK;
-    if (!out->influence || !out->merged_into || !parts || !links || !w.head || !w.leaf) {
+    if (!out->influence || !out->merged_into || !parts || !links || !w.head || !w.leaf || !w.area) {
         result = spl_fail_memory(error, "the bones");
     } else {
         w.joint = links;
@@ -239,6 +268,7 @@ supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *
     spl_free(a, links);
     spl_free(a, w.head);
     spl_free(a, w.leaf);
+    spl_free(a, w.area);
     if (result != SUPPLE_OK) spl_bones_release(out);
     return result;
 }

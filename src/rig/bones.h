@@ -2,7 +2,8 @@
  *
  * Conventions: joints with influence only; one segment for each child with influence (control joints between them are
  * skipped); a joint at the place of its parent merges into it; a root at the origin that moves next to nothing is left
- * out; a leaf gets its length from the flesh it moves. Places are those of the bind pose, in the skin's mesh space. */
+ * out; a leaf gets its direction and length from the skin it moves (and better ones from the flesh, body/leaves.h).
+ * Places are those of the bind pose, in the skin's mesh space. */
 #ifndef SPL_RIG_BONES_H
 #define SPL_RIG_BONES_H
 

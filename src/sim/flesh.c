@@ -3,8 +3,14 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "rig/bind.h"
 
 #include <string.h>
+
+const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
+    [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
+    [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
+};
 
 /* ---- creation ---- */
 
@@ -53,28 +59,42 @@ static supple_result make_others(spl_flesh_sim *f, const spl_flesh_setup *s, sup
     return spl_skinning_init(&f->others, s->scene, &f->allocator, error);
 }
 
+static supple_result make_deltas(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    bool any = false;
+    for (int32_t i = 0; i < f->body->part_count; i++)
+        any = any || (rides(f->body, i) && f->body->part[i].primitive->target_count > 0);
+    if (!any) return SUPPLE_OK;
+    f->delta = spl_new(&f->allocator, (size_t)s->scene->vertex_count, 3 * sizeof *f->delta);
+    return f->delta ? SUPPLE_OK : spl_fail_memory(error, "the morphs");
+}
+
 static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
     const supple_allocator *a = &f->allocator;
-    size_t n = (size_t)f->body->tets.vertex_count, bones = (size_t)f->body->bones.bone_count;
+    size_t n = (size_t)f->body->tets.vertex_count;
     f->x = spl_new(a, n, 3 * sizeof *f->x);
     f->posed = spl_new(a, n, 3 * sizeof *f->posed);
-    f->old = spl_new(a, bones, sizeof *f->old);
-    f->step = spl_new(a, bones, sizeof *f->step);
-    if (!f->x || !f->posed || !f->old || !f->step) return spl_fail_memory(error, "the body's motion");
-    supple_result result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
+    if (!f->x || !f->posed) return spl_fail_memory(error, "the body's motion");
+    supple_result result = spl_pose_past_create(&f->solid, &f->past, error);
+    if (result == SUPPLE_OK) result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
+    if (result == SUPPLE_OK) result = make_deltas(f, s, error);
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
 }
 
 static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
-    f->verify = s->sim->verify;
-    f->verify_of = s->sim->verify_of;
+    f->verify = (int32_t)s->common[SPL_FLESH_VERIFY];
+    f->verify_of = s->sim->frame_total;
     if (f->verify <= 0) return SUPPLE_OK;
     spl_statics_options options = spl_statics_options_default();
     options.backend = s->config->solver;
+    options.solver = SPL_STATICS_PCG;
+    options.tolerance = 1e-6;
+    options.size = f->solid.diagonal;
     f->truth = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->truth);
-    if (!f->truth) return spl_fail_memory(error, "the reference");
+    f->hang = spl_new(&f->allocator, (size_t)spl_solid_island_pin_count(&f->solid), sizeof *f->hang);
+    if (!f->truth || !f->hang) return spl_fail_memory(error, "the reference");
     return spl_statics_create(&f->solid.elements, f->body->bone, &f->allocator, s->pool, &options, &f->reference,
                               error);
 }
@@ -88,6 +108,7 @@ static supple_result build(spl_flesh_sim *f, const spl_flesh_setup *s, supple_er
         result = spl_solid_create(f->body, s->sim->material_file ? &f->materials : NULL, s->config, s->pool, &f->solid,
                                   error);
     s->setup->ms_weights = spl_now_ms() - start;
+    f->solid.drive.spread = s->common[SPL_FLESH_TWIST] == 0;
     if (result == SUPPLE_OK) result = make_buffers(f, s, error);
     f->measures = s->sim->measure;
     if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, s->pool, &f->measure, error);
@@ -113,6 +134,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
     spl_skinning_release(&f->others, a);
+    spl_pose_past_release(&f->past, a);
     spl_solid_release(&f->solid);
     spl_material_set_release(&f->materials);
     spl_force_set_release(&f->forces);
@@ -120,10 +142,10 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_free(a, f->force);
     spl_free(a, f->x);
     spl_free(a, f->posed);
-    spl_free(a, f->old);
-    spl_free(a, f->step);
     spl_free(a, f->other);
+    spl_free(a, f->delta);
     spl_free(a, f->truth);
+    spl_free(a, f->hang);
     supple_body_destroy(f->own);
     *f = (spl_flesh_sim){0};
 }
@@ -146,31 +168,42 @@ const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
 /* x of the last frame, carried by the bones' motion; without a past, the rest shape posed by the weights. */
 static void set_start(spl_flesh_sim *f, spl_pool *pool)
 {
-    const spl_drive *d = &f->solid.drive;
-    bool carried = f->has_past;
-    for (int32_t b = 0; b < f->body->bones.bone_count && carried; b++) {
-        spl_mat4 back;
-        carried = spl_mat4_inverse(&f->old[b], &back);
-        if (carried) f->step[b] = spl_mat4_mul(&d->map[b], &back);
-    }
-    if (carried)
-        spl_solid_carry(&f->solid, f->step, f->x, pool);
-    else
-        spl_solid_pose(&f->solid, f->x, pool);
+    if (f->has_past && spl_solid_carry(&f->solid, &f->past, f->x, pool)) return;
+    spl_solid_pose(&f->solid, f->x, pool);
 }
 
 static void keep_past(spl_flesh_sim *f)
 {
-    memcpy(f->old, f->solid.drive.map, (size_t)f->body->bones.bone_count * sizeof *f->old);
+    spl_pose_past_keep(&f->past, &f->solid.drive);
     f->has_past = true;
     f->stepped++;
+}
+
+/* Morphs move the skin at rest; what they add is carried by the flesh. */
+static void set_deltas(spl_flesh_sim *f, const supple_scene *scene, const float *rest)
+{
+    for (int32_t i = 0; i < f->body->part_count; i++) {
+        const spl_part *part = &f->body->part[i];
+        const spl_primitive *p = part->primitive;
+        int32_t skin = scene->instance[part->instance].skin;
+        if (p->target_count == 0 || !rides(f->body, i)) continue;
+        spl_mat4 home = skin >= 0 ? spl_bind_between(scene, skin, f->body->home) : spl_mat4_identity();
+        spl_mat3 linear = spl_mat3_linear(&home);
+        for (size_t v = 0; v < (size_t)p->vertex_count; v++) {
+            size_t at = 3 * ((size_t)part->first_vertex + v);
+            spl_vec3 d = spl_sub(spl_v3_from_float(rest + at), spl_v3_from_float(p->position + 3 * v));
+            spl_v3_to_float(spl_mat3_apply(&linear, d), f->delta + at);
+        }
+    }
 }
 
 static void show(spl_flesh_sim *f, const spl_method_context *c, const spl_pose *pose, const float *rest, float *out)
 {
     spl_drive_to_body(&f->solid.drive, f->x, f->posed);
     spl_upsample_target to = {.position = out, .position_stride = 3 * sizeof(float)};
-    spl_upsample_apply_float(f->body->upsample, f->rides, c->pool, f->posed, &to);
+    if (f->delta) set_deltas(f, c->scene, rest);
+    spl_upsample_input in = {.body_float = f->posed, .delta = f->delta};
+    spl_upsample_apply_input(f->body->upsample, f->rides, c->pool, &in, &to);
     float scale = (float)spl_drive_world_scale(&f->solid.drive);
     if (f->other) {
         spl_skinning_set_matrices(&f->others, c->scene, pose, true);
@@ -201,8 +234,13 @@ static supple_result compare(spl_flesh_sim *f, const spl_method_context *c, supp
     size_t n = (size_t)f->body->tets.vertex_count;
     memcpy(f->truth, f->x, 3 * n * sizeof *f->truth);
     spl_drive_hold(&s->drive, f->body->bone, f->truth);
-    spl_statics_problem problem = {
-        .law = &spl_law_corot, .mu = s->material.mu, .lambda = s->material.lambda, .force = s->force};
+    spl_solid_island_pins(s, f->hang);
+    spl_statics_problem problem = {.law = &spl_law_corot,
+                                   .mu = s->material.mu,
+                                   .lambda = s->material.lambda,
+                                   .pin = f->hang,
+                                   .pin_count = spl_solid_island_pin_count(s),
+                                   .force = s->force};
     spl_statics_stats solved;
     supple_result result = spl_statics_solve(f->reference, &problem, f->truth, &solved, error);
     if (result != SUPPLE_OK) return result;

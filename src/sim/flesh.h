@@ -20,12 +20,13 @@ typedef struct spl_flesh_sim {
     double *force;             /* 3 x vertices, or NULL without forces */
     double *x;                 /* 3 x vertices: the last frame's */
     float *posed;              /* the same in body units, float */
-    spl_mat4 *old, *step;      /* by bone: maps of the last frame; motion since */
-    bool has_past;             /* x and old are a frame's */
+    spl_pose_past past;        /* the last frame's pose */
+    bool has_past;             /* x and past are a frame's */
     int32_t frame;             /* number of the frame under way: of the clip, or counted from the last reset */
     spl_upsample_frame *rides; /* room for the upsampling */
     spl_skinning others;       /* parts that do not ride on the flesh */
     float *other;              /* 3 x scene vertices; NULL if all ride */
+    float *delta;              /* 3 x scene vertices: morphs in body space; NULL if no riding part has any */
     bool measures;
     bool baseline;     /* the method moves visual vertices: the body is only measured */
     spl_follow follow; /* of a baseline */
@@ -34,7 +35,12 @@ typedef struct spl_flesh_sim {
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
     double *truth;          /* 3 x vertices: the reference's, where verified */
+    spl_pin *hang;          /* the islands' springs, for the reference */
 } spl_flesh_sim;
+
+/* Parameters of every method that moves a body. */
+enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_PARAMETERS };
+extern const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS];
 
 typedef struct spl_flesh_setup {
     const supple_scene *scene;
@@ -42,6 +48,7 @@ typedef struct spl_flesh_setup {
     const supple_config *config;
     spl_pool *pool;
     supple_setup *setup;
+    const double *common; /* values of spl_flesh_parameter */
     bool baseline;
 } spl_flesh_setup;
 

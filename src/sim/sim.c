@@ -34,7 +34,7 @@ static bool needs_body(const supple_sim *sim)
 
 static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
-    spl_flesh_setup setup = {sim->scene, sc, &sim->config, sim->pool, &sim->setup, !needs_body(sim)};
+    spl_flesh_setup setup = {sim->scene, sc, &sim->config, sim->pool, &sim->setup, sim->common, !needs_body(sim)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
     return result;
@@ -106,14 +106,33 @@ static supple_result parse_value(const spl_parameter *p, const char *text, doubl
     return SUPPLE_OK;
 }
 
+/* Finds a setting in a table; -1 if it is not there. */
+static int32_t find_parameter(const spl_parameter *table, int32_t count, const char *key)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (strcmp(table[i].name, key) == 0) return i;
+    return -1;
+}
+
+/* What all methods that move a body understand; it shapes the body's set-up, so it is read first. */
+static supple_result set_common(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    for (int32_t i = 0; i < SPL_FLESH_PARAMETERS; i++) sim->common[i] = spl_flesh_parameter[i].value;
+    for (int32_t i = 0; i < sc->setting_count && result == SUPPLE_OK; i++) {
+        int32_t at = find_parameter(spl_flesh_parameter, SPL_FLESH_PARAMETERS, sc->settings[i].key);
+        if (at >= 0) result = parse_value(&spl_flesh_parameter[at], sc->settings[i].value, &sim->common[at], error);
+    }
+    return result;
+}
+
 static supple_result set_parameter(supple_sim *sim, const supple_setting *setting, supple_error *error)
 {
     const spl_method *m = sim->method;
-    for (int32_t i = 0; i < m->parameter_count; i++) {
-        const spl_parameter *p = &m->parameter[i];
-        if (strcmp(p->name, setting->key) != 0) continue;
-        return parse_value(p, setting->value, &sim->parameter[i], error);
-    }
+    int32_t at = find_parameter(m->parameter, m->parameter_count, setting->key);
+    if (at >= 0) return parse_value(&m->parameter[at], setting->value, &sim->parameter[at], error);
+    if (needs_body(sim) && find_parameter(spl_flesh_parameter, SPL_FLESH_PARAMETERS, setting->key) >= 0)
+        return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s has no parameter '%.40s'", m->name, setting->key);
 }
 
@@ -182,6 +201,17 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
     return result;
 }
 
+/* The first state: the rest pose, which is not one of the frames that `verify` asks for. */
+static supple_result take_rest(supple_sim *sim, supple_error *error)
+{
+    int32_t verify = sim->flesh.verify;
+    sim->flesh.verify = 0;
+    supple_result result = supple_sim_step_clip(sim, -1, 0, error);
+    sim->flesh.verify = verify;
+    if (result == SUPPLE_OK) supple_sim_reset(sim);
+    return result;
+}
+
 static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
@@ -189,14 +219,14 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
         (supple_setup){.ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN};
     sim->fps = sc->fps;
     supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
+    if (result == SUPPLE_OK) result = set_common(sim, sc, error);
     if (result == SUPPLE_OK) result = choose_method(sim, sc, error);
     if (result == SUPPLE_OK) result = set_parameters(sim, sc, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = init_method(sim, error);
-    if (result == SUPPLE_OK) result = supple_sim_step_clip(sim, -1, 0, error);
+    if (result == SUPPLE_OK) result = take_rest(sim, error);
     if (result != SUPPLE_OK) return result;
-    supple_sim_reset(sim);
     sim->setup.method = sim->method->name;
     sim->setup.thread_count = spl_pool_thread_count(sim->pool);
     sim->setup.ms_total = spl_now_ms() - start;
@@ -407,4 +437,23 @@ double supple_sim_joint_volume(const supple_sim *sim, int32_t index)
 {
     if (index < 0 || index >= supple_sim_joint_count(sim)) return NAN;
     return sim->flesh.measure.region[index].ratio;
+}
+
+/* ---- parameters, for --help and the docs ---- */
+
+static const spl_parameter *parameter_at(int32_t method, int32_t index)
+{
+    const spl_method *m = spl_method_at(method);
+    if (!m || index < 0) return NULL;
+    if (index < m->parameter_count) return &m->parameter[index];
+    index -= m->parameter_count;
+    return m->output == SPL_OUTPUT_BODY && index < SPL_FLESH_PARAMETERS ? &spl_flesh_parameter[index] : NULL;
+}
+
+bool supple_method_parameter(int32_t method, int32_t index, supple_parameter *out)
+{
+    const spl_parameter *p = parameter_at(method, index);
+    if (!p) return false;
+    *out = (supple_parameter){p->name, p->unit, p->help, p->choices, p->value, p->min, p->max};
+    return true;
 }

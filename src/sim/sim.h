@@ -15,6 +15,7 @@ struct supple_sim {
     const spl_method *method;
     void *state;       /* the method's */
     double *parameter; /* the method's, in the order of its table */
+    double common[SPL_FLESH_PARAMETERS];
     spl_method_context context;
     spl_flesh_sim flesh; /* of a method that moves a body */
     bool has_flesh;

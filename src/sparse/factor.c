@@ -19,6 +19,11 @@ struct spl_factor {
     spl_ldlt_failure failure;
 };
 
+spl_factor_options spl_factor_options_of(const supple_config *config)
+{
+    return (spl_factor_options){.backend = config ? config->solver : NULL};
+}
+
 /* A backend knows scalar matrices only: blocks are taken apart. */
 static supple_result create_theirs(spl_factor *f, const spl_pattern *p, supple_error *error)
 {

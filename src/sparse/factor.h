@@ -21,6 +21,13 @@ typedef struct spl_factor_options {
     bool plain;                           /* without SIMD, for tests */
 } spl_factor_options;
 
+/* The options that a host's config asks for: its solver, all else off. `config` may be NULL. Methods start from these
+ * and set what their systems need:
+ *
+ *     spl_factor_options options = spl_factor_options_of(context->config);
+ */
+spl_factor_options spl_factor_options_of(const supple_config *config);
+
 /* What is known of a factor. */
 typedef struct spl_factor_stats {
     const char *backend;

@@ -14,7 +14,15 @@ static const double ARMIJO = 1e-4;        /* share of the predicted decrease tha
 static const double ENERGY_NOISE = 1e-12; /* of the energy's scale: below this its differences say nothing */
 static const double FIRST_SHIFT = 1e-6, LAST_SHIFT = 1e8; /* in units of the mean diagonal */
 
-enum { BACKTRACKS = 40 };
+static const double BLEND_BELOW = 0.1, LEAST_BLEND = 0.125; /* residual; share of the negative curvature */
+
+static const double LONGEST = 8; /* steps of a line at a time */
+
+enum {
+    BACKTRACKS = 40,
+    EXTENSIONS = 3,
+    PATIENCE = 3
+}; /* PATIENCE: steps after a failure before more of the curvature is tried */
 
 /* x = from + alpha direction on the free vertices. */
 static void move(const spl_statics *s, const double *from, double alpha, double *x)
@@ -52,6 +60,28 @@ static double shorter(double alpha, double slope0, double energy0, double energy
     return alpha * fmin(0.5, fmax(0.1, best));
 }
 
+/* A projected Hessian can be far too stiff: then the slope has hardly fallen after the whole step. Follows it to where
+ * it would vanish if it went on falling as it did, while that gains energy. */
+static void go_on(spl_newton *n, double slope0)
+{
+    spl_statics *s = n->s;
+    double alpha = 1, here = slope(s), fall = here - slope0;
+    for (int i = 0; i < EXTENSIONS && here < 0.5 * slope0; i++) {
+        double more = fall > 0 ? fmin(LONGEST, -here / fall) : LONGEST;
+        move(s, s->trial, alpha + more, n->x);
+        spl_point p = spl_newton_evaluate(n, n->x);
+        if (!accepts(n, &p, more, here)) {
+            move(s, s->trial, alpha, n->x);
+            n->at = spl_newton_evaluate(n, n->x);
+            return;
+        }
+        n->at = p;
+        alpha += more;
+        fall = (slope(s) - here) / more;
+        here = slope(s);
+    }
+}
+
 /* Moves x along the direction; false (x and the forces as before) where nothing was accepted. */
 static bool search(spl_newton *n, double slope0)
 {
@@ -64,6 +94,7 @@ static bool search(spl_newton *n, double slope0)
         if (accepts(n, &p, alpha, slope0)) {
             n->at = p;
             n->last_full = i == 0;
+            if (i == 0) go_on(n, slope0);
             return true;
         }
         alpha = shorter(alpha, slope0, n->at.energy, p.energy);
@@ -104,24 +135,29 @@ static outcome attempt(spl_newton *n, supple_result *result)
     return -slope0 <= ENERGY_NOISE * n->at.scale ? STALLED : REFUSED;
 }
 
-/* The exact Hessian, if it is time for it: full steps, and a residual where it has not failed yet. */
-static bool step_exact(spl_newton *n, outcome *out, supple_result *result)
+/* Steps with a share of the negative curvature kept, the exact Hessian being all of it: as much as leaves the matrix
+ * positive definite. Wholly projected Hessians are too stiff where elements snap through, and then hundreds of short
+ * steps follow one another. */
+static bool step_blended(spl_newton *n, outcome *out, supple_result *result)
 {
-    if (n->problem->law->quadratic || !n->last_full || n->shift > 0 || n->at.residual > n->try_exact) return false;
-    spl_system_assemble(n, SPL_HESSIAN_EXACT);
-    *out = attempt(n, result);
-    if (*out == REFUSED) {
-        n->try_exact = 0.1 * n->at.residual; /* not again before the residual has fallen by ten */
-        return false;
+    if (n->problem->law->quadratic || !n->last_full || n->shift > 0 || n->at.residual > BLEND_BELOW) return false;
+    for (; n->blend >= LEAST_BLEND; n->blend *= 0.5, n->patience = PATIENCE) {
+        spl_system_assemble(n, SPL_HESSIAN_BLENDED);
+        *out = attempt(n, result);
+        if (*out == REFUSED) continue;
+        n->stats->exact += *out == MOVED && n->blend == 1;
+        if (n->patience > 0) n->patience--;
+        if (n->patience == 0) n->blend = fmin(1, 2 * n->blend);
+        return true;
     }
-    n->stats->exact += *out == MOVED;
-    return true;
+    n->blend = LEAST_BLEND;
+    return false;
 }
 
 static outcome step(spl_newton *n, supple_result *result)
 {
     outcome out;
-    if (step_exact(n, &out, result)) return out;
+    if (step_blended(n, &out, result)) return out;
     spl_system_assemble(n, SPL_HESSIAN_PROJECTED);
     for (;;) {
         out = attempt(n, result);

@@ -64,9 +64,11 @@ typedef struct spl_newton {
     double *x;
     double floor;     /* of the residual */
     double stiffness; /* noise of |force| per unit of |x| */
+    double scale;     /* least of the energy */
     double unit;      /* mean diagonal of the system */
     double shift;     /* added to the diagonal, in units of `unit` */
-    double try_exact; /* the exact Hessian is tried below this residual */
+    double blend;     /* share of the negative curvature that the next step keeps */
+    int patience;     /* steps before it grows */
     bool last_full;   /* the last step was taken whole */
     spl_point at;
 } spl_newton;
@@ -83,7 +85,7 @@ spl_point spl_newton_evaluate(spl_newton *n, const double *x);
 
 typedef enum spl_hessian {
     SPL_HESSIAN_PROJECTED,
-    SPL_HESSIAN_EXACT,
+    SPL_HESSIAN_BLENDED, /* n->blend times the exact one, the rest projected */
     SPL_HESSIAN_LAPLACE, /* 2 mu I: for restarts */
 } spl_hessian;
 

@@ -35,6 +35,16 @@ static double force_noise(const spl_newton *n)
     return DBL_EPSILON * sqrt(sum);
 }
 
+/* Laws whose terms cancel at rest leave a few eps of each tet's stiffness in the energy. As a scale: see
+ * ENERGY_NOISE. */
+static double energy_floor(const spl_newton *n)
+{
+    const spl_elements *e = n->s->elements;
+    double sum = 0;
+    for (int32_t k = 0; k < e->count; k++) sum += (2 * n->problem->mu[k] + 3 * n->problem->lambda[k]) * e->volume[k];
+    return 1e-3 * sum;
+}
+
 /* Counts the anchors of each piece; a piece with less than three turns freely. */
 static void count_islands(spl_newton *n)
 {
@@ -57,7 +67,8 @@ void spl_newton_begin(spl_newton *n)
     double size = n->s->options.size > 0 ? n->s->options.size : cbrt(n->s->volume);
     n->floor = 1e-12 * mean_young(n) * size * size;
     n->stiffness = force_noise(n);
-    n->try_exact = 1e-2;
+    n->scale = energy_floor(n);
+    n->blend = 1;
     n->last_full = true;
     count_islands(n);
 }
@@ -98,7 +109,7 @@ spl_point spl_newton_evaluate(spl_newton *n, const double *x)
     spl_point p = {.energy =
                        spl_elastic_forces(&n->elastic, &s->stars, x, s->force, s->magnitude, s->scratch, s->pool)};
     p.energy += add_pins(n, x);
-    p.scale = fabs(p.energy);
+    p.scale = n->scale + fabs(p.energy);
     p.energy += add_external(n, x, &p.scale);
     const spl_extra *extra = n->problem->extra;
     if (extra && extra->energy) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const double HOPELESS = 0.1; /* share of inverted tets */
+static const double HOPELESS = 0.01; /* share of inverted tets */
 
 enum { ROUNDS = 20 };
 

@@ -34,6 +34,21 @@ static void stiffness(const double H[81], const double *g, double volume, double
                 out[q] = g[3 * i] * T[j][q] + g[3 * i + 1] * T[j][9 + q] + g[3 * i + 2] * T[j][18 + q];
 }
 
+static void law_hessian(const hessians *h, const spl_law_input *in, double H[81])
+{
+    const spl_law *law = h->n->problem->law;
+    double share = h->n->blend, whole[81];
+    if (h->kind == SPL_HESSIAN_LAPLACE)
+        for (int i = 0; i < 81; i++) H[i] = i % 10 == 0 ? 2 * in->mu : 0;
+    else if (h->kind == SPL_HESSIAN_BLENDED)
+        law->hessian(in, H);
+    else
+        law->projected(in, H);
+    if (h->kind != SPL_HESSIAN_BLENDED || share == 1) return;
+    law->projected(in, whole);
+    for (int i = 0; i < 81; i++) H[i] = share * H[i] + (1 - share) * whole[i];
+}
+
 static void element_hessians(void *context, size_t begin, size_t end)
 {
     const hessians *h = context;
@@ -41,17 +56,12 @@ static void element_hessians(void *context, size_t begin, size_t end)
     const spl_statics_problem *p = h->n->problem;
     for (size_t k = begin; k < end; k++) {
         const int32_t *t = s->elements->tet + 4 * k;
-        double *out = s->element_values + 90 * k, H[81] = {0};
+        double *out = s->element_values + 90 * k, H[81];
         if (s->held[t[0]] >= 0 && s->held[t[1]] >= 0 && s->held[t[2]] >= 0 && s->held[t[3]] >= 0) continue;
         spl_law_input in = {
             .F = spl_element_F(s->elements, (int32_t)k, h->n->x), .mu = p->mu[k], .lambda = p->lambda[k]};
         if (p->rotation) memcpy(in.R.m, p->rotation + 9 * k, sizeof in.R.m);
-        if (h->kind == SPL_HESSIAN_PROJECTED)
-            p->law->projected(&in, H);
-        else if (h->kind == SPL_HESSIAN_EXACT)
-            p->law->hessian(&in, H);
-        else
-            for (int i = 0; i < 9; i++) H[10 * i] = 2 * p->mu[k];
+        law_hessian(h, &in, H);
         stiffness(H, s->elements->gradient + 12 * k, s->elements->volume[k], out);
     }
 }

@@ -90,12 +90,76 @@ TEST(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion)
     supple_scene_destroy(scene);
 }
 
+/* Every vertex that a morph target moves has a frame to turn its displacement; the displaced arm moves rigidly. */
+TEST(morph_targets_turn_with_the_body)
+{
+    supple_scene *scene = load("demo:arm");
+    spl_primitive *p = &scene->mesh[0].primitive[0];
+    REQUIRE(scene->vertex_count == p->vertex_count && p->target_count == 0);
+    size_t n = (size_t)p->vertex_count;
+    float *delta = calloc(n, 3 * sizeof(float)), *out = calloc(n, 3 * sizeof(float));
+    for (size_t v = 0; v < n; v += 3) delta[3 * v + v % 2] = 0.05F;
+    spl_target target = {.position = delta}, *none = p->target;
+    p->target = &target;
+    p->target_count = 1;
+    supple_body_config bc = plain(32);
+    supple_body *b = make(scene, &bc, 0);
+    p->target = none;
+    p->target_count = 0;
+    REQUIRE(b);
+    const spl_body *body = &b->body;
+    size_t m = (size_t)body->tets.vertex_count;
+    spl_vec3 *moved = calloc(m, sizeof *moved);
+    spl_upsample_frame *frame;
+    REQUIRE(spl_upsample_frame_create(body->upsample, &body->allocator, &frame, NULL) == SUPPLE_OK);
+    const double t[3] = {3, -2, 1}, r[4] = {0.2, 0.4, -0.1, 0.9}, s[3] = {1, 1, 1};
+    spl_mat4 motion = spl_mat4_trs(t, r, s);
+    for (size_t v = 0; v < m; v++) moved[v] = spl_mat4_point(&motion, body->tets.position[v]);
+    spl_upsample_target to = {.position = out, .position_stride = 12};
+    spl_upsample_apply_input(body->upsample, frame, NULL,
+                             &(spl_upsample_input){.body = (const double *)moved, .delta = delta}, &to);
+    double most = 0;
+    for (size_t v = 0; v < n; v++) {
+        spl_vec3 rest = spl_add(spl_v3_from_float(body->bind + 3 * v), spl_v3_from_float(delta + 3 * v));
+        most = fmax(most, spl_distance(spl_mat4_point(&motion, rest), spl_v3_from_float(out + 3 * v)));
+    }
+    CHECK(most < 5e-6 * body->surface.diagonal);
+    spl_upsample_frame_destroy(frame);
+    free(moved);
+    free(delta);
+    free(out);
+    supple_body_destroy(b);
+    supple_scene_destroy(scene);
+}
+
 static uint64_t hash_of(const supple_body *b)
 {
     const spl_body *body = &b->body;
     uint64_t h = spl_hash(body->tets.position, (size_t)body->tets.vertex_count * sizeof(spl_vec3), 0);
     h = spl_hash(body->tets.tet, (size_t)body->tets.tet_count * 16, h);
     return spl_hash(body->bone, (size_t)body->tets.vertex_count * 4, h);
+}
+
+/* Of the visual mesh after a motion that is not affine. */
+static uint64_t map_hash(const supple_body *b)
+{
+    const spl_body *body = &b->body;
+    size_t n = (size_t)body->scene->vertex_count, m = (size_t)body->tets.vertex_count;
+    float *out = calloc(2 * n, 3 * sizeof(float));
+    spl_vec3 *moved = calloc(m, sizeof *moved);
+    spl_upsample_frame *frame;
+    if (spl_upsample_frame_create(body->upsample, &body->allocator, &frame, NULL) != SUPPLE_OK) abort();
+    for (size_t v = 0; v < m; v++) {
+        moved[v] = body->tets.position[v];
+        moved[v].y += 0.3 * moved[v].x * moved[v].x;
+    }
+    spl_upsample_target to = {out, 12, out + 3 * n, 12};
+    spl_upsample_apply(body->upsample, frame, NULL, (const double *)moved, &to);
+    uint64_t h = spl_hash(out, 2 * n * 3 * sizeof(float), 0);
+    spl_upsample_frame_destroy(frame);
+    free(out);
+    free(moved);
+    return h;
 }
 
 TEST(the_bits_do_not_depend_on_the_threads)
@@ -129,16 +193,70 @@ TEST(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again)
     REQUIRE(other);
     CHECK(!supple_body_get_info(other)->cached);
     bc.resolution = 24;
+    CHECK(map_hash(first) == map_hash(second));
     snprintf(command, sizeof command,
              "for f in %s/*; do printf x | dd of=$f bs=1 seek=3000 conv=notrunc 2>/dev/null; done", folder);
     CHECK(system(command) == 0);
     supple_body *again = make(scene, &bc, 0);
     REQUIRE(again);
     CHECK(!supple_body_get_info(again)->cached && hash_of(again) == hash_of(first));
+    CHECK(map_hash(again) == map_hash(first));
     supple_body_destroy(first);
     supple_body_destroy(second);
     supple_body_destroy(other);
     supple_body_destroy(again);
+    supple_scene_destroy(scene);
+    unsetenv("SUPPLE_CACHE");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+static void count_warnings(void *user, supple_log_level level, const char *message)
+{
+    int *count = user;
+    *count += level == SUPPLE_LOG_WARNING && strstr(message, "cache: ") != NULL;
+}
+
+/* Only the upsampling's file is damaged: the tetrahedra still come from the cache, and the weights are made again. Both
+ * files may be written and read while memory is short. */
+TEST(stored_upsampling_that_is_damaged_is_made_again)
+{
+    char folder[] = "body-cache-XXXXXX", command[200];
+    REQUIRE(mkdtemp(folder));
+    setenv("SUPPLE_CACHE", folder, 1);
+    supple_scene *scene = load("demo:arm");
+    supple_body_config bc = plain(16);
+    bc.cache = true;
+    supple_body *first = make(scene, &bc, 0);
+    REQUIRE(first);
+    const char *damage[] = {"truncate -s -100", "truncate -s 3000",
+                            "printf x | dd bs=1 seek=3000 conv=notrunc 2>/dev/null of="};
+    for (int i = 0; i < 3; i++) {
+        int warnings = 0;
+        supple_config config = supple_config_default();
+        config.log = count_warnings;
+        config.log_user = &warnings;
+        snprintf(command, sizeof command, "%s%s$(ls %s/upsample-*)", damage[i], i < 2 ? " " : "", folder);
+        CHECK(system(command) == 0);
+        for (int round = 0; round < 2; round++) { /* made again, then found */
+            supple_body *again = NULL;
+            REQUIRE(supple_body_create(scene, &bc, &config, &again, NULL) == SUPPLE_OK);
+            CHECK(supple_body_get_info(again)->cached && map_hash(again) == map_hash(first) && warnings == 1);
+            supple_body_destroy(again);
+        }
+    }
+    for (long n = 0;; n++) {
+        failing f = {.fail_at = n};
+        supple_config config = supple_config_default();
+        config.allocator = failing_allocator(&f);
+        config.thread_count = 1;
+        supple_body *body;
+        supple_result result = supple_body_create(scene, &bc, &config, &body, NULL);
+        supple_body_destroy(body);
+        CHECK(f.live == 0 && (result == SUPPLE_ERROR_MEMORY || result == SUPPLE_OK));
+        if (f.requests <= n) break;
+    }
+    supple_body_destroy(first);
     supple_scene_destroy(scene);
     unsetenv("SUPPLE_CACHE");
     snprintf(command, sizeof command, "rm -r %s", folder);
@@ -255,8 +373,58 @@ TEST(fingers_do_not_fuse)
     supple_scene_destroy(scene);
 }
 
+/* Notes the stages, and stops at one call. */
+typedef struct watch {
+    int calls, stop_at, backwards;
+    char stages[200];
+    const char *stage;
+    double fraction;
+} watch;
+
+static bool watch_stage(void *user, const char *stage, double fraction)
+{
+    watch *w = user;
+    if (!w->stage || strcmp(w->stage, stage) != 0) {
+        size_t n = strlen(w->stages);
+        snprintf(w->stages + n, sizeof w->stages - n, "%s ", stage);
+        w->fraction = 0;
+    }
+    w->backwards += fraction < w->fraction || fraction > 1;
+    w->stage = stage;
+    w->fraction = fraction;
+    return ++w->calls != w->stop_at;
+}
+
+static supple_result make_watched(const supple_scene *scene, watch *w, supple_body **body, supple_error *error)
+{
+    supple_body_config bc = plain(24);
+    supple_config config = supple_config_default();
+    config.progress = watch_stage;
+    config.progress_user = w;
+    return supple_body_create(scene, &bc, &config, body, error);
+}
+
+TEST(progress_goes_forward_and_can_cancel_at_every_call)
+{
+    supple_scene *scene = load("demo:arm");
+    watch whole = {0};
+    supple_body *body;
+    supple_error error;
+    REQUIRE(make_watched(scene, &whole, &body, &error) == SUPPLE_OK);
+    CHECK(strcmp(whole.stages, "surface field tetrahedra attachments upsampling ") == 0);
+    CHECK(whole.calls > 12 && whole.backwards == 0 && whole.fraction == 1);
+    supple_body_destroy(body);
+    for (int i = 1; i <= whole.calls; i++) {
+        watch w = {.stop_at = i};
+        CHECK(make_watched(scene, &w, &body, &error) == SUPPLE_ERROR_CANCELLED && !body);
+        CHECK(w.calls == i && error.code == SUPPLE_ERROR_CANCELLED && strstr(error.message, w.stage));
+    }
+    supple_scene_destroy(scene);
+}
+
 TEST_MAIN(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
-          RUN(the_bits_do_not_depend_on_the_threads),
-          RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again), RUN(roles_can_be_given),
+          RUN(morph_targets_turn_with_the_body), RUN(the_bits_do_not_depend_on_the_threads),
+          RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again),
+          RUN(stored_upsampling_that_is_damaged_is_made_again), RUN(roles_can_be_given),
           RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken), RUN(failing_allocations_are_errors),
-          RUN(fingers_do_not_fuse))
+          RUN(fingers_do_not_fuse), RUN(progress_goes_forward_and_can_cancel_at_every_call))

@@ -19,6 +19,7 @@ typedef struct rig {
     spl_upsample_frame *f;
     spl_pool *pool;
     double diagonal;
+    spl_upsample_visual mesh; /* what the map was made of */
 } rig;
 
 static inline spl_vec3 point_of(const double *p)
@@ -46,17 +47,17 @@ static inline void rig_map(rig *r, const shape *visual, const spl_upsample_optio
                            spl_upsample_accept *accept, const void *context)
 {
     supple_allocator a = spl_allocator_of(NULL);
-    spl_upsample_visual mesh = {.vertex_count = r->count,
-                                .position = r->rest,
-                                .normal = r->rest_normal,
-                                .triangle_count = visual->triangle_count,
-                                .triangle = visual->triangle,
-                                .follow = follow,
-                                .accept = accept,
-                                .accept_context = context};
+    r->mesh = (spl_upsample_visual){.vertex_count = r->count,
+                                    .position = r->rest,
+                                    .normal = r->rest_normal,
+                                    .triangle_count = visual->triangle_count,
+                                    .triangle = visual->triangle,
+                                    .follow = follow,
+                                    .accept = accept,
+                                    .accept_context = context};
     spl_upsample_frame_destroy(r->f);
     spl_upsample_destroy(r->u);
-    if (spl_upsample_create(r->surface, &mesh, options, r->pool, &a, &r->u, NULL) != SUPPLE_OK) abort();
+    if (spl_upsample_create(r->surface, &r->mesh, options, r->pool, &a, &r->u, NULL) != SUPPLE_OK) abort();
     if (spl_upsample_frame_create(r->u, &a, &r->f, NULL) != SUPPLE_OK) abort();
 }
 
@@ -87,12 +88,17 @@ static inline rig rig_make(shape body, const shape *visual, const spl_upsample_o
     return r;
 }
 
-static inline void rig_move(rig *r, motion *move, const double *parameter)
+static inline void rig_move_body(rig *r, motion *move, const double *parameter)
 {
     for (int32_t v = 0; v < r->body.vertex_count; v++) {
         spl_vec3 p = move(point_of(r->body.position + 3 * v), parameter);
         memcpy(r->moved + 3 * v, &p, sizeof p);
     }
+}
+
+static inline void rig_move(rig *r, motion *move, const double *parameter)
+{
+    rig_move_body(r, move, parameter);
     spl_upsample_target to = {r->out, 12, r->normal, 12};
     spl_upsample_apply(r->u, r->f, r->pool, r->moved, &to);
 }
@@ -109,6 +115,35 @@ static inline double rig_error(rig *r, motion *move, const double *parameter, do
     }
     if (rms) *rms = sqrt(sum / r->count);
     return worst;
+}
+
+/* ---- visual meshes ----------------------------------------------------------------------------------------------- */
+
+/* Appends a mesh, moved along z; frees it. */
+static inline void shape_join(shape *s, shape part, double z)
+{
+    shape both = shape_new(s->vertex_count + part.vertex_count, s->triangle_count + part.triangle_count);
+    memcpy(both.position, s->position, (size_t)s->vertex_count * 3 * sizeof(double));
+    memcpy(both.triangle, s->triangle, (size_t)s->triangle_count * 3 * sizeof(int32_t));
+    for (int32_t i = 0; i < 3 * part.vertex_count; i++)
+        both.position[3 * s->vertex_count + i] = part.position[i] + (i % 3 == 2 ? z : 0);
+    for (int32_t i = 0; i < 3 * part.triangle_count; i++)
+        both.triangle[3 * s->triangle_count + i] = part.triangle[i] + s->vertex_count;
+    shape_free(s);
+    shape_free(&part);
+    *s = both;
+}
+
+/* Every kind of vertex for a body that is the unit sphere: skin, an eye (rigid) and hair. */
+static inline shape shape_head(bool **follow)
+{
+    shape s = shape_sphere(20, 1);
+    size_t skin = (size_t)s.vertex_count;
+    shape_join(&s, shape_sphere(8, 0.15), 0.8);
+    shape_join(&s, shape_sphere(12, 1.2), 0);
+    *follow = calloc((size_t)s.vertex_count, 1);
+    memset(*follow + skin, 1, (size_t)s.vertex_count - skin);
+    return s;
 }
 
 /* ---- motions ----------------------------------------------------------------------------------------------------- */

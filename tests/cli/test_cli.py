@@ -9,17 +9,20 @@ import shutil
 import struct
 import sys
 import tempfile
+import time
 
 import numpy as np
 
-from tool import QUICK, SANITIZED, SHARED, Tool, assets, same_files, shared
-from cases import Cases
+from tool import QUICK, SANITIZED, SHARED, SOURCE, Tool, assets, same_files, shared
+from cases import Cases, Skip
 
 BAD_SECONDS, BAD_MEGABYTES = 10, 500
 OPTIONS = {
     "skin": "-o --method --clip --fps --frames --set --threads --metrics --progress".split(),
     "info": ["--json"],
     "demo": ["-o"],
+    "mesh": "-o --resolution --part --size --set --no-cache --threads --progress".split(),
+    "bench": ["--"],
 }
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
 METRICS = {
@@ -452,6 +455,34 @@ def section_mesh(s):
         one = open(s.path("t1.msh"), "rb").read()
         assert one == open(s.path("t2.msh"), "rb").read() == open(s.path("t7.msh"), "rb").read()
 
+    def progress():
+        for mode, said in ("always", True), ("never", False), ("auto", False):
+            done = s.tool("mesh", "demo:arm", "--resolution", 20, "--no-cache", "--progress", mode, "--json")
+            assert done.code == 0 and json.loads(done.out)["tets"] > 100, done
+            assert ("tetrahedra" in done.err) == said, (mode, done.err)
+        assert done.err == "", done.err
+
+    def interrupted():
+        """Ctrl-C at several times of a run that takes a second or more: nothing is left, and the cache still serves."""
+        arguments = ("mesh", "demo:hero", "--resolution", 140, "--json", "-o", s.path("hero.msh"))
+        stopped, before = 0, [name for name in os.listdir(s.folder) if name != "cache"]
+        for seconds in 0.02, 0.2, 0.4, 0.8:
+            begin = time.monotonic()
+            done = s.tool(*arguments, interrupt_when=lambda: time.monotonic() > begin + seconds)
+            if done.code == 130:
+                stopped += 1
+                assert done.out == "" and "cancelled" in done.err and done.err.count("\n") == 1, done
+                assert [name for name in os.listdir(s.folder) if name != "cache"] == before, os.listdir(s.folder)
+            else:  # a quick machine was done before, or a slow one had not begun to listen
+                assert done.code in (0, -2), done
+            assert not [name for _, _, files in os.walk(s.path("cache")) for name in files if "tmp" in name]
+        assert stopped, "no run could be stopped"
+        said, afresh = (json.loads(s.tool(*arguments, *more).out) for more in ((), ("--no-cache",)))
+        for key in "tets", "vertices", "volume", "constrained":
+            assert said[key] == afresh[key], (key, said, afresh)
+
+    s.cases.run("mesh_progress", progress)
+    s.cases.run("mesh_interrupted", interrupted)
     s.cases.run("mesh_reports_and_caches", report)
     s.cases.run("mesh_converts", convert)
     s.cases.run("mesh_threads", threads)
@@ -459,6 +490,7 @@ def section_mesh(s):
             ("resolution_0", 2, ["resolution"], ("--resolution", "0.5")),
             ("resolution_1e6", 2, ["resolution"], ("--resolution", "1000000")),
             ("unknown_format", 2, [".msh"], ("-o", s.path("x.stl"))),
+            ("unknown_progress", 2, ["progress"], ("--progress", "sometimes")),
             ("unknown_part", 2, ["nobody"], ("--part", "nobody=skip")),
             ("unknown_role", 2, ["flesh"], ("--part", "arm=bone")),
             ("no_flesh_left", 3, ["no flesh"], ("--part", "*=skip")),
@@ -467,6 +499,107 @@ def section_mesh(s):
     s.cases.run("mesh_flat_strip", lambda: s.tool.bad(3, ["open"], "mesh", shared("assets", "SimpleSkin.gltf")))
     s.cases.run("mesh_bad_tets", lambda: s.tool.bad(3, ["99999999"], "mesh", shared("bad-inputs", "tet_index_out_of_range.mesh")))
     os.environ.pop("SUPPLE_CACHE")
+
+
+def section_bench(s):
+    """The benchmarks are programs beside the tool; `all` is left to `make bench`: it takes minutes."""
+    quick = ("linear", "--", "--vertices", 2000, "--runs", 1, "--threads", 1, "--json")
+
+    def built():
+        if not os.path.isdir(os.path.join(os.path.dirname(s.tool.path), "bench")):
+            raise Skip("the benchmarks are not built")
+
+    def listed():
+        built()
+        done = s.tool("bench")
+        assert done.code == 0 and done.err == "", done
+        lines = [line.split(None, 1) for line in done.out.splitlines()]
+        sources = {name[6:-2] for name in os.listdir(os.path.join(SOURCE, "bench")) if name.endswith(".c")}
+        assert {line[0] for line in lines} == sources, (lines, sources)
+        assert all(len(line) == 2 for line in lines), f"without a line in cli/bench.c: {lines}"
+
+    def runs():
+        built()
+        done = s.tool("bench", *quick)
+        assert done.code == 0 and done.err == "", done
+        assert json.loads(done.out)["vertices"] == 2000, done.out
+
+    def its_code():
+        """What the benchmark exits with and says comes through; here it cannot load its character."""
+        built()
+        done = s.tool("bench", "body", "--", s.path("absent.glb"))
+        assert done.code == 3 and "absent.glb" in done.err and done.out == "", done
+
+    def interrupted():
+        built()
+        begin = time.monotonic()
+        done = s.tool("bench", "linear", "--", "--runs", 10000, interrupt_when=lambda: time.monotonic() > begin + 0.5)
+        assert done.code == 130 and done.seconds < 30, done
+
+    def elsewhere():
+        """Found beside the tool and not in the working folder; a copied tool alone has none."""
+        built()
+        done = s.tool("bench", *quick, cwd=s.folder)
+        assert done.code == 0, done
+        os.makedirs(s.path("alone/bin"))
+        alone = shutil.copy(s.tool.path, s.path("alone/bin/supple"))
+        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(s.tool.path)
+        try:
+            Tool(alone).bad(2, ["not built"], "bench", "linear")
+            Tool(alone).bad(2, ["no benchmarks"], "bench")
+        finally:
+            os.environ.pop("LD_LIBRARY_PATH")
+
+    s.cases.run("bench_list", listed)
+    s.cases.run("bench_runs", runs)
+    s.cases.run("bench_exit_code", its_code)
+    s.cases.run("bench_interrupted", interrupted)
+    s.cases.run("bench_elsewhere", elsewhere)
+    for name, words, arguments in (
+            ("unknown", ["marathon"], ("marathon",)),
+            ("no_path", ["no benchmark"], ("../bench/bench_linear",)),
+            ("unknown_option", ["--json"], ("linear", "--json")),
+            ("all_with_words", ["all"], ("all", "linear"))):
+        s.cases.run(f"bench_{name}", s.tool.bad, 2, words, "bench", *arguments)
+
+
+def section_solver(s):
+    """Verbs that solve take --solver."""
+    skin = ("skin", "demo:arm", "--clip", "0", "--frames", "0:1", "--method", "linear", "-o", s.path("o.npy"))
+
+    def taken():
+        if "--solver" not in s.tool("skin", "--help").out:
+            raise Skip("no method of this build solves")
+
+    def loads():
+        taken()
+        if not os.path.exists(os.path.join(os.path.dirname(s.tool.path), "libsupple-cholmod.so")):
+            raise Skip("built without CHOLMOD")
+        for name in "auto", "own", "cholmod":
+            s.tool.good(*skin, "--solver", name)
+
+    def unknown():
+        taken()
+        s.tool.bad(2, ["magma", "cholmod"], *skin, "--solver", "magma")
+
+    def absent():
+        """A tool that was copied without its plug-in, and one beside which lies something else."""
+        taken()
+        os.makedirs(s.path("bin"))
+        alone = Tool(shutil.copy(s.tool.path, s.path("bin/supple")))
+        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(s.tool.path)
+        try:
+            alone.good(*skin, "--solver", "auto")
+            alone.bad(2, ["libsupple-cholmod.so"], *skin, "--solver", "cholmod")
+            with open(s.path("bin/libsupple-cholmod.so"), "w") as file:
+                file.write("no library")
+            alone.bad(2, ["cannot be loaded"], *skin, "--solver", "cholmod")
+        finally:
+            os.environ.pop("LD_LIBRARY_PATH")
+
+    s.cases.run("solver_loads", loads)
+    s.cases.run("solver_unknown", unknown)
+    s.cases.run("solver_absent", absent)
 
 
 SECTIONS = {name[8:]: function for name, function in list(globals().items()) if name.startswith("section_")}

@@ -89,10 +89,13 @@ def check_tool(prefix):
 
 
 def check_moved(prefix, work):
-    """An installation may be copied elsewhere."""
+    """An installation may be copied elsewhere; the tool finds its benchmarks there."""
     moved = os.path.join(work, "moved here")
     shutil.copytree(prefix, moved, symlinks=True)
     call(os.path.join(moved, "bin", "supple"), "--version")
+    if os.path.isdir(os.path.join(moved, "libexec", "supple")):
+        listed = call(os.path.join(moved, "bin", "supple"), "bench")
+        assert re.search(r"^  linear +\S", listed), listed
 
 
 def main():

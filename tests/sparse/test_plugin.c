@@ -16,6 +16,111 @@ TEST(what_is_no_plugin_is_refused)
     supple_plugin_close(NULL);
 }
 
+/* ---- a solver that counts its calls: it divides by the diagonal ---- */
+
+typedef struct counting_factor {
+    int32_t n;
+    const size_t *start;
+    double *diagonal;
+} counting_factor;
+
+static struct {
+    int create, factorise, solve, destroy;
+} calls;
+
+static supple_result counting_create(int32_t n, const size_t *start, const int32_t *row, void **factor,
+                                     supple_error *error)
+{
+    (void)row;
+    (void)error;
+    calls.create++;
+    counting_factor *f = malloc(sizeof *f);
+    *f = (counting_factor){.n = n, .diagonal = calloc((size_t)n, sizeof *f->diagonal)};
+    size_t *copy = malloc(((size_t)n + 1) * sizeof *copy);
+    memcpy(copy, start, ((size_t)n + 1) * sizeof *copy);
+    f->start = copy;
+    *factor = f;
+    return SUPPLE_OK;
+}
+
+static supple_result counting_factorise(void *factor, const double *values, int32_t *column, supple_error *error)
+{
+    (void)column;
+    (void)error;
+    calls.factorise++;
+    counting_factor *f = factor;
+    for (int32_t i = 0; i < f->n; i++) f->diagonal[i] = values[f->start[i]];
+    return SUPPLE_OK;
+}
+
+static supple_result counting_solve(void *factor, double *x, int32_t k, supple_error *error)
+{
+    (void)error;
+    calls.solve++;
+    const counting_factor *f = factor;
+    for (int32_t i = 0; i < f->n * k; i++) x[i] /= f->diagonal[i / k];
+    return SUPPLE_OK;
+}
+
+static double counting_entries(const void *factor)
+{
+    return ((const counting_factor *)factor)->n;
+}
+
+static void counting_destroy(void *factor)
+{
+    calls.destroy++;
+    counting_factor *f = factor;
+    if (f) free(f->diagonal);
+    if (f) free((void *)f->start);
+    free(f);
+}
+
+static const supple_solver_backend counting = {.version = SUPPLE_SOLVER_BACKEND_VERSION,
+                                               .name = "counting",
+                                               .licence = "none",
+                                               .create = counting_create,
+                                               .factorise = counting_factorise,
+                                               .solve = counting_solve,
+                                               .entries = counting_entries,
+                                               .destroy = counting_destroy};
+
+static void solve_twice(const matrix *m, const spl_factor_options *options)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_factor *f;
+    double *x = random_vector(2 * m->n, 3), *b = random_vector(2 * m->n, 3);
+    REQUIRE(spl_factor_create(&m->pattern, options, &a, NULL, &f, NULL) == SUPPLE_OK);
+    CHECK(spl_factor_factorise(f, m->values, NULL) == SUPPLE_OK);
+    CHECK(spl_factor_solve(f, x, 2, NULL) == SUPPLE_OK);
+    for (size_t i = 0; i < 2 * m->n; i++) CHECK_NEAR(x[i] * m->values[m->pattern.start[i / 2]], b[i], 1e-14);
+    CHECK(spl_factor_solve(f, x, 1, NULL) == SUPPLE_OK);
+    spl_factor_destroy(f);
+    free(x);
+    free(b);
+}
+
+TEST(the_solver_of_a_config_is_called)
+{
+    matrix m = matrix_make(DIAGONAL, 20, 1, 1);
+    supple_config config = supple_config_default();
+    config.solver = &counting;
+    spl_factor_options options = spl_factor_options_of(&config);
+    CHECK(options.backend == &counting && !options.indefinite && !options.single && !options.plain);
+    memset(&calls, 0, sizeof calls);
+    solve_twice(&m, &options);
+    CHECK(calls.create == 1 && calls.factorise == 1 && calls.solve == 2 && calls.destroy == 1);
+    options.single = true; /* a backend has no factor in float: ours serves */
+    solve_twice(&m, &options);
+    config.solver = NULL;
+    options = spl_factor_options_of(&config);
+    CHECK(!options.backend);
+    solve_twice(&m, &options);
+    CHECK(!spl_factor_options_of(NULL).backend);
+    CHECK(calls.create == 1 && calls.factorise == 1 && calls.solve == 2 && calls.destroy == 1);
+    matrix_free(&m);
+}
+
 #ifdef SPL_CHOLMOD_PLUGIN
 static supple_plugin *open_plugin(void)
 {
@@ -112,4 +217,5 @@ TEST(cholmod_failures_are_named)
 #endif
 }
 
-TEST_MAIN(RUN(what_is_no_plugin_is_refused), RUN(cholmod_agrees_with_ours), RUN(cholmod_failures_are_named))
+TEST_MAIN(RUN(the_solver_of_a_config_is_called), RUN(what_is_no_plugin_is_refused), RUN(cholmod_agrees_with_ours),
+          RUN(cholmod_failures_are_named))

@@ -5,7 +5,8 @@
 #include "body/body.h"
 #include "core/memory.h"
 #include "math/mat3.h"
-#include "math/quat.h"
+#include "methods/skinning.h"
+#include "rig/pose.h"
 #include "statics/statics.h"
 
 #include <stdio.h>
@@ -109,32 +110,44 @@ static inline flesh flesh_box(int nx, int ny, int nz, double lx, double ly, doub
     return f;
 }
 
-/* The motion of each bone where every joint turns by `degrees` about its own axis, parents carrying children. */
-static inline spl_mat4 *flesh_bend(const spl_bones *bones, double degrees)
+/* How a character is posed: a moment of a clip, or one joint alone turned about z. */
+typedef struct flesh_pose {
+    int32_t clip; /* -1: the rest */
+    double time;
+    const char *joint; /* or NULL */
+    double degrees;
+} flesh_pose;
+
+/* The motion of each bone from the bind pose, in body space. */
+static inline spl_mat4 *flesh_motion(const supple_scene *scene, const spl_bones *bones, const flesh_pose *at)
 {
     spl_mat4 *motion = calloc((size_t)bones->bone_count + 1, sizeof *motion);
-    uint64_t seed = 11;
+    spl_pose pose;
+    if (spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) abort();
+    spl_pose_sample(&pose, scene, at->clip, at->time);
     for (int32_t b = 0; b < bones->bone_count; b++) {
         const spl_bone *bone = &bones->bone[b];
-        spl_mat4 parent = bone->parent < 0 ? spl_mat4_identity() : motion[bone->parent];
-        double axis[3] = {flesh_random(&seed), flesh_random(&seed), flesh_random(&seed)}, one[3] = {1, 1, 1};
-        double length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
-        double half = (bone->parent < 0 ? 0 : degrees) * 3.14159265358979323846 / 360, zero[3] = {0, 0, 0};
-        double q[4] = {sin(half) * axis[0] / length, sin(half) * axis[1] / length, sin(half) * axis[2] / length,
-                       cos(half)};
-        spl_mat4 turn = spl_mat4_trs(zero, q, one);
-        spl_vec3 shift = spl_sub(bone->head, spl_mat4_point(&turn, bone->head));
-        double t[3] = {shift.x, shift.y, shift.z};
-        turn = spl_mat4_trs(t, q, one);
-        motion[b] = spl_mat4_mul(&parent, &turn);
-        for (int32_t other = 0; other < b; other++) /* segments of one joint move together */
-            if (bones->bone[other].node == bone->node) motion[b] = motion[other];
+        const spl_skin *skin = &scene->skin[0]; /* the built-in characters have one */
+        motion[b] = spl_skinning_joint_matrix(skin, bone->joint - skin->first_joint, &pose);
     }
+    for (int32_t b = 0; at->joint && b < bones->bone_count; b++) {
+        const spl_bone *bone = &bones->bone[b];
+        if (bone->parent >= 0 && bones->bone[bone->parent].node != bone->node) motion[b] = motion[bone->parent];
+        if (strcmp(scene->node[bone->node].name, at->joint) != 0) continue;
+        double half = at->degrees * 3.14159265358979323846 / 360, one[3] = {1, 1, 1}, t[3] = {0, 0, 0};
+        double q[4] = {0, 0, sin(half), cos(half)};
+        spl_mat4 turn = spl_mat4_trs(t, q, one);
+        spl_vec3 shift = spl_sub(bone->head, spl_mat4_point(&turn, bone->head));
+        t[0] = shift.x, t[1] = shift.y, t[2] = shift.z;
+        turn = spl_mat4_trs(t, q, one);
+        motion[b] = spl_mat4_mul(&motion[b], &turn);
+    }
+    spl_pose_release(&pose);
     return motion;
 }
 
-/* A built-in character's body, its held vertices where bent bones carry them; free ones at rest. */
-static inline flesh flesh_demo(const char *name, int32_t resolution, double degrees, spl_pool *pool)
+/* A built-in character's body, its held vertices where its posed bones carry them; free ones at rest. */
+static inline flesh flesh_demo(const char *name, int32_t resolution, const flesh_pose *pose, spl_pool *pool)
 {
     supple_scene *scene = NULL;
     supple_error error = {0};
@@ -149,7 +162,7 @@ static inline flesh flesh_demo(const char *name, int32_t resolution, double degr
         abort();
     }
     flesh f = flesh_new(body.tets.vertex_count, body.tets.tet_count);
-    spl_mat4 *motion = flesh_bend(&body.bones, degrees);
+    spl_mat4 *motion = flesh_motion(scene, &body.bones, pose);
     memcpy(f.tet, body.tets.tet, 4 * (size_t)f.tet_count * sizeof *f.tet);
     memcpy(f.held, body.bone, (size_t)f.vertex_count * sizeof *f.held);
     for (int32_t v = 0; v < f.vertex_count; v++) {

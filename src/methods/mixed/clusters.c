@@ -84,8 +84,6 @@ static supple_result assign(const spl_solid *s, spl_cluster_kind kind, spl_clust
         mark_candidates(s, k, candidate, true);
         c->bone[k] =
             kind == SPL_CLUSTER_HIERARCHY ? along_chain(bones, p, candidate) : nearest(bones, kind, p, candidate);
-        if (kind == SPL_CLUSTER_USER && s->material.rotation && s->material.rotation[k] >= 0)
-            c->bone[k] = s->material.rotation[k];
         mark_candidates(s, k, candidate, false);
     }
     spl_free(&c->allocator, candidate);
@@ -139,6 +137,32 @@ static void smooth_tet(const spl_solid *s, int32_t tet, double sharpness, spl_cl
     c->axis[tet] = spl_unit(along, spl_v3(0, 1, 0));
 }
 
+/* Regions of the material file that name a joint turn with it alone. */
+static void take_rotations(const spl_solid *s, spl_clusters *c)
+{
+    size_t m = (size_t)c->influences;
+    for (size_t k = 0; s->material.rotation && k < (size_t)c->count; k++) {
+        if (s->material.rotation[k] < 0) continue;
+        c->bone[m * k] = s->material.rotation[k];
+        for (size_t i = 1; i < m; i++) c->bone[m * k + i] = -1;
+        if (c->weight) c->weight[m * k] = c->sharp[m * k] = 1;
+    }
+}
+
+static void set_along(const spl_solid *s, spl_clusters *c)
+{
+    const int32_t *tet = s->elements.tet;
+    for (size_t k = 0; k < (size_t)c->count; k++) {
+        spl_vec3 p = spl_v3(0, 0, 0);
+        for (size_t i = 0; i < 4; i++) {
+            const double *x = s->drive.rest + 3 * (size_t)tet[4 * k + i];
+            p = spl_madd(p, spl_v3(x[0], x[1], x[2]), 0.25);
+        }
+        for (size_t i = (size_t)c->influences * k; i < (size_t)c->influences * (k + 1); i++)
+            if (c->bone[i] >= 0) c->along[i] = (float)spl_drive_along(&s->drive, c->bone[i], p);
+    }
+}
+
 supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind, double sharpness, spl_clusters *out,
                                   supple_error *error)
 {
@@ -146,7 +170,8 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
     *out = (spl_clusters){.allocator = solid->allocator, .count = solid->elements.count, .influences = smooth ? K : 1};
     size_t n = (size_t)out->count * (size_t)out->influences;
     out->bone = spl_new(&out->allocator, n, sizeof *out->bone);
-    ok = out->bone;
+    out->along = spl_new(&out->allocator, n, sizeof *out->along);
+    ok = out->bone && out->along;
     if (smooth) {
         out->weight = spl_new(&out->allocator, n, sizeof *out->weight);
         out->sharp = spl_new(&out->allocator, n, sizeof *out->sharp);
@@ -156,6 +181,10 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the rotation clusters");
     if (ok && !smooth) result = assign(solid, kind, out, error);
     for (int32_t k = 0; ok && smooth && k < out->count; k++) smooth_tet(solid, k, sharpness, out);
+    if (result == SUPPLE_OK) {
+        take_rotations(solid, out);
+        set_along(solid, out);
+    }
     if (result != SUPPLE_OK) spl_clusters_release(out);
     return result;
 }
@@ -164,6 +193,7 @@ void spl_clusters_release(spl_clusters *c)
 {
     if (!c->allocator.release) return;
     spl_free(&c->allocator, c->bone);
+    spl_free(&c->allocator, c->along);
     spl_free(&c->allocator, c->weight);
     spl_free(&c->allocator, c->sharp);
     spl_free(&c->allocator, c->axis);
@@ -183,7 +213,8 @@ static spl_quat blend(const rotate *r, const float *weight, size_t first)
     const spl_clusters *c = r->clusters;
     spl_quat q = {0, 0, 0, 0};
     for (size_t i = first; i < first + K && c->bone[i] >= 0; i++)
-        q = spl_quat_add(q, spl_quat_scale(r->drive->turn[c->bone[i]], (double)weight[i]));
+        q = spl_quat_add(q,
+                         spl_quat_scale(spl_drive_turn(r->drive, c->bone[i], (double)c->along[i]), (double)weight[i]));
     return spl_quat_normalise(q);
 }
 
@@ -204,7 +235,7 @@ static void rotate_range(void *context, size_t begin, size_t end)
     const rotate *r = context;
     const spl_clusters *c = r->clusters;
     for (size_t k = begin; k < end; k++) {
-        spl_quat q = c->weight ? smooth_rotation(r, k) : r->drive->turn[c->bone[k]];
+        spl_quat q = c->weight ? smooth_rotation(r, k) : spl_drive_turn(r->drive, c->bone[k], (double)c->along[k]);
         spl_mat3 R = spl_quat_to_mat3(q);
         for (size_t i = 0; i < 9; i++) r->rotation[9 * k + i] = R.m[i];
     }

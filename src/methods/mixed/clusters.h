@@ -12,13 +12,14 @@ typedef enum spl_cluster_kind {
     SPL_CLUSTER_JOINT,     /* the nearest joint */
     SPL_CLUSTER_MIDPOINT,  /* the nearest middle of a bone */
     SPL_CLUSTER_HIERARCHY, /* at the nearest joint, the bone of the chain that points most towards the tet */
-    SPL_CLUSTER_USER,      /* regions of the material file that name a joint; elsewhere as `bone` */
+    SPL_CLUSTER_USER,      /* as `bone`; meant for files whose regions name their joint, which counts in every kind */
 } spl_cluster_kind;
 
 typedef struct spl_clusters {
     supple_allocator allocator;
     int32_t count, influences; /* tets; bones a tet: 1, or SPL_BONE_INFLUENCES for smooth */
     int32_t *bone;             /* influences x count; -1 where unused */
+    float *along;              /* the same: how far along the bone the tet is */
     float *weight;             /* the same; NULL with one influence */
     float *sharp;              /* the same, sharpened: they blend what bends, `weight` what twists */
     spl_vec3 *axis;            /* count: the strongest bone's direction, about which flesh twists */

@@ -99,6 +99,8 @@ static supple_result make_newton(mixed *m, const spl_method_context *c, supple_e
     spl_statics_options options = spl_statics_options_default();
     options.tolerance = c->parameter[P_TOLERANCE];
     options.backend = c->config->solver;
+    options.size = c->solid->diagonal;
+    options.solver = SPL_STATICS_PCG;
     return spl_statics_create(&c->solid->elements, m->held, c->allocator, c->pool, &options, &m->newton, error);
 }
 

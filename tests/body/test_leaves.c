@@ -1,0 +1,185 @@
+#include "body/body.h"
+#include "body/growth.h"
+#include "core/memory.h"
+#include "test.h"
+
+#include <supple/tools.h>
+#include <unistd.h>
+
+static supple_body *body_of(const char *name, supple_scene **scene)
+{
+    char path[512];
+    supple_error error = {0};
+    supple_body *body = NULL;
+    supple_body_config bc = supple_body_config_default();
+    bc.cache = false;
+    bool demo = strncmp(name, "demo:", 5) == 0;
+    snprintf(path, sizeof path, "%s%s", demo ? "" : SPL_SHARED_DIR "/assets/", name);
+    *scene = NULL;
+    if (!demo && access(path, R_OK) != 0) return NULL;
+    if (supple_scene_load_file(path, NULL, scene, &error) != SUPPLE_OK ||
+        supple_body_create(*scene, &bc, NULL, &body, &error) != SUPPLE_OK)
+        printf("    %s: %s\n", name, error.message);
+    return body;
+}
+
+static void give_back(supple_body *body, supple_scene *scene)
+{
+    supple_body_destroy(body);
+    supple_scene_destroy(scene);
+}
+
+static bool is_leaf(const spl_bones *b, int32_t k)
+{
+    for (int32_t i = 0; i < b->bone_count; i++)
+        if (b->bone[i].parent == k) return false;
+    return true;
+}
+
+/* The leaf of a joint, -1. */
+static int32_t leaf_of(const supple_scene *scene, const spl_bones *b, const char *name)
+{
+    for (int32_t k = 0; k < b->bone_count; k++)
+        if (is_leaf(b, k) && strcmp(scene->node[b->bone[k].node].name, name) == 0) return k;
+    return -1;
+}
+
+/* Every leaf lies inside the flesh, from its joint to its tail, by the exact winding number. */
+static void check_inside(const char *name)
+{
+    supple_scene *scene;
+    supple_body *handle = body_of(name, &scene);
+    if (!handle) return;
+    const spl_body *body = &handle->body;
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_tree tree;
+    int32_t leaves = 0;
+    REQUIRE(spl_tree_make(body->surface.position, body->surface.triangle, body->surface.triangle_count, &a, &tree,
+                          NULL) == SUPPLE_OK);
+    for (int32_t k = 0; k < body->bones.bone_count; k++) {
+        const spl_bone *b = &body->bones.bone[k];
+        if (!is_leaf(&body->bones, k)) continue;
+        leaves++;
+        int outside = 0;
+        for (int i = 0; i <= 10; i++)
+            outside += spl_winding_exact(&tree, spl_madd(b->head, spl_sub(b->tail, b->head), 0.1 * i)) < 0.5;
+        CHECK(outside == 0 && spl_distance(b->head, b->tail) > 0.008 * body->surface.diagonal);
+        if (outside) printf("    %s: %s\n", name, scene->node[b->node].name);
+    }
+    CHECK(leaves > 0 && body->leaves.leaves == leaves && body->leaves.outside == 0);
+    spl_tree_release(&tree);
+    give_back(handle, scene);
+}
+
+TEST(leaves_of_the_demos_lie_inside)
+{
+    check_inside("demo:hero");
+    check_inside("demo:arm");
+    check_inside("demo:beam");
+    check_inside("demo:cylinder");
+    check_inside("demo:torus");
+    check_inside("demo:sack");
+    check_inside("demo:turtle");
+}
+
+TEST(leaves_of_the_characters_lie_inside)
+{
+    if (access(SPL_SHARED_DIR "/assets", R_OK) != 0) SKIP("no ../shared/assets");
+    check_inside("MakeHuman_Male_CMU.glb");
+    check_inside("CesiumMan.glb");
+    check_inside("Fox.glb");
+    check_inside("Hand_left.glb");
+    check_inside("KayKit_Barbarian.glb");
+    check_inside("RiggedFigure.glb");
+}
+
+/* A head's bone points up into the skull and not into the face. */
+static void check_head(const char *name, const char *joint, spl_vec3 up)
+{
+    supple_scene *scene;
+    supple_body *handle = body_of(name, &scene);
+    if (!handle) return;
+    const spl_bones *b = &handle->body.bones;
+    int32_t k = leaf_of(scene, b, joint);
+    REQUIRE(k >= 0);
+    spl_vec3 axis = spl_unit(spl_sub(b->bone[k].tail, b->bone[k].head), spl_v3(0, 0, 0));
+    CHECK(spl_dot(axis, up) > 0.97);
+    give_back(handle, scene);
+}
+
+TEST(heads_point_up)
+{
+    check_head("demo:hero", "head", spl_v3(0, 1, 0));
+    check_head("MakeHuman_Male_CMU.glb", "Head", spl_v3(0, 1, 0));
+    check_head("KayKit_Barbarian.glb", "head", spl_v3(0, 1, 0));
+    check_head("CesiumMan.glb", "Skeleton_neck_joint_2", spl_v3(0, 0, 1));
+}
+
+/* Where a limb grows out of a thick trunk, its leaf goes into the limb and not back into the trunk. */
+TEST(legs_of_a_turtle_point_outwards)
+{
+    supple_scene *scene;
+    supple_body *handle = body_of("demo:turtle", &scene);
+    REQUIRE(handle);
+    const spl_bones *b = &handle->body.bones;
+    static const char *const legs[] = {"leg.FL", "leg.FR", "leg.BL", "leg.BR"};
+    for (int i = 0; i < 4; i++) {
+        int32_t k = leaf_of(scene, b, legs[i]);
+        REQUIRE(k >= 0);
+        spl_vec3 way = spl_sub(b->bone[k].tail, b->bone[k].head);
+        CHECK(way.x * b->bone[k].head.x > 0 && way.z * b->bone[k].head.z > 0 && way.y < 0);
+    }
+    give_back(handle, scene);
+}
+
+/* Whether a place of the surface is a wall of a cavity (a mouth) and not skin: it looks at more surface nearby. */
+static bool is_cavity(const spl_surface *s, const spl_tree *tree, const spl_hit *at)
+{
+    const int32_t *c = s->triangle + 3 * (size_t)at->triangle;
+    spl_vec3 a = s->position[c[0]], out = spl_cross(spl_sub(s->position[c[1]], a), spl_sub(s->position[c[2]], a));
+    spl_hit hit;
+    out = spl_scale(spl_unit(out, out), s->diagonal);
+    return spl_tree_ray(tree, spl_madd(at->point, out, 1e-6), out, 0.1, &hit);
+}
+
+/* What MakeHuman's head holds stays in the core: not within a quarter of the local thickness of the skin. The thickness
+ * at the crown is not that down to the feet: a head is 15 cm across. */
+TEST(a_head_holds_no_face)
+{
+    supple_scene *scene;
+    supple_body *handle = body_of("MakeHuman_Male_CMU.glb", &scene);
+    if (!handle) SKIP("no ../shared/assets");
+    const spl_body *body = &handle->body;
+    const spl_surface *s = &body->surface;
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_tree tree;
+    spl_winding winding;
+    double *thickness = malloc((size_t)s->vertex_count * sizeof *thickness);
+    REQUIRE(spl_tree_make(s->position, s->triangle, s->triangle_count, &a, &tree, NULL) == SUPPLE_OK);
+    REQUIRE(spl_winding_make(&tree, &a, &winding, NULL) == SUPPLE_OK);
+    spl_limb_thickness(s, &tree, &winding, 0.07 * s->diagonal, 1, NULL, thickness);
+    int32_t head = leaf_of(scene, &body->bones, "Head"), held = 0, skin = 0;
+    for (int32_t v = 0; v < body->tets.vertex_count; v++) {
+        if (body->bone[v] != head) continue;
+        spl_hit hit;
+        spl_tree_nearest(&tree, body->tets.position[v], INFINITY, -1, &hit);
+        double local = 0;
+        for (int k = 0; k < 3; k++) local += hit.bary[k] * thickness[s->triangle[3 * (size_t)hit.triangle + (size_t)k]];
+        CHECK(spl_winding_number(&winding, body->tets.position[v]) > 0.5);
+        held++;
+        if (is_cavity(s, &tree, &hit)) continue;
+        CHECK(hit.distance > 0.25 * local);
+        if (!(hit.distance > 0.25 * local))
+            printf("    %g of %g at %g %g %g near %g %g %g\n", hit.distance, local, body->tets.position[v].x,
+                   body->tets.position[v].y, body->tets.position[v].z, hit.point.x, hit.point.y, hit.point.z);
+        skin++;
+    }
+    CHECK(held >= 12 && skin >= 8);
+    free(thickness);
+    spl_winding_release(&winding);
+    spl_tree_release(&tree);
+    give_back(handle, scene);
+}
+
+TEST_MAIN(RUN(leaves_of_the_demos_lie_inside), RUN(leaves_of_the_characters_lie_inside), RUN(heads_point_up),
+          RUN(legs_of_a_turtle_point_outwards), RUN(a_head_holds_no_face))
