@@ -1,11 +1,13 @@
 #include "body/drive.h"
 
+#include "body/limb.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "math/svd3.h"
 #include "rig/bind.h"
 
-#define TWIST_SHARE    0.85                   /* of a bone's length, over which a twist is spread */
+#define SLENDER        3.0  /* length over the median distance to the skin, above which a bone takes up twists */
+#define TWIST_SHARE    0.85 /* of a bone's length, over which a twist is spread */
 #define UNWIND         (-0.70710678118654752) /* cosine of half of 270 degrees */
 #define COMMON_STRETCH 1e-3                   /* bones whose stretches differ by less share one */
 
@@ -92,10 +94,25 @@ static bool is_limb(const spl_bones *bones, int32_t bone)
     return goes_on;
 }
 
+/* Whether a bone is much longer than the flesh around its middle is thick. A trunk that twists along its bones would
+ * swell: what lies far from the axis has far to go. */
+static bool is_slender(const spl_body *body, const spl_tree *tree, int32_t bone)
+{
+    const spl_bone *b = &body->bones.bone[bone];
+    spl_vec3 along = spl_sub(b->tail, b->head), middle = spl_lerp(b->head, b->tail, 0.5);
+    double radius = spl_limb_radius(tree, middle, along, body->surface.diagonal);
+    return radius > 0 && spl_norm(along) >= SLENDER * radius;
+}
+
 /* Which bones take up which twists. */
-static void plan_twists(spl_drive *d)
+static supple_result plan_twists(spl_drive *d, supple_error *error)
 {
     const spl_bones *bones = &d->body->bones;
+    const spl_surface *skin = &d->body->surface;
+    spl_tree tree;
+    supple_result result =
+        spl_tree_make(skin->position, skin->triangle, skin->triangle_count, &d->allocator, &tree, error);
+    if (result != SUPPLE_OK) return result;
     for (int32_t b = 0; b < bones->bone_count; b++) d->driver[b] = -1;
     for (int32_t b = 0; b < bones->bone_count; b++) {
         int32_t c = only_child(bones, b);
@@ -103,10 +120,12 @@ static void plan_twists(spl_drive *d)
         const spl_bone *p = &bones->bone[b], *q = &bones->bone[c];
         bool longer = spl_distance(q->head, q->tail) > spl_distance(p->head, p->tail);
         if (longer && is_limb(bones, c))
-            d->own[c] = true;
-        else
+            d->own[c] = is_slender(d->body, &tree, c);
+        else if (is_slender(d->body, &tree, b))
             d->driver[b] = c;
     }
+    spl_tree_release(&tree);
+    return SUPPLE_OK;
 }
 
 /* The twist of a child's rotation against its parent's about an axis of the rest shape. */
@@ -209,10 +228,10 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
         find_stretch(out, &rest);
         set_rest(out);
         set_axes(out);
-        plan_twists(out);
         spl_pose_release(&rest);
-    } else
-        spl_drive_release(out);
+        result = plan_twists(out, error);
+    }
+    if (result != SUPPLE_OK) spl_drive_release(out);
     return result;
 }
 

@@ -12,8 +12,8 @@
  *
  * Twist. A joint turns about its limb's axis, but flesh and the bones inside (radius and ulna) share that turn along
  * the limb. Where one joint follows another along a limb, the twist between them is spread over the longer of the two
- * bones, never over a leaf (a head, a hand): the vertices that bone holds turn about its axis, by all of the twist at
- * the joint and by nothing at its other end. `spread` off leaves it at the joint. */
+ * bones if that is slender, never over a leaf (a head, a hand): the vertices that bone holds turn about its axis, by
+ * all of the twist at the joint and by nothing at its other end. `spread` off leaves it at the joint. */
 #ifndef SPL_BODY_DRIVE_H
 #define SPL_BODY_DRIVE_H
 
