@@ -2,14 +2,8 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/retarget_ground.h"
 #include "rig/retarget_rest.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* Share of the frames in which a foot may be below the ground: contact is where feet come again and again, and single
- * frames (jumps, a first frame in a T-pose) must not lift or sink the whole motion. */
-#define GROUND_SHARE 0.1
 
 /* What the frames need. */
 typedef struct work {
@@ -24,14 +18,14 @@ typedef struct work {
     spl_vec3 *scale;        /* node_count: of the node itself */
     spl_quat *from_turn;    /* source_count, in the frame */
     spl_vec3 *from_place;
-    double *clearance; /* frame_count: how far the lower foot is above the ground it stands on at rest */
-    double lift;       /* what is added to heights */
+    spl_vec3 *lower_foot; /* frame_count: retarget_ground.h */
+    double *lift;         /* frame_count: what is added to heights */
 } work;
 
 /* ---- one frame -------------------------------------------------------------------------------------------------- */
 
 /* Where the hips go: the middle between the thighs of the motion, scaled, less the way from the hips to it. */
-static spl_vec3 place_hips(const work *w, spl_quat turn)
+static spl_vec3 place_hips(const work *w, int32_t frame, spl_quat turn)
 {
     const spl_rest *rest = &w->rest;
     int32_t hips = rest->hips;
@@ -44,7 +38,7 @@ static spl_vec3 place_hips(const work *w, spl_quat turn)
     }
     spl_quat delta = spl_quat_mul(turn, spl_quat_conjugate(rest->rotation[hips]));
     goal = spl_scale(spl_quat_rotate(rest->axes, goal), rest->scale);
-    goal = spl_madd(goal, rest->up, w->lift);
+    goal = spl_madd(goal, rest->up, w->lift[frame]);
     return spl_sub(goal, spl_quat_rotate(delta, offset));
 }
 
@@ -89,7 +83,7 @@ static void pose_node(work *w, int32_t node, int32_t frame, spl_channel *rotatio
                    n->has_matrix ? n->matrix.m[14] : n->t[2]};
     double r[4] = {own.x, own.y, own.z, own.w}, s[3] = {w->scale[node].x, w->scale[node].y, w->scale[node].z};
     if (joint == w->rest.hips && spl_mat4_inverse(&above, &inverse)) {
-        spl_vec3 p = spl_mat4_point(&inverse, place_hips(w, w->turn[node]));
+        spl_vec3 p = spl_mat4_point(&inverse, place_hips(w, frame, w->turn[node]));
         t[0] = p.x, t[1] = p.y, t[2] = p.z;
     }
     spl_mat4 local = spl_mat4_trs(t, r, s);
@@ -101,13 +95,17 @@ static void pose_node(work *w, int32_t node, int32_t frame, spl_channel *rotatio
 static void measure_feet(work *w, int32_t frame)
 {
     const int32_t feet[4] = {w->rest.foot[0], w->rest.foot[1], w->rest.toe[0], w->rest.toe[1]};
+    const spl_quat to_ground = spl_quat_shortest_arc(w->rest.up, spl_v3(0, 0, 1));
     double lowest = INFINITY;
     for (int i = 0; i < 4; i++) {
         if (feet[i] < 0) continue;
         spl_vec3 p = spl_mat4_point(&w->world[w->match->node[feet[i]]], spl_v3(0, 0, 0));
-        lowest = fmin(lowest, spl_dot(spl_sub(p, w->rest.place[feet[i]]), w->rest.up));
+        double height = spl_dot(spl_sub(p, w->rest.place[feet[i]]), w->rest.up);
+        if (!(height < lowest)) continue;
+        lowest = height;
+        w->lower_foot[frame] = spl_quat_rotate(to_ground, p);
+        w->lower_foot[frame].z = height;
     }
-    w->clearance[frame] = lowest;
 }
 
 /* Poses all nodes. `first` holds, by joint, the index of its rotation channel (its translation's follows). */
@@ -124,27 +122,30 @@ static void pose_frame(work *w, int32_t frame, spl_clip *clip, const int32_t *fi
 
 /* ---- the ground ------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+/* Without feet the hips keep, in the first frame, the height of their rest. */
+static void lift_hips(work *w)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    pose_frame(w, 0, NULL, NULL);
+    spl_vec3 p = spl_mat4_point(&w->world[w->match->node[w->rest.hips]], spl_v3(0, 0, 0));
+    double lift = spl_dot(spl_sub(w->rest.place[w->rest.hips], p), w->rest.up);
+    for (int32_t f = 0; f < w->bvh->frame_count; f++) w->lift[f] = lift;
 }
 
-/* Heights are set so that the feet, where they stand, stand as they do at rest. Without feet the hips keep the height
- * of their rest in the first frame. */
 static void find_lift(work *w)
 {
-    if (w->rest.hips < 0) return;
+    const spl_rest *rest = &w->rest;
+    if (rest->hips < 0) return;
+    if (rest->foot[0] < 0 && rest->foot[1] < 0 && rest->toe[0] < 0 && rest->toe[1] < 0) {
+        lift_hips(w);
+        return;
+    }
     for (int32_t f = 0; f < w->bvh->frame_count; f++) {
         pose_frame(w, f, NULL, NULL);
         measure_feet(w, f);
-        if (isfinite(w->clearance[f])) continue;
-        spl_vec3 p = spl_mat4_point(&w->world[w->match->node[w->rest.hips]], spl_v3(0, 0, 0));
-        w->lift = spl_dot(spl_sub(w->rest.place[w->rest.hips], p), w->rest.up);
-        return;
     }
-    qsort(w->clearance, (size_t)w->bvh->frame_count, sizeof *w->clearance, compare);
-    w->lift = -w->clearance[(int32_t)(GROUND_SHARE * (w->bvh->frame_count - 1))];
+    int32_t foot = rest->foot[0] >= 0 ? rest->foot[0] : rest->foot[1];
+    double leg = foot >= 0 ? spl_distance(rest->place[foot], rest->place[rest->hips]) : 1;
+    spl_ground_lift(w->lower_foot, w->bvh->frame_count, leg, w->lift);
 }
 
 /* ---- the clip --------------------------------------------------------------------------------------------------- */
@@ -207,9 +208,10 @@ static bool allocate(work *w)
     w->scale = spl_new(a, n, sizeof *w->scale);
     w->from_turn = spl_new(a, k, sizeof *w->from_turn);
     w->from_place = spl_new(a, k, sizeof *w->from_place);
-    w->clearance = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->clearance);
+    w->lower_foot = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->lower_foot);
+    w->lift = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->lift);
     return w->joint_of_node && w->own && w->world && w->turn && w->scale && w->from_turn && w->from_place &&
-           w->clearance;
+           w->lower_foot && w->lift;
 }
 
 static void release(work *w)
@@ -222,7 +224,8 @@ static void release(work *w)
     spl_free(a, w->scale);
     spl_free(a, w->from_turn);
     spl_free(a, w->from_place);
-    spl_free(a, w->clearance);
+    spl_free(a, w->lower_foot);
+    spl_free(a, w->lift);
     spl_rest_release(&w->rest);
 }
 

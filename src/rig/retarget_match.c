@@ -225,7 +225,8 @@ void spl_match_report(const spl_match *m, const supple_scene *scene, const spl_b
                       const supple_config *config)
 {
     list left = {0}, still = {0};
-    spl_log(config, SUPPLE_LOG_INFO, "motion: %.80s: %d of its %d joints move %d of the character's", name,
+    size_t length = strlen(name), skip = length > 80 ? length - 80 : 0;
+    spl_log(config, SUPPLE_LOG_INFO, "motion: %s: %d of its %d joints matched; the character has %d", name + skip,
             (int)m->matched, (int)m->source_count, (int)m->joint_count);
     for (int32_t i = 0; i < m->source_count; i++)
         if (m->target[i] < 0) list_add(&left, bvh->joint[i].name);
