@@ -213,14 +213,15 @@ static void set_corrections(const spl_match *match, spl_rest *rest)
     for (int32_t i = 0; i < match->joint_count; i++) {
         rest->correct[i] = rest->above[i] >= 0 ? rest->correct[rest->above[i]] : spl_quat_identity();
         if (match->source[i] < 0) continue;
+        spl_body_part part = joint_name(match, i).part;
         int32_t end = bone_end(match, rest, i);
-        if (end < 0) continue;
+        if (end < 0 || part == SPL_PART_HIPS || part == SPL_PART_HIP_JOINT) continue; /* the pelvis has no direction */
         spl_vec3 bone = spl_sub(rest->place[end], rest->place[i]);
         spl_vec3 goal = spl_sub(rest->from[match->source[end]], rest->from[match->source[i]]);
         if (!(spl_norm(goal) > 1e-3 * reach) || !(spl_norm(bone) > 1e-3 * reach * rest->scale)) continue;
         bone = spl_quat_rotate(rest->correct[i], bone);
         goal = spl_quat_rotate(rest->axes, goal);
-        if (!is_limb(joint_name(match, i).part) && degrees_between(bone, goal) < SPL_RETARGET_ANATOMY) continue;
+        if (!is_limb(part) && degrees_between(bone, goal) < SPL_RETARGET_ANATOMY) continue;
         rest->correct[i] = spl_quat_mul(spl_quat_shortest_arc(bone, goal), rest->correct[i]);
     }
 }
