@@ -44,36 +44,54 @@ static spl_quat snap_rotation(spl_quat q)
     return turn_degrees(q, s) < AXIS_SNAP ? s : q;
 }
 
-/* Whether the file's rest pose is the pose in which the skin was bound; `mean` is the way from the mesh's space to the
- * world, averaged over the joints. */
-static bool rest_is_bind(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, spl_quat *mean)
+/* The turn from the mesh's space to the world that a joint had at rest, were that its bind pose. */
+static bool bind_turn(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, int32_t joint,
+                      spl_quat *out)
 {
-    spl_mat3 sum = {0}, R, S;
-    bool equal = true;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int32_t i = 0; i < match->joint_count; i++) {
-            spl_mat4 inverse;
-            if (match->source[i] < 0 || !spl_bind_inverse(scene, 0, match->node[i], &inverse)) continue;
-            spl_mat4 way = spl_mat4_mul(&world[match->node[i]], &inverse);
-            spl_quat q = spl_rest_rotation(&way);
-            spl_mat3 rotation = spl_quat_to_mat3(q);
-            if (pass == 0)
-                sum = spl_mat3_add(&sum, &rotation);
-            else if (turn_degrees(q, *mean) > BIND_EQUAL)
-                equal = false;
-        }
-        spl_polar3(&sum, &R, &S);
-        *mean = spl_quat_from_mat3(&R);
+    spl_mat4 inverse;
+    if (match->source[joint] < 0 || !spl_bind_inverse(scene, 0, match->node[joint], &inverse)) return false;
+    spl_mat4 way = spl_mat4_mul(&world[match->node[joint]], &inverse);
+    *out = spl_rest_rotation(&way);
+    return true;
+}
+
+/* Whether the file's rest pose is the pose in which the skin was bound; `common` is the turn from the mesh's space to
+ * the world that most joints agree on, the first of them in doubt: limbs are posed more than the body. `turn` is room
+ * for one a joint. */
+static bool rest_is_bind(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, spl_quat *turn,
+                         spl_quat *common)
+{
+    int32_t most = 0, count = 0;
+    *common = spl_quat_identity();
+    for (int32_t i = 0; i < match->joint_count; i++)
+        if (bind_turn(scene, match, world, i, &turn[count])) count++;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t agree = 0;
+        for (int32_t k = 0; k < count; k++) agree += turn_degrees(turn[i], turn[k]) < BIND_EQUAL;
+        if (agree <= most) continue;
+        most = agree;
+        *common = turn[i];
     }
-    return equal;
+    return most == count;
+}
+
+/* A skin without bind matrices has all its joints at one place: that is no pose. */
+static bool bind_has_shape(const supple_scene *scene, const spl_match *match, spl_vec3 origin)
+{
+    spl_mat4 inverse, bind;
+    for (int32_t i = 0; i < match->joint_count; i++)
+        if (spl_bind_inverse(scene, 0, match->node[i], &inverse) && spl_mat4_inverse(&inverse, &bind) &&
+            spl_distance(spl_mat4_point(&bind, spl_v3(0, 0, 0)), origin) > 0)
+            return true;
+    return false;
 }
 
 /* The rest pose is the file's; where that is not the bind pose (a frame of some animation, often) the bind pose, turned
  * as the file's rest pose has it, hips at the same place. */
 static void set_places(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, spl_rest *rest)
 {
-    spl_quat mean;
-    bool equal = rest_is_bind(scene, match, world, &mean);
+    spl_quat common;
+    bool equal = rest_is_bind(scene, match, world, rest->rotation, &common); /* its room is filled below */
     int32_t anchor = rest->hips >= 0 ? rest->hips : 0;
     for (int32_t i = 0; i < match->joint_count; i++) {
         rest->rotation[i] = spl_rest_rotation(&world[match->node[i]]);
@@ -82,16 +100,17 @@ static void set_places(const supple_scene *scene, const spl_match *match, const 
     spl_mat4 inverse, bind;
     if (equal || !spl_bind_inverse(scene, 0, match->node[anchor], &inverse) || !spl_mat4_inverse(&inverse, &bind))
         return;
-    mean = snap_rotation(mean);
+    common = snap_rotation(common);
     spl_mat4 way = spl_mat4_mul(&world[match->node[anchor]], &inverse);
     spl_mat3 linear = spl_mat3_linear(&way);
     double size = cbrt(fabs(spl_mat3_det(&linear)));
     spl_vec3 origin = spl_mat4_point(&bind, spl_v3(0, 0, 0)), there = rest->place[anchor];
+    if (!bind_has_shape(scene, match, origin)) return;
     for (int32_t i = 0; i < match->joint_count; i++) {
         if (!spl_bind_inverse(scene, 0, match->node[i], &inverse) || !spl_mat4_inverse(&inverse, &bind)) continue;
         spl_vec3 p = spl_sub(spl_mat4_point(&bind, spl_v3(0, 0, 0)), origin);
-        rest->place[i] = spl_add(there, spl_scale(spl_quat_rotate(mean, p), size));
-        rest->rotation[i] = spl_quat_mul(mean, spl_rest_rotation(&bind));
+        rest->place[i] = spl_add(there, spl_scale(spl_quat_rotate(common, p), size));
+        rest->rotation[i] = spl_quat_mul(common, spl_rest_rotation(&bind));
     }
 }
 
