@@ -47,7 +47,7 @@ typedef struct spl_solution {
     int32_t pin_count;
 } spl_solution;
 
-enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4 };
+enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
 typedef struct spl_method {
     const char *name, *summary;

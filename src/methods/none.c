@@ -53,7 +53,7 @@ static void none_release(void *state, const spl_method_context *context)
 const spl_method spl_method_none = {
     .name = "none",
     .summary = "plays a given vertex animation (--motion FILE.pc2) as it is",
-    .needs = 0,
+    .needs = SPL_NEEDS_ANIMATION,
     .output = SPL_OUTPUT_VISUAL,
     .state_size = 1,
     .init = none_init,

@@ -99,12 +99,16 @@ static supple_result read_pc2(supple_scene *scene, const uint8_t *data, size_t s
 /* Outputs must not be written over it. */
 static bool remember_file(supple_scene *scene, const char *path)
 {
-    char **grown = spl_resize(&scene->allocator, scene->file, (size_t)scene->file_count + 1, sizeof *grown);
-    if (!grown) return false;
-    scene->file = grown;
     char *copy = spl_strdup(&scene->allocator, path);
-    if (copy) scene->file[scene->file_count++] = copy;
-    return copy != NULL;
+    char **grown =
+        copy ? spl_resize(&scene->allocator, scene->file, (size_t)scene->file_count + 1, sizeof *grown) : NULL;
+    if (!grown) {
+        spl_free(&scene->allocator, copy);
+        return false;
+    }
+    scene->file = grown;
+    scene->file[scene->file_count++] = copy;
+    return true;
 }
 
 static void free_clip(const supple_allocator *a, spl_clip *clip)
