@@ -5,8 +5,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static supple_scene *hero; /* loading it anew for every input would be all the fuzzer does */
-    if (!hero) motion_require(supple_scene_load_file("demo:hero", NULL, &hero, NULL) == SUPPLE_OK);
-    motion_exercise(hero, data, size);
+    static supple_scene *skeleton; /* loading it anew for every input would be most of what the fuzzer does */
+    if (!skeleton) skeleton = motion_skeleton();
+    motion_require(skeleton != NULL);
+    motion_exercise(skeleton, data, size);
     return 0;
 }
