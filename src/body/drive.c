@@ -1,11 +1,13 @@
 #include "body/drive.h"
 
+#include "body/limb.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "math/svd3.h"
 #include "rig/bind.h"
 
-#define TWIST_SHARE    0.85                   /* of a bone's length, over which a twist is spread */
+#define SLENDER        3.0  /* length over the median distance to the skin, above which a bone takes up twists */
+#define TWIST_SHARE    0.85 /* of a bone's length, over which a twist is spread */
 #define UNWIND         (-0.70710678118654752) /* cosine of half of 270 degrees */
 #define COMMON_STRETCH 1e-3                   /* bones whose stretches differ by less share one */
 
@@ -58,10 +60,12 @@ static spl_vec3 in_solver(const spl_drive *d, spl_vec3 p)
     return spl_scale(spl_mat3_apply(&d->stretch, p), d->body->metre);
 }
 
-spl_vec3 spl_drive_axis(const spl_drive *d, int32_t bone)
+static void set_axes(spl_drive *d)
 {
-    const spl_bone *b = &d->body->bones.bone[bone];
-    return spl_unit(spl_mat3_apply(&d->stretch, spl_sub(b->tail, b->head)), spl_v3(0, 1, 0));
+    for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
+        const spl_bone *bone = &d->body->bones.bone[b];
+        d->axis[b] = spl_unit(spl_mat3_apply(&d->stretch, spl_sub(bone->tail, bone->head)), spl_v3(0, 1, 0));
+    }
 }
 
 /* The joint that alone begins where a bone ends: a bone of it, or -1. */
@@ -90,10 +94,25 @@ static bool is_limb(const spl_bones *bones, int32_t bone)
     return goes_on;
 }
 
+/* Whether a bone is much longer than the flesh around its middle is thick. A trunk that twists along its bones would
+ * swell: what lies far from the axis has far to go. */
+static bool is_slender(const spl_body *body, const spl_tree *tree, int32_t bone)
+{
+    const spl_bone *b = &body->bones.bone[bone];
+    spl_vec3 along = spl_sub(b->tail, b->head), middle = spl_lerp(b->head, b->tail, 0.5);
+    double radius = spl_limb_radius(tree, middle, along, body->surface.diagonal);
+    return radius > 0 && spl_norm(along) >= SLENDER * radius;
+}
+
 /* Which bones take up which twists. */
-static void plan_twists(spl_drive *d)
+static supple_result plan_twists(spl_drive *d, supple_error *error)
 {
     const spl_bones *bones = &d->body->bones;
+    const spl_surface *skin = &d->body->surface;
+    spl_tree tree;
+    supple_result result =
+        spl_tree_make(skin->position, skin->triangle, skin->triangle_count, &d->allocator, &tree, error);
+    if (result != SUPPLE_OK) return result;
     for (int32_t b = 0; b < bones->bone_count; b++) d->driver[b] = -1;
     for (int32_t b = 0; b < bones->bone_count; b++) {
         int32_t c = only_child(bones, b);
@@ -101,10 +120,12 @@ static void plan_twists(spl_drive *d)
         const spl_bone *p = &bones->bone[b], *q = &bones->bone[c];
         bool longer = spl_distance(q->head, q->tail) > spl_distance(p->head, p->tail);
         if (longer && is_limb(bones, c))
-            d->own[c] = true;
-        else
+            d->own[c] = is_slender(d->body, &tree, c);
+        else if (is_slender(d->body, &tree, b))
             d->driver[b] = c;
     }
+    spl_tree_release(&tree);
+    return SUPPLE_OK;
 }
 
 /* The twist of a child's rotation against its parent's about an axis of the rest shape. */
@@ -117,7 +138,7 @@ static double twist_between(const spl_drive *d, int32_t parent, int32_t child, s
 static void set_twists(spl_drive *d)
 {
     for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
-        spl_vec3 axis = spl_drive_axis(d, b);
+        spl_vec3 axis = d->axis[b];
         bool tail = d->spread && d->driver[b] >= 0, head = d->spread && d->own[b];
         d->tail[b] = tail ? twist_between(d, b, d->driver[b], axis) : 0;
         d->head[b] = head ? twist_between(d, d->body->bones.bone[b].parent, b, axis) : 0;
@@ -149,8 +170,7 @@ double spl_drive_twist(const spl_drive *d, int32_t bone, double along)
 spl_quat spl_drive_turn(const spl_drive *d, int32_t bone, double along)
 {
     double angle = spl_drive_twist(d, bone, along);
-    return angle == 0 ? d->turn[bone]
-                      : spl_quat_mul(d->turn[bone], spl_quat_axis_angle(spl_drive_axis(d, bone), angle));
+    return angle == 0 ? d->turn[bone] : spl_quat_mul(d->turn[bone], spl_quat_axis_angle(d->axis[bone], angle));
 }
 
 spl_vec3 spl_drive_joint(const spl_drive *d, int32_t bone)
@@ -163,7 +183,7 @@ spl_vec3 spl_drive_move(const spl_drive *d, int32_t bone, double along, spl_vec3
     double angle = spl_drive_twist(d, bone, along);
     if (angle != 0) {
         spl_vec3 head = in_solver(d, d->body->bones.bone[bone].head);
-        p = spl_add(head, spl_quat_rotate(spl_quat_axis_angle(spl_drive_axis(d, bone), angle), spl_sub(p, head)));
+        p = spl_add(head, spl_quat_rotate(spl_quat_axis_angle(d->axis[bone], angle), spl_sub(p, head)));
     }
     return spl_mat4_point(&d->map[bone], p);
 }
@@ -190,13 +210,14 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
     out->relative = spl_new(a, bones, sizeof *out->relative);
     out->turned = spl_new(a, bones, sizeof *out->turned);
     out->driver = spl_new(a, bones, sizeof *out->driver);
+    out->axis = spl_new(a, bones, sizeof *out->axis);
     out->own = spl_new(a, bones, sizeof *out->own);
     out->tail = spl_new(a, bones, sizeof *out->tail);
     out->head = spl_new(a, bones, sizeof *out->head);
     out->rest = spl_new(a, n, 3 * sizeof *out->rest);
     spl_pose rest = {0};
-    bool ok = out->home && out->map && out->turn && out->relative && out->turned && out->driver && out->own &&
-              out->tail && out->head && out->rest;
+    bool ok = out->home && out->map && out->turn && out->relative && out->turned && out->driver && out->axis &&
+              out->own && out->tail && out->head && out->rest;
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the bones' motion");
     for (size_t b = 0; result == SUPPLE_OK && b < bones; b++)
         if (!spl_bind_inverse(body->scene, body->home, body->bones.bone[b].node, &out->home[b]))
@@ -206,10 +227,11 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
         spl_pose_sample(&rest, body->scene, -1, 0);
         find_stretch(out, &rest);
         set_rest(out);
-        plan_twists(out);
+        set_axes(out);
         spl_pose_release(&rest);
-    } else
-        spl_drive_release(out);
+        result = plan_twists(out, error);
+    }
+    if (result != SUPPLE_OK) spl_drive_release(out);
     return result;
 }
 
@@ -222,6 +244,7 @@ void spl_drive_release(spl_drive *d)
     spl_free(&d->allocator, d->relative);
     spl_free(&d->allocator, d->turned);
     spl_free(&d->allocator, d->driver);
+    spl_free(&d->allocator, d->axis);
     spl_free(&d->allocator, d->own);
     spl_free(&d->allocator, d->tail);
     spl_free(&d->allocator, d->head);

@@ -1,39 +1,12 @@
 #include "sim/measure.h"
 
+#include "body/limb.h"
 #include "core/error.h"
 #include "core/memory.h"
 
-#include <stdlib.h>
-
-enum { RAYS = 16 };
 #define REGION_RADII 1.5 /* of the limb, around the joint */
 
 /* ---- the flesh around joints ---- */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Thickness of a limb where a bone begins: the median distance to the skin at right angles to the bone. */
-static double limb_radius(const spl_tree *tree, const spl_bone *bone, double diagonal)
-{
-    spl_vec3 axis = spl_unit(spl_sub(bone->tail, bone->head), spl_v3(0, 1, 0));
-    spl_vec3 u = fabs(axis.x) < 0.7 ? spl_v3(1, 0, 0) : spl_v3(0, 1, 0), v;
-    u = spl_unit(spl_sub(u, spl_scale(axis, spl_dot(axis, u))), u);
-    v = spl_cross(axis, u);
-    double distance[RAYS];
-    for (int i = 0; i < RAYS; i++) {
-        double angle = 2 * M_PI * i / RAYS;
-        spl_vec3 direction = spl_add(spl_scale(u, cos(angle)), spl_scale(v, sin(angle)));
-        spl_hit hit;
-        distance[i] = spl_tree_ray(tree, bone->head, direction, diagonal, &hit) ? hit.distance : diagonal;
-    }
-    qsort(distance, RAYS, sizeof *distance, by_value);
-    double median = (distance[RAYS / 2 - 1] + distance[RAYS / 2]) / 2;
-    return median < diagonal ? median : 0;
-}
 
 static spl_vec3 middle_of(const spl_tets *t, int32_t k)
 {
@@ -79,7 +52,8 @@ static supple_result find_regions(spl_measure *m, supple_error *error)
     int32_t total = 0;
     for (int32_t b = 0; result == SUPPLE_OK && b < bones->bone_count; b++) {
         if (!is_joint(bones, b)) continue;
-        radius[b] = REGION_RADII * limb_radius(&tree, &bones->bone[b], body->surface.diagonal);
+        spl_vec3 along = spl_sub(bones->bone[b].tail, bones->bone[b].head);
+        radius[b] = REGION_RADII * spl_limb_radius(&tree, bones->bone[b].head, along, body->surface.diagonal);
         int32_t count = gather_region(m, &bones->bone[b], radius[b], 0);
         if (count > 0) m->region[m->region_count++] = (spl_joint_region){b, total, count, 0, 1};
         total += count;
