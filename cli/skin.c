@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +18,9 @@ static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
     {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
     {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
-    {"--fps", "N", "frames per second (30)", false},
+    {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
+    {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
+    {"--fps", "N", "frames per second (the motion's own, else 30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
     {"--body", "KIND", "tets, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
@@ -47,6 +50,8 @@ typedef struct job {
     const char *input, *outputs[MAX_OUTPUTS];
     int output_count;
     double fps, load_ms;
+    int32_t motion;      /* the clip that --motion added, or -1 */
+    bool plays_vertices; /* and it is a vertex animation */
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
@@ -123,10 +128,12 @@ static int add_range(job *j, int32_t clip, const char *frames)
 static int choose_ranges(job *j, const cli_arguments *arguments)
 {
     const char *name = cli_get(arguments, "--clip", 0), *frames = cli_get(arguments, "--frames", 0);
+    if (j->motion >= 0 && !cli_get(arguments, "--fps", 0)) j->fps = supple_scene_clip_fps(j->scene, j->motion);
     int32_t clips = supple_scene_clip_count(j->scene);
     j->ranges = calloc((size_t)clips + 1, sizeof *j->ranges);
     if (!j->ranges) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the clips"});
     int32_t clip = 0;
+    if (j->motion >= 0) return add_range(j, j->motion, frames);
     if (name && (clips == 0 || strcmp(name, "all") != 0)) {
         clip = supple_scene_clip_find(j->scene, name);
         if (clip < 0) return clip_error(j->scene, name);
@@ -144,6 +151,32 @@ static int choose_ranges(job *j, const cli_arguments *arguments)
         j->config.log(NULL, SUPPLE_LOG_INFO, line);
     }
     return add_range(j, clip, frames);
+}
+
+/* What goes with --motion; the method is known by its name only, the library checks the rest. */
+static int check_motion(const cli_arguments *arguments, bool *plays_vertices)
+{
+    const char *path = cli_get(arguments, "--motion", 0), *method = cli_get(arguments, "--method", 0);
+    size_t n = path ? strlen(path) : 0;
+    bool none = method && strcmp(method, "none") == 0;
+    *plays_vertices = n > 4 && strcasecmp(path + n - 4, ".pc2") == 0;
+    if (!path && cli_get(arguments, "--map", 0)) return cli_usage_error("--map: goes with --motion FILE.bvh");
+    if (path && cli_get(arguments, "--clip", 0)) return cli_usage_error("--clip and --motion: give one of them");
+    if (none && !*plays_vertices) return cli_usage_error("--method none: plays a vertex animation: --motion FILE.pc2");
+    if (*plays_vertices && method && !none && strcmp(method, "auto") != 0)
+        return cli_usage_error("--motion %.100s: a vertex animation is played by --method none, not by %.40s", path,
+                               method);
+    return 0;
+}
+
+static int add_motion(job *j, const cli_arguments *arguments)
+{
+    supple_error error;
+    supple_motion motion = {.path = cli_get(arguments, "--motion", 0), .map_path = cli_get(arguments, "--map", 0)};
+    if (!motion.path) return 0;
+    motion.fps = j->fps; /* of a .pc2 */
+    supple_result result = supple_scene_add_motion(j->scene, &motion, &j->config, &j->motion, &error);
+    return result == SUPPLE_OK ? 0 : cli_fail(&error);
 }
 
 static int check_outputs(job *j, const cli_arguments *arguments)
@@ -194,7 +227,7 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
 
 static bool is_baseline(const char *method)
 {
-    return method && (strcmp(method, "linear") == 0 || strcmp(method, "dualquat") == 0);
+    return method && (strcmp(method, "linear") == 0 || strcmp(method, "dualquat") == 0 || strcmp(method, "none") == 0);
 }
 
 /* The body that the options ask for. Baselines need one only to be measured; "auto" does without if there is none. */
@@ -230,7 +263,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     supple_setting settings[CLI_MAX_VALUES];
     supple_sim_config sc = supple_sim_config_default();
     supple_error error;
-    const char *method = cli_get(arguments, "--method", 0);
+    const char *method = j->plays_vertices ? "none" : cli_get(arguments, "--method", 0);
     if (method) sc.method = method;
     int code = read_settings(arguments, settings, &sc);
     if (code == 0) code = create_body(j, arguments, method);
@@ -251,6 +284,7 @@ static int prepare(job *j, const cli_arguments *arguments)
 {
     const char *fps = cli_get(arguments, "--fps", 0);
     j->fps = 30;
+    j->motion = -1;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple skin IN -o OUT");
     if (fps && !cli_number(fps, 1e-3, 1e4, &j->fps))
         return cli_usage_error("--fps %.40s: takes a number from 0.001 to 10000", fps);
@@ -259,6 +293,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->config.progress = cli_progress_stage;
     j->config.progress_user = &j->progress;
     int code = check_outputs(j, arguments);
+    if (code == 0) code = check_motion(arguments, &j->plays_vertices);
     if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
@@ -269,14 +304,15 @@ static int prepare(job *j, const cli_arguments *arguments)
     double start = now_ms();
     if (supple_scene_load_file(j->input, &j->config, &j->scene, &error) != SUPPLE_OK) return cli_fail(&error);
     j->load_ms = now_ms() - start;
-    if (supple_scene_skin_count(j->scene) == 0) {
+    if (supple_scene_skin_count(j->scene) == 0 && !j->plays_vertices) {
         snprintf(error.message, sizeof error.message,
                  "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
                  j->input);
         error.code = SUPPLE_ERROR_INPUT;
         return cli_fail(&error);
     }
-    code = choose_ranges(j, arguments);
+    code = add_motion(j, arguments);
+    if (code == 0) code = choose_ranges(j, arguments);
     if (code == 0) code = create_sim(j, arguments);
     if (code) return code;
     size_t n = (size_t)supple_scene_vertex_count(j->scene);

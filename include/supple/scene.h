@@ -47,6 +47,9 @@ SUPPLE_API const char *supple_scene_clip_name(const supple_scene *scene, int32_t
 /* Length of a clip in seconds; 0 if the index is out of range. */
 SUPPLE_API double supple_scene_clip_duration(const supple_scene *scene, int32_t clip);
 
+/* Frames per second of a clip's source; 0 if it says nothing (glTF never does) or the index is out of range. */
+SUPPLE_API double supple_scene_clip_fps(const supple_scene *scene, int32_t clip);
+
 /* Finds a clip by name, by the part of its name after the last '|', or by index written in decimal; an exact name wins.
  * -1 if there is none or if the part after '|' is ambiguous. */
 SUPPLE_API int32_t supple_scene_clip_find(const supple_scene *scene, const char *name);
@@ -54,6 +57,22 @@ SUPPLE_API int32_t supple_scene_clip_find(const supple_scene *scene, const char 
 /* Number of frames a clip has at a frame rate: floor(duration * fps + 0.01) + 1. A clip of -1 (the rest pose) has 1.
  * 0 if fps is not a positive number or the count does not fit. */
 SUPPLE_API int32_t supple_scene_frame_count(const supple_scene *scene, int32_t clip, double fps);
+
+/* A motion from elsewhere. Zeroed fields are defaults. */
+typedef struct supple_motion {
+    const char *path;     /* .bvh: a skeleton's motion; .pc2: a vertex animation in output order, for method "none" */
+    const void *data;     /* the file's bytes, if they are in memory: `path` then only names them; NULL: read `path` */
+    size_t size;          /* of data */
+    const char *map_path; /* .json {"joint of the motion": "joint of the character" or null}; NULL: by names alone */
+    double fps;           /* frames per second of a .pc2, which has no time of its own; 0: 30 */
+} supple_motion;
+
+/* Adds a motion to a scene as a new clip, named after the file; *clip is its index. A .bvh is put onto the skeleton
+ * (docs/motion.md); what was matched and what was not is logged. The scene must not be in use yet: no simulation made
+ * from it, no other thread. SUPPLE_ERROR_INPUT for a malformed file or one that does not fit; the scene is then as
+ * before and *clip is -1. */
+SUPPLE_API supple_result supple_scene_add_motion(supple_scene *scene, const supple_motion *motion,
+                                                 const supple_config *config, int32_t *clip, supple_error *error);
 
 /* Writes the joints' world matrices at a time of a clip (-1: the file's rest pose), 16 floats a joint, column-major, in
  * the order of supple_scene_joint_name. `capacity` is the number of matrices that `matrices` holds. */

@@ -27,6 +27,8 @@ typedef struct spl_method_context {
     spl_pool *pool;
     const double *parameter; /* values in the order of the method's table */
     supple_setup *setup;     /* a method adds its times */
+    int32_t clip;            /* of the frame; -1 for the rest pose and for poses of the host's own */
+    double time;             /* in the clip, seconds */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -45,7 +47,7 @@ typedef struct spl_solution {
     int32_t pin_count;
 } spl_solution;
 
-enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4 };
+enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
 typedef struct spl_method {
     const char *name, *summary;
@@ -68,7 +70,7 @@ typedef struct spl_method {
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
-extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference;
+extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);

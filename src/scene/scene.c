@@ -51,6 +51,7 @@ static void free_clips(supple_scene *scene)
             spl_free(a, clip->channel[k].value);
         }
         spl_free(a, clip->channel);
+        spl_free(a, clip->sample);
         spl_free(a, clip->name);
     }
     spl_free(a, scene->clip);
@@ -222,6 +223,11 @@ const char *supple_scene_clip_name(const supple_scene *scene, int32_t clip)
 double supple_scene_clip_duration(const supple_scene *scene, int32_t clip)
 {
     return clip < 0 || clip >= scene->clip_count ? 0 : scene->clip[clip].duration;
+}
+
+double supple_scene_clip_fps(const supple_scene *scene, int32_t clip)
+{
+    return clip < 0 || clip >= scene->clip_count ? 0 : scene->clip[clip].fps;
 }
 
 /* A clip whose name ends in "|name"; -1 for none, -2 for several. */

@@ -79,7 +79,10 @@ typedef struct spl_clip {
     double duration; /* last key time, seconds */
     int32_t channel_count;
     spl_channel *channel;
-    int32_t animation; /* index in the document */
+    int32_t animation; /* index in the document; -1 for a motion that was added */
+    double fps;        /* frames per second of its source; 0 where that says nothing */
+    int32_t sample_count;
+    float *sample; /* a vertex animation: sample_count x 3 x vertex_count, world space, sample k at k / fps; or NULL */
 } spl_clip;
 
 typedef enum spl_alpha { SPL_ALPHA_OPAQUE, SPL_ALPHA_MASK, SPL_ALPHA_BLEND } spl_alpha;

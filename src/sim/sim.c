@@ -195,7 +195,8 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
                                         .allocator = &sim->allocator,
                                         .pool = sim->pool,
                                         .parameter = sim->parameter,
-                                        .setup = &sim->setup};
+                                        .setup = &sim->setup,
+                                        .clip = -1};
     supple_result result = sim->method->init(sim->state, &sim->context, error);
     sim->ready = true; /* release accepts a state whose init failed */
     return result;
@@ -353,6 +354,8 @@ supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, s
     if (!isfinite(time)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a time must be a finite number");
     double start = spl_now_ms();
     spl_pose_sample(&sim->pose, sim->scene, clip, time);
+    sim->context.clip = clip;
+    sim->context.time = time;
     double frame = floor(time * sim->fps + 0.5);
     sim->flesh.frame = fabs(frame) < 1e9 ? (int32_t)frame : 0;
     return run_frame(sim, start, error);
@@ -370,6 +373,8 @@ supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32
     double start = spl_now_ms();
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
     sim->flesh.frame = sim->frame++;
+    sim->context.clip = -1;
+    sim->context.time = 0;
     return run_frame(sim, start, error);
 }
 

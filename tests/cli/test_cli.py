@@ -602,6 +602,70 @@ def section_solver(s):
     s.cases.run("solver_absent", absent)
 
 
+def section_motion(s):
+    walk = os.path.join(SHARED, "assets", "cmu_02_01_walk.bvh")
+
+    def played():
+        """Frames and rate are the motion's own; a .glb of it holds the clip; the map and what was not matched are told."""
+        shared("assets", "cmu_02_01_walk.bvh")
+        done = s.tool.good("skin", "demo:hero", "--motion", walk, "--method", "linear", "-o", s.path("w.npy"))
+        assert "25 of its 31" in done.err and "LHipJoint" in done.err, done.err
+        frames = np.load(s.path("w.npy"))
+        assert frames.shape[0] == 344, frames.shape
+        lowest = frames[:, :, 1].min(axis=1)
+        assert lowest.min() > -0.015 and lowest.max() < 0.03, f"the feet are at {lowest.min()} to {lowest.max()}"
+        # The motion walks 59.55 units along z on legs of 14.9; the hero's leg is 0.8 m long.
+        way = frames[-1, :, 2].mean() - frames[0, :, 2].mean()
+        assert 2.8 < way < 3.8, f"walked {way} m"
+        s.tool.good("skin", "demo:hero", "--motion", walk, "--method", "linear", "--fps", "30", "-o", s.path("w.glb"), "-o", s.path("w30.npy"))
+        assert np.load(s.path("w30.npy")).shape[0] == 86
+        assert np.abs(np.load(s.path("w30.npy"))[10] - frames[40]).max() < 1e-3, "30 fps are not every fourth frame"
+        document, _ = read_glb(s.path("w.glb"))
+        assert [a["name"] for a in document["animations"]] == ["cmu_02_01_walk"], document["animations"]
+
+    def mapped():
+        shared("assets", "cmu_02_01_walk.bvh")
+        with open(s.path("map.json"), "w") as file:
+            json.dump({"Head": None, "Spine": "chest"}, file)
+        done = s.tool.good("skin", "demo:hero", "--motion", walk, "--map", s.path("map.json"), "--method", "linear", "--frames", "0:1", "-o", s.path("m.npy"))
+        assert "Head" in done.err.split("of the motion, not matched")[1], done.err
+
+    def vertices():
+        s.tool.good("skin", "demo:arm", "--clip", "0", "--method", "linear", "-o", s.path("a.pc2"), "-o", s.path("a.npy"))
+        s.tool.good("skin", "demo:arm", "--motion", s.path("a.pc2"), "-o", s.path("b.pc2"), "-o", s.path("b.npy"), "-o", s.path("b.glb"))
+        assert same_files(s.path("a.pc2"), s.path("b.pc2")) and same_files(s.path("a.npy"), s.path("b.npy")), "not the same bits"
+        s.tool.bad(2, ["overwrite"], "skin", "demo:arm", "--motion", s.path("a.pc2"), "-o", s.path("a.pc2"))
+        s.tool.bad(3, ["points", "vertices"], "skin", "demo:hero", "--motion", s.path("a.pc2"), "-o", s.path("c.npy"))
+        with open(s.path("a.pc2"), "rb") as whole, open(s.path("cut.pc2"), "wb") as cut:
+            cut.write(whole.read()[:-5])
+        s.tool.bad(3, ["cut"], "skin", "demo:arm", "--motion", s.path("cut.pc2"), "-o", s.path("c.npy"))
+
+    s.cases.run("motion_bvh", played)
+    s.cases.run("motion_map", mapped)
+    s.cases.run("motion_pc2", vertices)
+    for name, code, words, arguments in (
+            ("none_alone", 2, ["none", ".pc2"], ("--method", "none")),
+            ("map_alone", 2, ["--map", "--motion"], ("--map", "x.json")),
+            ("and_clip", 2, ["--clip", "--motion"], ("--motion", "x.bvh", "--clip", "0")),
+            ("pc2_with_linear", 2, ["none", "linear"], ("--motion", "x.pc2", "--method", "linear")),
+            ("bvh_with_none", 2, ["none", ".pc2"], ("--motion", "x.bvh", "--method", "none")),
+            ("missing", 3, ["nowhere.bvh"], ("--motion", "nowhere.bvh")),
+            ("of_another_kind", 2, [".bvh", ".pc2"], ("--motion", "x.fbx"))):
+        s.cases.run(f"motion_{name}", s.tool.bad, code, words, "skin", "demo:arm", "-o", s.path("x.npy"), *arguments)
+    s.cases.run("motion_wrong_channels", lambda: s.tool.bad(3, [":18:"], "skin", "demo:hero", "-o", s.path("x.npy"), "--motion",
+                                                           shared("bad-inputs", "bvh_wrong_channel_count.bvh")))
+
+    def truncated():
+        with open(shared("assets", "cmu_02_01_walk.bvh"), "rb") as file:
+            whole = file.read()
+        for k in range(1, 12):
+            with open(s.path("t.bvh"), "wb") as file:
+                file.write(whole[:len(whole) * k // 12])
+            s.tool.bad(3, ["t.bvh:"], "skin", "demo:arm", "-o", s.path("x.npy"), "--motion", s.path("t.bvh"))
+
+    s.cases.run("motion_truncated", truncated)
+
+
 SECTIONS = {name[8:]: function for name, function in list(globals().items()) if name.startswith("section_")}
 
 

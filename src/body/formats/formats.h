@@ -4,8 +4,8 @@
 #ifndef SPL_BODY_FORMATS_FORMATS_H
 #define SPL_BODY_FORMATS_FORMATS_H
 
-#include "body/formats/scan.h"
 #include "body/formats/tet_file.h"
+#include "core/scan.h"
 
 #include <stdio.h>
 

@@ -13,7 +13,8 @@
 
 static bool is_whole(const spl_bake *b, const supple_range *range)
 {
-    return range->first_frame == 0 &&
+    bool in_document = range->clip < 0 || b->scene->clip[range->clip].animation >= 0; /* else there is none to keep */
+    return in_document && range->first_frame == 0 &&
            range->frame_count == supple_scene_frame_count(b->scene, range->clip, b->writer->fps);
 }
 
@@ -61,6 +62,7 @@ static json_t *select_clip(spl_bake *b, const supple_range *range)
 {
     if (range->clip < 0) return json_pack("{s:s, s:[], s:[]}", "name", "rest", "channels", "samplers");
     const spl_clip *clip = &b->scene->clip[range->clip];
+    if (clip->animation < 0) return json_pack("{s:s, s:[], s:[]}", "name", clip->name, "channels", "samplers");
     json_t *list = json_object_get(b->scene->document->json, "animations");
     json_t *animation = json_deep_copy(json_array_get(list, (size_t)clip->animation));
     if (!animation) return NULL;

@@ -1,6 +1,6 @@
 /* Reading numbers and words from a file in memory, as text or as binary, with the place in every message. */
-#ifndef SPL_BODY_FORMATS_SCAN_H
-#define SPL_BODY_FORMATS_SCAN_H
+#ifndef SPL_CORE_SCAN_H
+#define SPL_CORE_SCAN_H
 
 #include "core/error.h"
 

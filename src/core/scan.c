@@ -1,4 +1,4 @@
-#include "body/formats/scan.h"
+#include "core/scan.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,0 +1,28 @@
+/* The two rest poses of a retargeting, brought together: what is constant over the frames. */
+#ifndef SPL_RIG_RETARGET_REST_H
+#define SPL_RIG_RETARGET_REST_H
+
+#include "rig/retarget.h"
+
+/* Arrays over the character's joints, in the order of the match. */
+typedef struct spl_rest {
+    supple_allocator allocator;
+    spl_vec3 *place;                         /* at the character's rest (the pose its mesh was modelled in), world */
+    spl_quat *rotation;                      /* R0 */
+    spl_quat *correct;                       /* C */
+    int32_t *above;                          /* the nearest joint above that has a match, or -1 */
+    spl_vec3 *from;                          /* source_count: the motion's rest, in its own axes */
+    spl_quat axes;                           /* A */
+    spl_vec3 up;                             /* of the character, unit, an axis of its world */
+    double scale;                            /* character's lengths over the motion's */
+    int32_t hips, thigh[2], foot[2], toe[2]; /* joints, or -1; left, right */
+} spl_rest;
+
+supple_result spl_rest_make(const supple_scene *scene, const spl_bvh *bvh, const spl_match *match, spl_rest *out,
+                            supple_error *error);
+void spl_rest_release(spl_rest *rest);
+
+/* The rotation in a transform; scale and shear are left out. */
+spl_quat spl_rest_rotation(const spl_mat4 *m);
+
+#endif
