@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/pose.h"
 
 #include <errno.h>
 #include <math.h>
@@ -235,6 +236,22 @@ char *spl_writer_sibling(const supple_writer *writer, const char *part, const ch
     char *path = spl_new(&writer->allocator, size, 1);
     if (path) snprintf(path, size, "%.*s%s%s%s", (int)stem, writer->path, part ? "." : "", part ? part : "", tail);
     return path;
+}
+
+bool *spl_writer_mirrored(const supple_writer *writer)
+{
+    const supple_scene *scene = writer->scene;
+    const supple_range *range = &writer->ranges[0];
+    spl_pose pose;
+    bool *mirrored = spl_new(&writer->allocator, (size_t)scene->instance_count, sizeof *mirrored);
+    if (!mirrored || spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) {
+        spl_free(&writer->allocator, mirrored);
+        return NULL;
+    }
+    spl_pose_sample(&pose, scene, range->clip, range->first_frame / writer->fps);
+    for (int32_t i = 0; i < scene->instance_count; i++) mirrored[i] = spl_pose_mirrors(&pose, scene, i);
+    spl_pose_release(&pose);
+    return mirrored;
 }
 
 void spl_put_u32(uint8_t out[4], uint32_t value, bool big_endian)

@@ -71,10 +71,15 @@ void spl_put_f32(uint8_t out[4], float value, bool big_endian);
 char **spl_instance_names(const supple_scene *scene, const supple_allocator *a);
 void spl_names_free(char **names, int32_t count, const supple_allocator *a);
 
+/* Whether each mesh instance is turned inside out by the pose of the first frame: its triangles wind the other way
+ * round in world space. NULL if memory is out. */
+bool *spl_writer_mirrored(const supple_writer *writer);
+
 /* A copy of a name from a file without what can mean something in a path or to a shell: separators, control characters,
  * spaces, leading and repeated dots. At most 64 bytes; `fallback` where nothing is left. NULL if memory is out. */
 char *spl_safe_name(const char *name, const char *fallback, const supple_allocator *a);
 
-extern const spl_format spl_format_glb, spl_format_gltf, spl_format_npy, spl_format_pc2, spl_format_mdd, spl_format_obj;
+extern const spl_format spl_format_glb, spl_format_gltf, spl_format_npy, spl_format_pc2, spl_format_mdd, spl_format_obj,
+    spl_format_abc, spl_format_usda;
 
 #endif
