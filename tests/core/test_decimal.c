@@ -72,10 +72,10 @@ TEST(floats_come_back)
         if (!isfinite(value)) continue;
         spl_decimal(value, text);
         wrong += strtof(text, NULL) != value;
-        if (i % 16 < 2) longer += digit_count(text) > fewest(value);
+        if (i % 16 < 2 && fabsf(value) < 16777216) longer += digit_count(text) > fewest(value);
     }
     CHECK(wrong == 0);
-    CHECK(longer < 100); /* of 375000: midpoints between two floats, which readers round to even */
+    CHECK(longer == 0); /* large whole numbers may lie on a midpoint, which readers round to even and we avoid */
 }
 
 TEST(edges_come_back)
