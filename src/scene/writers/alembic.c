@@ -36,17 +36,6 @@ static bool make_series(const abc_writer *w, spl_abc_series *series)
     return series->sample != NULL;
 }
 
-/* Normals are written where every triangle has them, as in the file. */
-static bool all_have_normals(const spl_mesh *mesh)
-{
-    bool any = false;
-    for (int32_t k = 0; k < mesh->primitive_count; k++) {
-        if (mesh->primitive[k].triangle_count && !mesh->primitive[k].normal) return false;
-        any = any || mesh->primitive[k].triangle_count;
-    }
-    return any;
-}
-
 static supple_result make_meshes(abc_writer *w, supple_error *error)
 {
     const supple_scene *scene = w->base.scene;
@@ -58,7 +47,7 @@ static supple_result make_meshes(abc_writer *w, supple_error *error)
         abc_mesh *mesh = &w->mesh[i];
         size_t n = (size_t)scene->instance[i].vertex_count;
         largest = n > largest ? n : largest;
-        mesh->has_normal = all_have_normals(&scene->mesh[scene->instance[i].mesh]);
+        mesh->has_normal = spl_mesh_has_normals(&scene->mesh[scene->instance[i].mesh]);
         ok = make_series(w, &mesh->point) && make_series(w, &mesh->bounds) &&
              (!mesh->has_normal || make_series(w, &mesh->normal));
     }

@@ -201,6 +201,16 @@ supple_result spl_writer_output(const supple_writer *writer, const char *path, s
     return result == SUPPLE_OK ? spl_output_open(output, path, &writer->allocator, error) : result;
 }
 
+supple_result spl_writer_spool(const supple_writer *writer, spl_output *spool, supple_error *error)
+{
+    supple_result result = spl_output_open(spool, writer->path, &writer->allocator, error);
+    if (result != SUPPLE_OK) return result;
+    unlink(spool->temporary);
+    spl_free(&writer->allocator, spool->temporary);
+    spool->temporary = NULL;
+    return SUPPLE_OK;
+}
+
 static supple_result commit_all(spl_output *outputs, char **paths, int32_t count, const supple_allocator *a,
                                 supple_error *error)
 {
@@ -236,6 +246,16 @@ char *spl_writer_sibling(const supple_writer *writer, const char *part, const ch
     char *path = spl_new(&writer->allocator, size, 1);
     if (path) snprintf(path, size, "%.*s%s%s%s", (int)stem, writer->path, part ? "." : "", part ? part : "", tail);
     return path;
+}
+
+bool spl_mesh_has_normals(const spl_mesh *mesh)
+{
+    bool any = false;
+    for (int32_t k = 0; k < mesh->primitive_count; k++) {
+        if (mesh->primitive[k].triangle_count && !mesh->primitive[k].normal) return false;
+        any = any || mesh->primitive[k].triangle_count;
+    }
+    return any;
 }
 
 bool *spl_writer_mirrored(const supple_writer *writer)
