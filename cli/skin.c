@@ -25,7 +25,7 @@ static const cli_option options[] = {
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
-    {"--set", "KEY=VALUE", "a parameter of the method (below), or max-tets=N for the body", true},
+    {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N for the body, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
     CLI_SOLVER_OPTION,
@@ -46,7 +46,7 @@ typedef struct job {
     const char *metrics_path, *dump_path;
     const char *input, *outputs[MAX_OUTPUTS];
     int output_count;
-    double fps, load_ms;
+    double fps, glb_error, load_ms;
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
@@ -175,7 +175,18 @@ static int check_metrics_path(const char *path)
     return SUPPLE_ERROR_OUTPUT;
 }
 
-/* Method settings from --set; the body's are not among them. */
+/* How far a .glb may be off: 0.0005 of the diagonal unless --set glb-error=X says otherwise. */
+static int read_glb_error(job *j, const cli_arguments *arguments)
+{
+    const char *text;
+    j->glb_error = 0.0005;
+    for (int i = 0; (text = cli_get(arguments, "--set", i)); i++)
+        if (strncmp(text, "glb-error=", 10) == 0 && !cli_number(text + 10, 0, 1, &j->glb_error))
+            return cli_usage_error("--set %.60s: takes glb-error=X, a part of the diagonal from 0 (exact) to 1", text);
+    return 0;
+}
+
+/* Method settings from --set; the body's and the outputs' are not among them. */
 static int read_settings(const cli_arguments *arguments, supple_setting *settings, supple_sim_config *sc)
 {
     static char keys[CLI_MAX_VALUES][64];
@@ -186,7 +197,7 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
         if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
             return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
         snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
-        if (strcmp(keys[i], "max-tets") == 0) continue;
+        if (strcmp(keys[i], "max-tets") == 0 || strcmp(keys[i], "glb-error") == 0) continue;
         settings[sc->setting_count++] = (supple_setting){keys[i], equals + 1};
     }
     return 0;
@@ -259,6 +270,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->config.progress = cli_progress_stage;
     j->config.progress_user = &j->progress;
     int code = check_outputs(j, arguments);
+    if (code == 0) code = read_glb_error(j, arguments);
     if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
@@ -294,7 +306,7 @@ static int prepare(job *j, const cli_arguments *arguments)
 
 static supple_result open_output(job *j, int output, int range, supple_writer **writer, supple_error *error)
 {
-    supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps};
+    supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps, .glb_error = j->glb_error};
     char path[PATH_SIZE];
     const char *name = j->outputs[output];
     if (range >= 0) {

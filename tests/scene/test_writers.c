@@ -204,7 +204,7 @@ static supple_result try_open(const supple_scene *scene, const char *path, suppl
                               double fps, supple_error *error)
 {
     supple_range list[2] = {range, range};
-    supple_plan plan = {list, ranges, fps};
+    supple_plan plan = {.ranges = list, .range_count = ranges, .fps = fps};
     supple_writer *w = (supple_writer *)list;
     supple_result result = spl_writer_open_with(all_formats, FORMAT_COUNT, scene, path, &plan, NULL, &w, error);
     CHECK((result == SUPPLE_OK) == (w != NULL));
@@ -239,7 +239,7 @@ TEST(frames_come_in_order_and_are_numbers)
     make_little(&s, 1, NULL);
     clean_folder(folder);
     frames f = make_frames(&s.scene, &seven, 24);
-    supple_plan plan = {&seven, 1, 24};
+    supple_plan plan = {.ranges = &seven, .range_count = 1, .fps = 24};
     supple_writer *w;
     REQUIRE(spl_writer_open_with(all_formats, FORMAT_COUNT, &s.scene, in_folder("a.npy"), &plan, NULL, &w, NULL) ==
             SUPPLE_OK);
@@ -301,7 +301,7 @@ TEST(whole_or_nothing)
         /* Aborted in the middle. */
         clean_folder(folder);
         supple_writer *w;
-        supple_plan plan = {&seven, 1, 24};
+        supple_plan plan = {.ranges = &seven, .range_count = 1, .fps = 24};
         REQUIRE(spl_writer_open_with(all_formats, FORMAT_COUNT, &s.scene, in_folder(endings[i]), &plan, NULL, &w,
                                      NULL) == SUPPLE_OK);
         supple_frame frame = frame_at(&f, 0, 0);
@@ -342,7 +342,7 @@ TEST(a_folder_in_the_way)
     for (int i = 1; i < 4; i++) {
         clean_folder(folder);
         supple_writer *w;
-        supple_plan plan = {&seven, 1, 24};
+        supple_plan plan = {.ranges = &seven, .range_count = 1, .fps = 24};
         REQUIRE(spl_writer_open_with(all_formats, FORMAT_COUNT, &s.scene, in_folder(outputs[i]), &plan, NULL, &w,
                                      NULL) == SUPPLE_OK);
         for (int32_t k = 0; k < 7; k++) {

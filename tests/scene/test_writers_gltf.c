@@ -616,7 +616,7 @@ TEST(whole_or_nothing)
     supple_scene *scene = load_zoo(NULL, NULL);
     REQUIRE(scene);
     supple_range range = {1, 0, 4};
-    supple_plan plan = {&range, 1, 3};
+    supple_plan plan = {.ranges = &range, .range_count = 1, .fps = 3};
     frames f = make_frames(scene, &range, 3);
     supple_frame frame = frame_at(&f, 0, 0);
     for (int i = 0; i < 2; i++) {

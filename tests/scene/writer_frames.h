@@ -85,7 +85,7 @@ static supple_result write_ranges(const supple_scene *scene, const char *path, c
                                   supple_error *error)
 {
     supple_writer *w = NULL;
-    supple_plan plan = {ranges, count, fps};
+    supple_plan plan = {.ranges = ranges, .range_count = count, .fps = fps};
     supple_result result = spl_writer_open_with(all_formats, FORMAT_COUNT, scene, path, &plan, config, &w, error);
     if (result != SUPPLE_OK) return result;
     for (int32_t r = 0; r < count; r++)

@@ -64,6 +64,33 @@ static bool choose_nodes(spl_bake *b)
     return true;
 }
 
+int32_t spl_bake_target_count(const spl_bake *b, int32_t instance)
+{
+    return b->still ? 0 : b->basis ? b->basis[instance].count : b->writer->frame_total;
+}
+
+size_t spl_bake_target_floats(const spl_bake_part *part)
+{
+    return 3 * (size_t)part->vertex_count * (1 + (size_t)part->normal + (size_t)part->tangent);
+}
+
+/* Where the targets go: frame after frame as they come, or part after part as their components are computed. */
+static void place_targets(spl_bake *b)
+{
+    size_t frame = 0;
+    for (int32_t i = 0; i < b->part_count; i++) frame += spl_bake_target_floats(&b->part[i]);
+    for (int32_t i = 0; i < b->part_count; i++) {
+        spl_bake_part *part = &b->part[i];
+        size_t own = spl_bake_target_floats(part);
+        part->target = b->target_floats;
+        part->step = b->basis ? own : frame;
+        part->bound = b->bounded_count;
+        b->target_floats += b->basis ? own * (size_t)part->target_count : own;
+        b->bounded_count += 1 + (size_t)part->target_count;
+    }
+    if (!b->basis) b->target_floats = b->still ? 0 : frame * (size_t)b->writer->frame_total;
+}
+
 static bool list_parts(spl_bake *b)
 {
     const supple_scene *scene = b->scene;
@@ -82,14 +109,13 @@ static bool list_parts(spl_bake *b)
                                     .vertex_count = p->vertex_count,
                                     .normal = p->normal != NULL,
                                     .tangent = p->normal && p->tangent,
-                                    .base = b->base_floats,
-                                    .frame = b->frame_floats};
-            size_t floats = 3 * (size_t)p->vertex_count;
-            b->base_floats += floats * (part->normal ? 2 : 1);
-            b->frame_floats += floats * (1 + (size_t)part->normal + (size_t)part->tangent);
+                                    .target_count = spl_bake_target_count(b, i),
+                                    .base = b->base_floats};
+            b->base_floats += 3 * (size_t)p->vertex_count * (part->normal ? 2 : 1);
             first += p->vertex_count;
         }
     }
+    place_targets(b);
     return true;
 }
 
@@ -289,13 +315,14 @@ static bool fix_nodes(spl_bake *b)
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-static supple_result check_frames(const supple_writer *w, supple_error *error)
+static supple_result check_frames(const spl_bake *b, supple_error *error)
 {
-    if (w->frame_total <= SPL_BAKE_MAX_FRAMES) return SUPPLE_OK;
+    const supple_writer *w = b->writer;
+    if (b->basis || w->frame_total <= SPL_BAKE_MAX_TARGETS) return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
-                    "%s: %d frames, but morph targets hold at most %d; choose fewer with --frames or --fps, or write "
-                    ".npy or .pc2",
-                    w->path, (int)w->frame_total, SPL_BAKE_MAX_FRAMES);
+                    "%s: %d frames, but exact morph targets hold at most %d; allow an error (--set glb-error=0.0005), "
+                    "choose fewer with --frames or --fps, or write .npy or .pc2",
+                    w->path, (int)w->frame_total, SPL_BAKE_MAX_TARGETS);
 }
 
 /* One buffer, and no empty lists: the schema forbids them. */
@@ -314,7 +341,7 @@ static supple_result make_document(spl_bake *b, supple_error *error)
     b->root = json_deep_copy(b->scene->document->json);
     if (!b->root || !choose_nodes(b) || !list_parts(b) || !find_mirrored(b) || !place_meshes(b) || !fix_nodes(b))
         return spl_fail_memory(error, "the output's document");
-    if ((int64_t)b->part_count * b->writer->frame_total > MAX_TARGETS)
+    if (b->bounded_count > MAX_TARGETS)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
@@ -329,15 +356,15 @@ static supple_result make_document(spl_bake *b, supple_error *error)
     return result == SUPPLE_OK && b->failed ? spl_fail_memory(error, "the output's document") : result;
 }
 
-supple_result spl_bake_init(spl_bake *b, const supple_writer *writer, supple_error *error)
+supple_result spl_bake_init(spl_bake *b, const supple_writer *writer, const spl_basis *basis, supple_error *error)
 {
-    supple_result result = check_frames(writer, error);
-    if (result != SUPPLE_OK) return result;
     b->allocator = writer->allocator;
     b->writer = writer;
     b->scene = writer->scene;
+    b->basis = basis;
     b->still = writer->frame_total == 1 && writer->ranges[0].clip < 0;
-    result = make_document(b, error);
+    supple_result result = check_frames(b, error);
+    if (result == SUPPLE_OK) result = make_document(b, error);
     if (result != SUPPLE_OK) return result;
     if (b->size > UINT32_MAX - ((uint64_t)64 << 20)) /* room for the JSON in a .glb, whose length has 32 bits */
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,

@@ -345,8 +345,7 @@ supple_result spl_bake_keep(spl_bake *b, supple_error *error)
     b->views = json_object_get(b->root, "bufferViews");
     supple_result result = used && number ? SUPPLE_OK : spl_fail_memory(error, "the output's data");
     /* The spool comes first in the buffer; its size is known. */
-    uint64_t frames = b->still ? 0 : (uint64_t)b->writer->frame_total;
-    b->size = 4 * ((uint64_t)b->base_floats + frames * b->frame_floats);
+    b->size = 4 * ((uint64_t)b->base_floats + b->target_floats);
     if (result == SUPPLE_OK) {
         mark_used(b, used, count);
         result =
@@ -443,23 +442,22 @@ static void add_turned_indices(spl_bake *b, const spl_bake_part *part)
     spl_bake_set(b, part->json, "indices", json_integer((json_int_t)json_array_size(b->accessors) - 1));
 }
 
-/* The accessors of one part: the base shape, then a target for each frame. */
+/* The accessors of one part: the base shape, then the targets. */
 static void add_part(spl_bake *b, int32_t index, int32_t view)
 {
     spl_bake_part *part = &b->part[index];
     uint64_t floats = 3 * (uint64_t)part->vertex_count;
     json_t *attributes = json_object_get(part->json, "attributes");
-    b->bounded[index] = spool_accessor(b, view, part->base, part->vertex_count, attributes, "POSITION");
+    b->bounded[part->bound] = spool_accessor(b, view, part->base, part->vertex_count, attributes, "POSITION");
     if (part->normal) spool_accessor(b, view, part->base + floats, part->vertex_count, attributes, "NORMAL");
     if (part->tangent) add_base_tangent(b, part, attributes);
     if (part->mirrored) add_turned_indices(b, part);
-    if (b->still) return;
+    if (part->target_count == 0) return;
     json_t *targets = json_array();
-    for (int32_t k = 0; k < b->writer->frame_total; k++) {
+    for (int32_t k = 0; k < part->target_count; k++) {
         json_t *target = json_object();
-        uint64_t at = b->base_floats + (uint64_t)k * b->frame_floats + part->frame;
-        size_t slot = (size_t)b->part_count * (size_t)(k + 1) + (size_t)index;
-        b->bounded[slot] = spool_accessor(b, view, at, part->vertex_count, target, "POSITION");
+        uint64_t at = b->base_floats + (uint64_t)k * part->step + part->target;
+        b->bounded[part->bound + 1 + (size_t)k] = spool_accessor(b, view, at, part->vertex_count, target, "POSITION");
         if (part->normal) spool_accessor(b, view, at + floats, part->vertex_count, target, "NORMAL");
         if (part->tangent) spool_accessor(b, view, at + 2 * floats, part->vertex_count, target, "TANGENT");
         spl_bake_append(b, targets, target);
@@ -467,13 +465,13 @@ static void add_part(spl_bake *b, int32_t index, int32_t view)
     spl_bake_set(b, part->json, "targets", targets);
 }
 
-/* Names and default weights of a mesh's targets. */
-static void add_weights(spl_bake *b, json_t *mesh)
+/* Names and default weights of a mesh's targets: without its animation a basis shows the first frame, not the mean. */
+static void add_weights(spl_bake *b, json_t *mesh, int32_t instance)
 {
     json_t *names = json_array(), *weights = json_array();
-    for (int32_t k = 0; k < b->writer->frame_total; k++) {
-        spl_bake_append(b, names, json_sprintf("frame %04d", (int)k));
-        spl_bake_append(b, weights, json_real(0));
+    for (int32_t k = 0; k < spl_bake_target_count(b, instance); k++) {
+        spl_bake_append(b, names, json_sprintf(b->basis ? "component %04d" : "frame %04d", (int)k));
+        spl_bake_append(b, weights, json_real(b->basis ? (double)b->basis[instance].weight[k] : 0));
     }
     spl_bake_set(b, mesh, "weights", weights);
     if (!json_is_object(json_object_get(mesh, "extras"))) spl_bake_set(b, mesh, "extras", json_object());
@@ -483,19 +481,19 @@ static void add_weights(spl_bake *b, json_t *mesh)
 supple_result spl_bake_parts(spl_bake *b, supple_error *error)
 {
     if (b->part_count == 0) return SUPPLE_OK;
-    size_t frames = b->still ? 0 : (size_t)b->writer->frame_total;
-    b->bounded = spl_new(&b->allocator, (size_t)b->part_count * (frames + 1), sizeof *b->bounded);
+    b->bounded = spl_new(&b->allocator, b->bounded_count, sizeof *b->bounded);
     if (!b->bounded) return spl_fail_memory(error, "the output's document");
-    uint64_t bytes = 4 * ((uint64_t)b->base_floats + frames * b->frame_floats);
+    uint64_t bytes = 4 * ((uint64_t)b->base_floats + b->target_floats);
     int32_t view = (int32_t)json_array_size(b->views);
     spl_bake_append(b, b->views, make_view(0, bytes, 12, ARRAY_BUFFER));
     for (int32_t i = 0; i < b->part_count; i++) add_part(b, i, view);
     json_t *meshes = json_object_get(b->root, "meshes"), *nodes = json_object_get(b->root, "nodes");
-    for (int32_t i = 0; i < b->scene->node_count && !b->still; i++)
-        if (b->baked[i]) {
-            int64_t mesh = spl_bake_index(json_array_get(nodes, (size_t)i), "mesh", json_array_size(meshes));
-            add_weights(b, json_array_get(meshes, (size_t)mesh));
-        }
+    for (int32_t i = 0; i < b->scene->instance_count; i++) {
+        int32_t node = b->scene->instance[i].node;
+        if (!b->baked[node] || spl_bake_target_count(b, i) == 0) continue;
+        int64_t mesh = spl_bake_index(json_array_get(nodes, (size_t)node), "mesh", json_array_size(meshes));
+        add_weights(b, json_array_get(meshes, (size_t)mesh), i);
+    }
     return b->failed ? spl_fail_memory(error, "the output's document") : SUPPLE_OK;
 }
 

@@ -49,6 +49,9 @@ static supple_result check_plan(const spl_format *format, const supple_scene *sc
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: the plan has no frames");
     if (!(plan->fps >= 1e-3 && plan->fps <= 1e6)) /* NaN fails too; times k / fps stay floats that differ */
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: %g frames a second are not possible", plan->fps);
+    if (!(plan->glb_error >= 0 && plan->glb_error <= 1))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: an error of %g of the diagonal is not from 0 to 1",
+                        plan->glb_error);
     if (plan->range_count > 1 && !format->takes_ranges)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "output: %s holds one clip in a file, not %d; write a file for each or a .glb", format->ending,
@@ -85,6 +88,7 @@ static supple_writer *make_writer(const spl_format *format, const supple_scene *
     w->config = config ? *config : supple_config_default();
     w->scene = scene;
     w->fps = plan->fps;
+    w->glb_error = plan->glb_error;
     w->range_count = plan->range_count;
     w->path = spl_strdup(&a, path);
     w->ranges = spl_new(&a, (size_t)plan->range_count, sizeof *w->ranges);

@@ -19,7 +19,7 @@ struct supple_writer {
     supple_range *ranges; /* a copy of the plan's */
     int32_t range_count;
     int32_t frame_total, frames_done;
-    double fps;
+    double fps, glb_error;
     bool broken; /* a frame failed: what was written is not whole and never will be */
 };
 
