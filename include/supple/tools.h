@@ -27,7 +27,7 @@ typedef struct supple_plan {
     const supple_range *ranges; /* copied */
     int32_t range_count;        /* more than one only where supple_output_takes_ranges() */
     double fps;
-    double glb_error; /* how far a vertex in a .glb or .gltf may be off, of the first frame's diagonal: morph targets
+    double glb_error; /* how far a vertex in a .glb or .gltf may be off, of the diagonal of all frames: morph targets
                          are then principal components where that is smaller; 0: exact, at most 255 frames */
 } supple_plan;
 

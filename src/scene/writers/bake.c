@@ -69,26 +69,72 @@ int32_t spl_bake_target_count(const spl_bake *b, int32_t instance)
     return b->still ? 0 : b->basis ? b->basis[instance].count : b->writer->frame_total;
 }
 
-size_t spl_bake_target_floats(const spl_bake_part *part)
+bool spl_bake_has(const spl_bake_part *part, int attribute)
 {
-    return 3 * (size_t)part->vertex_count * (1 + (size_t)part->normal + (size_t)part->tangent);
+    return attribute == 0 || (attribute == 1 ? part->normal : part->tangent);
 }
 
-/* Where the targets go: frame after frame as they come, or part after part as their components are computed. */
-static void place_targets(spl_bake *b)
+size_t spl_bake_stride(int width)
 {
-    size_t frame = 0;
-    for (int32_t i = 0; i < b->part_count; i++) frame += spl_bake_target_floats(&b->part[i]);
+    return width == 4 ? 12 : width == 2 ? 8 : 4; /* vertices begin at multiples of four */
+}
+
+int spl_bake_area(int width)
+{
+    return width == 4 ? 0 : width == 2 ? 1 : 2;
+}
+
+/* One target a frame: rows follow each other as the frames come. */
+static void place_frames(spl_bake *b)
+{
+    uint64_t at = 4 * (uint64_t)b->base_floats;
+    b->area[0] = 0;
+    for (int32_t k = 0; !b->still && k < b->writer->frame_total; k++)
+        for (int32_t i = 0; i < b->part_count; i++)
+            for (int attribute = 0; attribute < 3; attribute++) {
+                const spl_bake_part *part = &b->part[i];
+                if (!spl_bake_has(part, attribute)) continue;
+                b->row[part->row + 3 * (size_t)k + (size_t)attribute] = (spl_bake_row){4, at};
+                at += 12 * (uint64_t)part->vertex_count;
+            }
+    b->area[1] = b->area[2] = b->area[3] = at;
+}
+
+/* Components: rows of floats, of shorts and of bytes are apart, for a view has one stride. */
+static void place_components(spl_bake *b)
+{
+    uint64_t at = 4 * (uint64_t)b->base_floats;
+    for (int area = 0; area < 3; area++) {
+        b->area[area] = area ? at : 0;
+        for (int32_t i = 0; i < b->part_count; i++) {
+            const spl_bake_part *part = &b->part[i];
+            const uint8_t *kind = b->basis[part->instance].kind;
+            for (size_t r = 0; r < 3 * (size_t)part->target_count; r++) {
+                if (!spl_bake_has(part, (int)(r % 3)) || kind[r] == 0 || spl_bake_area(kind[r]) != area) continue;
+                b->row[part->row + r] = (spl_bake_row){kind[r], at};
+                at += spl_bake_stride(kind[r]) * (uint64_t)part->vertex_count;
+            }
+        }
+    }
+    b->area[3] = at;
+}
+
+static bool place_targets(spl_bake *b)
+{
     for (int32_t i = 0; i < b->part_count; i++) {
         spl_bake_part *part = &b->part[i];
-        size_t own = spl_bake_target_floats(part);
-        part->target = b->target_floats;
-        part->step = b->basis ? own : frame;
+        part->row = b->row_count;
         part->bound = b->bounded_count;
-        b->target_floats += b->basis ? own * (size_t)part->target_count : own;
+        b->row_count += 3 * (size_t)part->target_count;
         b->bounded_count += 1 + (size_t)part->target_count;
     }
-    if (!b->basis) b->target_floats = b->still ? 0 : frame * (size_t)b->writer->frame_total;
+    b->row = spl_new(&b->allocator, b->row_count, sizeof *b->row);
+    if (!b->row) return false;
+    if (b->basis)
+        place_components(b);
+    else
+        place_frames(b);
+    return true;
 }
 
 static bool list_parts(spl_bake *b)
@@ -115,8 +161,7 @@ static bool list_parts(spl_bake *b)
             first += p->vertex_count;
         }
     }
-    place_targets(b);
-    return true;
+    return place_targets(b);
 }
 
 /* A baked node has the identity transform, so the sign of its old one, which tells viewers the winding, is gone. */
@@ -380,6 +425,7 @@ void spl_bake_release(spl_bake *b)
     for (size_t i = 0; i < b->piece_count; i++) spl_free(a, b->piece[i].owned);
     spl_free(a, b->piece);
     spl_free(a, b->bounded);
+    spl_free(a, b->row);
     spl_free(a, b->part);
     spl_free(a, b->baked);
     spl_free(a, b->helper);

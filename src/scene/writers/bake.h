@@ -17,6 +17,12 @@
 
 enum { SPL_BAKE_MAX_TARGETS = 255 }; /* of a mesh: what viewers take */
 
+/* One attribute of one target: numbers of `width` bytes (spl_basis's kind), `offset` bytes into the buffer. */
+typedef struct spl_bake_row {
+    uint8_t width;
+    uint64_t offset;
+} spl_bake_row;
+
 /* A baked primitive. Offsets are in floats. */
 typedef struct spl_bake_part {
     int32_t instance, primitive;
@@ -25,10 +31,9 @@ typedef struct spl_bake_part {
     bool mirrored; /* the pose turns it inside out: its triangles are turned round */
     size_t base;   /* its place in the base block: POSITION, then NORMAL */
     int32_t target_count;
-    size_t target; /* place of its first target behind the base block: POSITION, NORMAL, TANGENT, 3 floats a vertex */
-    size_t step;   /* from one target to the next */
-    size_t bound;  /* its first place among the bounded accessors: the base, then the targets */
-    json_t *json;  /* the primitive; belongs to the document */
+    size_t row;            /* its first place among the rows: POSITION, NORMAL and TANGENT of each target */
+    size_t bound;          /* its first place among the bounded accessors: the base, then the targets */
+    json_t *json;          /* the primitive; belongs to the document */
     uint8_t *base_tangent; /* 4 floats a vertex, to be filled with the first frame; belongs to a piece */
 } spl_bake_part;
 
@@ -53,8 +58,11 @@ typedef struct spl_bake {
     int32_t *helper;             /* a scene's node: the node that took its place, or -1 */
     int32_t part_count;
     spl_bake_part *part;
-    size_t base_floats, target_floats; /* sizes of the blocks */
-    json_t **bounded;                  /* POSITION accessors, part after part; belong to root */
+    size_t base_floats; /* size of the base block, which comes first in the spool */
+    spl_bake_row *row;
+    size_t row_count;
+    uint64_t area[4]; /* where the floats, shorts and bytes of the spool begin, and where it ends */
+    json_t **bounded; /* POSITION accessors, part after part; belong to root */
     size_t bounded_count;
     spl_bake_piece *piece;
     size_t piece_count, piece_room;
@@ -64,9 +72,12 @@ typedef struct spl_bake {
 /* Makes the whole document. On failure release it. */
 supple_result spl_bake_init(spl_bake *bake, const supple_writer *writer, const spl_basis *basis, supple_error *error);
 
-/* How many morph targets an instance has; floats of one target of a part. */
+/* How many morph targets an instance has; whether a part's targets have an attribute (0: POSITION, NORMAL, TANGENT);
+ * bytes from one vertex to the next in rows of that width, and the area of the spool that holds them. */
 int32_t spl_bake_target_count(const spl_bake *bake, int32_t instance);
-size_t spl_bake_target_floats(const spl_bake_part *part);
+bool spl_bake_has(const spl_bake_part *part, int attribute);
+size_t spl_bake_stride(int width);
+int spl_bake_area(int width);
 void spl_bake_release(spl_bake *bake);
 
 /* ---- JSON helpers: they remember failures ---- */

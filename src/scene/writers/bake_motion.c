@@ -124,7 +124,7 @@ static bool add_frame_weights(spl_bake *b, json_t *animation, int32_t times, int
     return sampler >= 0;
 }
 
-/* The weights of each instance's components. */
+/* The weights of each instance's components, less those of the first frame, which is the base shape. */
 static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times, int32_t first, int32_t frames)
 {
     for (int32_t i = 0; i < b->scene->instance_count; i++) {
@@ -132,8 +132,11 @@ static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times,
         size_t width = (size_t)basis->count;
         int32_t node = b->scene->instance[i].node;
         if (!b->baked[node] || width == 0) continue;
-        const float *weight = basis->weight + (size_t)first * width;
-        json_int_t sampler = add_weight_sampler(b, animation, times, weight, (size_t)frames * width);
+        float *weight = spl_new(&b->allocator, (size_t)frames * width, sizeof *weight);
+        for (size_t j = 0; weight && j < (size_t)frames * width; j++)
+            weight[j] = basis->weight[(size_t)first * width + j] - basis->weight[j % width];
+        json_int_t sampler = weight ? add_weight_sampler(b, animation, times, weight, (size_t)frames * width) : -1;
+        spl_free(&b->allocator, weight);
         if (sampler < 0) return false;
         add_channel(b, animation, sampler, node, "weights");
     }

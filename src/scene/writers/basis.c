@@ -241,7 +241,7 @@ static void project_rows(void *context, size_t begin, size_t end)
 static supple_result count_components(search *s, size_t *count, double *reached, supple_error *error)
 {
     const spl_basis_task *t = s->task;
-    const double safe = 0.99; /* floats round the components and the weights */
+    const double safe = 0.97; /* the components will be rounded */
     size_t whole = s->block_columns;
     supple_result r = SUPPLE_OK;
     memset(s->worst, 0, s->n * (s->m + 1) * sizeof *s->worst);
@@ -271,7 +271,9 @@ static supple_result make_basis(const search *s, size_t count, spl_basis *out, s
     const supple_allocator *a = s->task->allocator;
     out->weight = spl_new(a, s->n * count, sizeof *out->weight);
     out->inverse = spl_new(a, count, sizeof *out->inverse);
-    if (!out->weight || !out->inverse) return spl_fail_memory(error, "the components");
+    out->kind = spl_new(a, 3 * count, sizeof *out->kind);
+    if (!out->weight || !out->inverse || !out->kind) return spl_fail_memory(error, "the components");
+    memset(out->kind, 4, 3 * count);
     out->frame_count = (int32_t)s->n;
     out->count = (int32_t)count;
     for (size_t k = 0; k < count; k++) {
@@ -351,7 +353,19 @@ void spl_basis_release(spl_basis *basis, const supple_allocator *a)
 {
     spl_free(a, basis->weight);
     spl_free(a, basis->inverse);
+    spl_free(a, basis->kind);
     *basis = (spl_basis){0};
+}
+
+void spl_basis_scale(spl_basis *basis, int32_t component, double factor)
+{
+    double sum = 0;
+    for (int32_t f = 0; f < basis->frame_count; f++) {
+        float *w = &basis->weight[(size_t)f * (size_t)basis->count + (size_t)component];
+        *w = (float)((double)*w * factor);
+        sum += (double)*w * (double)*w;
+    }
+    basis->inverse[component] = sum > 0 ? 1 / sum : 0;
 }
 
 /* ---- the components --------------------------------------------------------------------------------------------- */

@@ -205,13 +205,17 @@ static supple_result write_frames(gltf_writer *w, supple_error *error)
 /* Whether components take fewer bytes than exact frames, or exact frames are too many. */
 static bool components_pay(const gltf_writer *w)
 {
-    uint64_t frames = (uint64_t)w->base.frame_total, exact = frames * frames, ours = 0;
+    uint64_t frames = (uint64_t)w->base.frame_total, exact = 4 * frames * frames, ours = 0;
     for (int32_t i = 0; i < w->bake.part_count; i++) {
-        size_t floats = spl_bake_target_floats(&w->bake.part[i]);
-        exact += frames * floats;
-        ours += (uint64_t)w->basis[w->bake.part[i].instance].count * floats;
+        const spl_bake_part *part = &w->bake.part[i];
+        const spl_basis *basis = &w->basis[part->instance];
+        uint64_t n = (uint64_t)part->vertex_count;
+        for (int attribute = 0; attribute < 3; attribute++)
+            exact += spl_bake_has(part, attribute) ? 12 * n * frames : 0;
+        for (size_t r = 0; r < 3 * (size_t)basis->count; r++)
+            if (spl_bake_has(part, (int)(r % 3)) && basis->kind[r]) ours += spl_bake_stride(basis->kind[r]) * n;
     }
-    for (int32_t i = 0; i < w->base.scene->instance_count; i++) ours += frames * (uint64_t)w->basis[i].count;
+    for (int32_t i = 0; i < w->base.scene->instance_count; i++) ours += 4 * frames * (uint64_t)w->basis[i].count;
     return frames > SPL_BAKE_MAX_TARGETS || ours < exact;
 }
 
@@ -236,6 +240,7 @@ static void report(const gltf_writer *w, double largest)
 static supple_result write_kept(gltf_writer *w, spl_pool *pool, supple_error *error)
 {
     supple_result result = spl_kept_find(&w->kept, &w->bake, pool, w->basis, error);
+    if (result == SUPPLE_OK) result = spl_kept_quantise(&w->kept, &w->bake, pool, w->basis, error);
     if (result != SUPPLE_OK) return result;
     bool components = components_pay(w);
     spl_bake_release(&w->bake);

@@ -29,19 +29,19 @@ supple_result spl_kept_open(spl_kept *kept, const spl_bake *bake, supple_error *
     return spl_writer_spool(bake->writer, &kept->spool, error);
 }
 
-static void measure_first(spl_kept *kept, const supple_writer *writer, const supple_frame *frame)
+static void measure(spl_kept *kept, const supple_writer *writer, const supple_frame *frame)
 {
     size_t n = (size_t)writer->scene->vertex_count;
-    float low[3] = {0}, high[3] = {0};
+    bool first = writer->frames_done == 0;
     for (size_t i = 0; i < 3 * n; i++) {
         float x = frame->position[i];
-        if (i < 3 || x < low[i % 3]) low[i % 3] = x;
-        if (i < 3 || x > high[i % 3]) high[i % 3] = x;
+        if ((first && i < 3) || x < kept->low[i % 3]) kept->low[i % 3] = x;
+        if ((first && i < 3) || x > kept->high[i % 3]) kept->high[i % 3] = x;
     }
     double sum = 0;
-    for (int c = 0; c < 3; c++) sum += pow((double)high[c] - (double)low[c], 2);
+    for (int c = 0; c < 3; c++) sum += pow((double)kept->high[c] - (double)kept->low[c], 2);
     kept->diagonal = sqrt(sum);
-    for (size_t v = 0; kept->tangent && v < n; v++) kept->handed[v] = frame->tangent[4 * v + 3];
+    for (size_t v = 0; first && kept->tangent && v < n; v++) kept->handed[v] = frame->tangent[4 * v + 3];
 }
 
 static supple_result add_tangents(spl_kept *kept, const float *tangent, size_t count, supple_error *error)
@@ -60,7 +60,7 @@ static supple_result add_tangents(spl_kept *kept, const float *tangent, size_t c
 supple_result spl_kept_add(spl_kept *kept, const supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
     size_t n = (size_t)writer->scene->vertex_count, bytes = 3 * n * sizeof(float);
-    if (writer->frames_done == 0) measure_first(kept, writer, frame);
+    measure(kept, writer, frame);
     supple_result result = spl_output_bytes(&kept->spool, frame->position, bytes, error);
     if (result == SUPPLE_OK && kept->normal) result = spl_output_bytes(&kept->spool, frame->normal, bytes, error);
     if (result == SUPPLE_OK && kept->tangent) result = add_tangents(kept, frame->tangent, n, error);
@@ -157,21 +157,39 @@ typedef struct room {
     double largest;
 } room;
 
-/* Floats to a place of the output, in floats from its beginning. */
-static supple_result put_floats(const room *r, uint64_t at, const float *values, size_t count, supple_error *error)
+/* Bytes to a place of the output. */
+static supple_result put_bytes(const room *r, uint64_t at, const uint8_t *bytes, size_t count, supple_error *error)
 {
-    uint8_t bytes[4096];
-    for (size_t done = 0; done < count;) {
-        size_t n = count - done < sizeof bytes / 4 ? count - done : sizeof bytes / 4, sent = 0;
-        for (size_t i = 0; i < n; i++) spl_put_f32(bytes + 4 * i, values[done + i], false);
-        while (sent < 4 * n) {
-            ssize_t k = pwrite(fileno(r->bin->stream), bytes + sent, 4 * n - sent, (off_t)(4 * (at + done) + sent));
-            if (k < 0 && errno == EINTR) continue;
-            if (k < 0)
-                return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", r->bake->writer->path,
-                                strerror(errno));
-            sent += (size_t)k;
+    for (size_t sent = 0; sent < count;) {
+        ssize_t k = pwrite(fileno(r->bin->stream), bytes + sent, count - sent, (off_t)(at + sent));
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0)
+            return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", r->bake->writer->path,
+                            strerror(errno));
+        sent += (size_t)k;
+    }
+    return SUPPLE_OK;
+}
+
+/* Rows of three numbers of a width to a place of the output; integers come as whole floats. */
+static supple_result put_rows(const room *r, uint64_t at, int width, const float *values, size_t count,
+                              supple_error *error)
+{
+    enum { ROWS = 512 };
+    uint8_t bytes[12 * ROWS];
+    size_t stride = spl_bake_stride(width);
+    for (size_t done = 0; done < count / 3;) {
+        size_t n = count / 3 - done < ROWS ? count / 3 - done : ROWS;
+        memset(bytes, 0, n * stride);
+        for (size_t i = 0; i < 3 * n; i++) {
+            float x = values[3 * done + i];
+            uint8_t *to = bytes + i / 3 * stride + i % 3 * (size_t)width, word[4];
+            spl_put_f32(word, x, false);
+            if (width != 4) spl_put_u32(word, (uint32_t)(int32_t)x, false);
+            memcpy(to, word, (size_t)width);
         }
+        supple_result result = put_bytes(r, at + done * stride, bytes, n * stride, error);
+        if (result != SUPPLE_OK) return result;
         done += n;
     }
     return SUPPLE_OK;
@@ -187,15 +205,69 @@ static void widen(float box[6], const float *rows, size_t count, bool first)
     }
 }
 
-/* Puts a block of an attribute's components: `offset` floats into the part's targets. */
-static supple_result put_components(const room *r, const spl_bake_part *part, size_t offset, size_t columns,
+static float unit_of(int width)
+{
+    return width == 1 ? 127.0f : width == 2 ? 32767.0f : 1.0f;
+}
+
+/* Rounds the components of a block as they will be stored; `whole` leaves integers, else their values. */
+static void round_components(const room *r, const spl_basis *basis, int attribute, size_t columns, bool whole)
+{
+    for (size_t k = 0; k < (size_t)basis->count; k++) {
+        int width = basis->kind[3 * k + (size_t)attribute];
+        float unit = unit_of(width), *x = r->component + k * columns;
+        for (size_t c = 0; (width == 1 || width == 2) && c < columns; c++) {
+            float stored = rintf(fminf(fmaxf(x[c], -1.0f), 1.0f) * unit);
+            x[c] = whole ? stored : stored / unit;
+        }
+    }
+}
+
+/* Puts a block of an attribute's components, `at` floats into the rows. */
+static supple_result put_components(const room *r, const spl_bake_part *part, int attribute, size_t at, size_t columns,
                                     supple_error *error)
 {
-    uint64_t at = r->bake->base_floats + part->target + offset;
     supple_result result = SUPPLE_OK;
-    for (size_t k = 0; k < (size_t)part->target_count && result == SUPPLE_OK; k++)
-        result = put_floats(r, at + k * part->step, r->component + k * columns, columns, error);
+    for (size_t k = 0; k < (size_t)part->target_count && result == SUPPLE_OK; k++) {
+        spl_bake_row row = r->bake->row[part->row + 3 * k + (size_t)attribute];
+        if (row.width)
+            result = put_rows(r, row.offset + at / 3 * spl_bake_stride(row.width), row.width,
+                              r->component + k * columns, columns, error);
+    }
     return result;
+}
+
+/* The base shape is the first frame: the mean and the first frame's share of every component. Weights are written less
+ * the first frame's. */
+static void make_first(const room *r, const spl_basis *basis, size_t columns)
+{
+    for (size_t c = 0; c < columns; c++) {
+        double x = (double)r->mean[c];
+        for (size_t k = 0; k < (size_t)basis->count; k++)
+            x += (double)basis->weight[k] * (double)r->component[k * columns + c];
+        r->mean[c] = (float)x;
+    }
+}
+
+/* Makes directions of the base unit vectors, and their components as much longer or shorter: viewers normalise the sum,
+ * so it points where it pointed. */
+static void make_unit(const room *r, const spl_basis *basis, size_t columns)
+{
+    make_first(r, basis, columns);
+    for (size_t c = 0; c < columns; c += 3) {
+        float *m = r->mean + c;
+        double x = (double)m[0], y = (double)m[1], z = (double)m[2], length = sqrt(x * x + y * y + z * z);
+        bool any = length > 0.25; /* of a unit vector: less is a direction that the components have lost */
+        double scale = any ? 1 / length : 1;
+        m[0] = (float)(length > 0 ? x / length : 0);
+        m[1] = (float)(length > 0 ? y / length : 1);
+        m[2] = (float)(length > 0 ? z / length : 0);
+        for (size_t k = 0; k < (size_t)basis->count; k++)
+            for (size_t i = 0; i < 3; i++) {
+                float *value = &r->component[k * columns + c + i];
+                *value = (float)((double)*value * scale);
+            }
+    }
 }
 
 static supple_result write_positions(room *r, const spl_bake_part *part, float *bounds, supple_error *error)
@@ -207,35 +279,18 @@ static supple_result write_positions(room *r, const spl_bake_part *part, float *
         size_t n = total - at < r->block_columns ? total - at : r->block_columns;
         result = spl_basis_project(basis, &r->frames, first + at, n, r->pool, r->block, r->mean, r->component, error);
         if (result != SUPPLE_OK) break;
+        round_components(r, basis, 0, n, false);
         r->largest = fmax(r->largest, spl_basis_measure(basis, r->block, n, r->component));
+        make_first(r, basis, n);
+        round_components(r, basis, 0, n, true); /* gives the same integers */
         float *box = bounds + 6 * part->bound;
         widen(box, r->mean, n, at == 0);
         for (size_t k = 0; k < (size_t)part->target_count; k++)
             widen(box + 6 * (k + 1), r->component + k * n, n, at == 0);
-        result = put_floats(r, part->base + at, r->mean, n, error);
-        if (result == SUPPLE_OK) result = put_components(r, part, at, n, error);
+        result = put_rows(r, 4 * (uint64_t)(part->base + at), 4, r->mean, n, error);
+        if (result == SUPPLE_OK) result = put_components(r, part, 0, at, n, error);
     }
     return result;
-}
-
-/* Makes the mean of directions a unit vector, and the components as much longer or shorter: viewers normalise the sum,
- * so it points where it pointed. A mean that is next to nothing has no direction; any will do. */
-static void make_unit(const room *r, size_t columns, int32_t targets)
-{
-    for (size_t c = 0; c < columns; c += 3) {
-        float *m = r->mean + c;
-        double x = (double)m[0], y = (double)m[1], z = (double)m[2], length = sqrt(x * x + y * y + z * z);
-        bool any = length > 1e-3;
-        double scale = any ? 1 / length : 1;
-        m[0] = (float)(any ? x * scale : 0);
-        m[1] = (float)(any ? y * scale : 1);
-        m[2] = (float)(any ? z * scale : 0);
-        for (size_t k = 0; k < (size_t)targets; k++)
-            for (size_t i = 0; i < 3; i++) {
-                float *value = &r->component[k * columns + c + i];
-                *value = (float)((double)*value * scale);
-            }
-    }
 }
 
 /* Normals or tangents of a part. */
@@ -249,11 +304,12 @@ static supple_result write_directions(room *r, spl_bake_part *part, bool tangent
         size_t n = total - at < r->block_columns ? total - at : r->block_columns;
         result = spl_basis_project(basis, &r->frames, first + at, n, r->pool, r->block, r->mean, r->component, error);
         if (result != SUPPLE_OK) break;
-        make_unit(r, n, part->target_count);
+        make_unit(r, basis, n);
+        round_components(r, basis, tangent ? 2 : 1, n, true);
         for (size_t i = 0; tangent && i < n; i++)
             spl_put_f32(part->base_tangent + 4 * (4 * ((at + i) / 3) + i % 3), r->mean[i], false);
-        if (!tangent) result = put_floats(r, part->base + total + at, r->mean, n, error);
-        if (result == SUPPLE_OK) result = put_components(r, part, (tangent ? 2 : 1) * total + at, n, error);
+        if (!tangent) result = put_rows(r, 4 * (uint64_t)(part->base + total + at), 4, r->mean, n, error);
+        if (result == SUPPLE_OK) result = put_components(r, part, tangent ? 2 : 1, at, n, error);
     }
     for (size_t v = 0; tangent && v < total / 3; v++)
         spl_put_f32(part->base_tangent + 16 * v + 12, r->kept->handed[(size_t)part->first_vertex + v], false);
@@ -272,28 +328,126 @@ static supple_result write_parts(room *r, float *bounds, supple_error *error)
     return result;
 }
 
+/* ---- how they are stored ---------------------------------------------------------------------------------------- */
+
+/* What is known of an attribute's components before they are stored: their largest number, and the sum of squares. */
+typedef struct extent {
+    double largest, sum;
+} extent;
+
+static void add_extents(const float *component, size_t columns, size_t count, extent *extents)
+{
+    for (size_t k = 0; k < count; k++)
+        for (size_t c = 0; c < columns; c++) {
+            double x = (double)component[k * columns + c];
+            extents[3 * k].largest = fmax(extents[3 * k].largest, fabs(x));
+            extents[3 * k].sum += x * x;
+        }
+}
+
+/* Looks at the components of an attribute, over the parts of an instance. */
+static supple_result find_extents(const room *r, const spl_basis *basis, int32_t instance, int attribute,
+                                  extent *extents, supple_error *error)
+{
+    const size_t from[3] = {0, r->kept->normal, r->kept->tangent};
+    for (int32_t i = 0; i < r->bake->part_count; i++) {
+        const spl_bake_part *part = &r->bake->part[i];
+        size_t total = 3 * (size_t)part->vertex_count, first = from[attribute] + 3 * (size_t)part->first_vertex;
+        if (part->instance != instance || !spl_bake_has(part, attribute)) continue;
+        for (size_t at = 0; at < total; at += r->block_columns) {
+            size_t n = total - at < r->block_columns ? total - at : r->block_columns;
+            supple_result result =
+                spl_basis_project(basis, &r->frames, first + at, n, r->pool, r->block, r->mean, r->component, error);
+            if (result != SUPPLE_OK) return result;
+            if (attribute) make_unit(r, basis, n);
+            add_extents(r->component, n, (size_t)basis->count, extents + attribute);
+        }
+    }
+    return SUPPLE_OK;
+}
+
+/* Components that hardly turn the directions are left out, the last first, as long as all that is left out turns them
+ * by less than LEFT_OUT, root mean square. */
+static void drop_directions(spl_basis *basis, int attribute, const extent *extents, double vertices)
+{
+    const double LEFT_OUT = 0.03;
+    double sum = 0;
+    for (int32_t k = basis->count; k-- > 0;) {
+        double frames = 1 / (basis->inverse[k] * basis->frame_count); /* mean square of the weights */
+        sum += extents[3 * k + attribute].sum / vertices * frames;
+        if (!(sum <= LEFT_OUT * LEFT_OUT)) return;
+        basis->kind[3 * k + attribute] = 0;
+    }
+}
+
+static supple_result quantise(const room *r, spl_basis *basis, int32_t instance, extent *extents, supple_error *error)
+{
+    const double SEEN = 0.01; /* rounding of directions that the eye does not see */
+    double bound = r->bake->writer->glb_error * r->kept->diagonal;
+    supple_result result = SUPPLE_OK;
+    for (int attribute = 0; attribute < 3 && result == SUPPLE_OK; attribute++)
+        result = find_extents(r, basis, instance, attribute, extents, error);
+    if (result != SUPPLE_OK) return result;
+    for (int attribute = 1; attribute < 3; attribute++)
+        drop_directions(basis, attribute, extents, (double)r->bake->scene->instance[instance].vertex_count);
+    for (int32_t k = 0; k < basis->count; k++) {
+        uint8_t *kind = basis->kind + 3 * k;
+        double scale = 0; /* what 1 stands for */
+        for (int i = 0; i < 3; i++) scale = kind[i] ? fmax(scale, extents[3 * k + i].largest) : scale;
+        if (!(scale > 0)) continue;
+        kind[0] = scale / 65534 <= 0.02 * bound ? 2 : 4;
+        for (int i = 1; i < 3; i++)
+            if (kind[i]) kind[i] = scale / 254 <= SEEN ? 1 : scale / 65534 <= SEEN ? 2 : 4;
+        spl_basis_scale(basis, k, scale);
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result make_room(room *r, size_t components, supple_error *error)
+{
+    const supple_allocator *a = &r->bake->allocator;
+    r->frames = frames_of(r->kept, r->bake->writer);
+    r->block_columns = spl_basis_block(&r->frames);
+    r->block = spl_new(a, (size_t)r->frames.count * r->block_columns, sizeof *r->block);
+    r->mean = spl_new(a, r->block_columns, sizeof *r->mean);
+    r->component = spl_new(a, components * r->block_columns, sizeof *r->component);
+    return r->block && r->mean && r->component ? SUPPLE_OK : spl_fail_memory(error, "the components");
+}
+
+static void free_room(room *r)
+{
+    const supple_allocator *a = &r->bake->allocator;
+    spl_free(a, r->block);
+    spl_free(a, r->mean);
+    spl_free(a, r->component);
+}
+
+supple_result spl_kept_quantise(spl_kept *kept, spl_bake *bake, spl_pool *pool, spl_basis *basis, supple_error *error)
+{
+    room r = {.kept = kept, .bake = bake, .pool = pool};
+    extent *extents = spl_new(&bake->allocator, 3 * SPL_BAKE_MAX_TARGETS, sizeof *extents);
+    supple_result result = make_room(&r, SPL_BAKE_MAX_TARGETS, error);
+    if (result == SUPPLE_OK && !extents) result = spl_fail_memory(error, "the components");
+    for (int32_t i = 0; i < bake->scene->instance_count && result == SUPPLE_OK; i++) {
+        if (basis[i].count == 0) continue;
+        memset(extents, 0, 3 * SPL_BAKE_MAX_TARGETS * sizeof *extents);
+        result = quantise(&r, &basis[i], i, extents, error);
+    }
+    spl_free(&bake->allocator, extents);
+    free_room(&r);
+    return result;
+}
+
 supple_result spl_kept_write(spl_kept *kept, spl_bake *bake, spl_pool *pool, spl_output *bin, float *bounds,
                              double *largest, supple_error *error)
 {
-    const supple_allocator *a = &bake->allocator;
-    room r = {.kept = kept, .bake = bake, .frames = frames_of(kept, bake->writer), .pool = pool, .bin = bin};
-    size_t most = 0;
-    for (int32_t i = 0; i < bake->part_count; i++)
-        most = (size_t)bake->part[i].target_count > most ? (size_t)bake->part[i].target_count : most;
-    r.block_columns = spl_basis_block(&r.frames);
-    r.block = spl_new(a, (size_t)r.frames.count * r.block_columns, sizeof *r.block);
-    r.mean = spl_new(a, r.block_columns, sizeof *r.mean);
-    r.component = spl_new(a, most * r.block_columns, sizeof *r.component);
-    supple_result result = SUPPLE_OK;
-    if (!r.block || !r.mean || !r.component) result = spl_fail_memory(error, "the components");
+    room r = {.kept = kept, .bake = bake, .pool = pool, .bin = bin};
+    supple_result result = make_room(&r, SPL_BAKE_MAX_TARGETS, error);
     if (result == SUPPLE_OK) result = write_parts(&r, bounds, error);
     *largest = r.largest;
-    spl_free(a, r.block);
-    spl_free(a, r.mean);
-    spl_free(a, r.component);
+    free_room(&r);
     /* What comes behind goes on through the stream. */
-    off_t end = (off_t)(4 * ((uint64_t)bake->base_floats + bake->target_floats));
-    if (result == SUPPLE_OK && fseeko(bin->stream, end, SEEK_SET) != 0)
+    if (result == SUPPLE_OK && fseeko(bin->stream, (off_t)bake->area[3], SEEK_SET) != 0)
         result = spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", bin->path, strerror(errno));
     return result;
 }

@@ -10,7 +10,8 @@ typedef struct spl_kept {
     size_t normal, tangent; /* where they begin in a frame, in floats; 0: not there */
     size_t width;           /* floats of a frame */
     float *handed;          /* the fourth number of the first frame's tangents */
-    double diagonal;        /* of the first frame */
+    float low[3], high[3];  /* of all frames */
+    double diagonal;        /* of their box */
 } spl_kept;
 
 /* A frame as the writer was given it, read back. */
@@ -32,6 +33,10 @@ void spl_kept_frame_release(spl_kept_frame *frame, const supple_allocator *a);
 /* Finds a basis for every baked instance, within the writer's error. */
 supple_result spl_kept_find(spl_kept *kept, const spl_bake *bake, spl_pool *pool, spl_basis *basis,
                             supple_error *error);
+
+/* Chooses how each component is stored, and scales its weights to it: integers where their rounding is small against
+ * the error that is allowed, and no normals for components that do not turn them. */
+supple_result spl_kept_quantise(spl_kept *kept, spl_bake *bake, spl_pool *pool, spl_basis *basis, supple_error *error);
 
 /* Writes base shape and components of all parts to their places in `bin`, fills the bounds (6 a bounded accessor) and
  * the parts' base tangents. `largest` is the largest distance of a vertex from its frame as a viewer computes it. */
