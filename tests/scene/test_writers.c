@@ -48,7 +48,7 @@ TEST(npy_holds_the_bits)
     CHECK(memcmp(data, "\x93NUMPY\x01\x00", 8) == 0);
     size_t header = 10 + data[8] + 256u * data[9];
     CHECK(header % 64 == 0 && data[header - 1] == '\n');
-    CHECK(strstr((char *)data + 10, "'descr': '<f4', 'fortran_order': False, 'shape': (7, 18, 3") != NULL);
+    CHECK(strstr((char *)data + 10, "'descr': '<f4', 'fortran_order': False, 'shape': (7, 18, 3)") != NULL);
     CHECK(strlen((char *)data + 10) >= header - 10); /* no zero byte in the text */
     CHECK(size == header + 7 * 18 * 12);
     CHECK(differing(data + header, f.position, 7 * 18 * 3, false) == 0);

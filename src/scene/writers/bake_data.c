@@ -484,7 +484,7 @@ static void add_weights(spl_bake *b, json_t *mesh, int32_t instance)
     json_t *names = json_array(), *weights = json_array();
     for (int32_t k = 0; k < spl_bake_target_count(b, instance); k++) {
         spl_bake_append(b, names, json_sprintf(b->basis ? "component %04d" : "frame %04d", (int)k));
-        spl_bake_append(b, weights, json_real(0));
+        spl_bake_append(b, weights, json_real(b->basis ? (double)spl_basis_weight(&b->basis[instance], 0, k) : 0));
     }
     spl_bake_set(b, mesh, "weights", weights);
     if (!json_is_object(json_object_get(mesh, "extras"))) spl_bake_set(b, mesh, "extras", json_object());
@@ -509,8 +509,11 @@ supple_result spl_bake_parts(spl_bake *b, supple_error *error)
     for (int32_t i = 0; i < b->scene->instance_count; i++) {
         int32_t node = b->scene->instance[i].node;
         if (!b->baked[node] || spl_bake_target_count(b, i) == 0) continue;
-        int64_t mesh = spl_bake_index(json_array_get(nodes, (size_t)node), "mesh", json_array_size(meshes));
+        json_t *json = json_array_get(nodes, (size_t)node);
+        int64_t mesh = spl_bake_index(json, "mesh", json_array_size(meshes));
         add_weights(b, json_array_get(meshes, (size_t)mesh), i);
+        double unit = b->basis ? b->basis[i].unit : 1;
+        if (unit != 1) spl_bake_set(b, json, "scale", json_pack("[f,f,f]", unit, unit, unit));
     }
     return b->failed ? spl_fail_memory(error, "the output's document") : SUPPLE_OK;
 }

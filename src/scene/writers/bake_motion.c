@@ -124,7 +124,7 @@ static bool add_frame_weights(spl_bake *b, json_t *animation, int32_t times, int
     return sampler >= 0;
 }
 
-/* The weights of each instance's components, less those of the first frame, which is the base shape. */
+/* The weights of each instance's components. */
 static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times, int32_t first, int32_t frames)
 {
     for (int32_t i = 0; i < b->scene->instance_count; i++) {
@@ -134,7 +134,7 @@ static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times,
         if (!b->baked[node] || width == 0) continue;
         float *weight = spl_new(&b->allocator, (size_t)frames * width, sizeof *weight);
         for (size_t j = 0; weight && j < (size_t)frames * width; j++)
-            weight[j] = basis->weight[(size_t)first * width + j] - basis->weight[j % width];
+            weight[j] = spl_basis_weight(basis, first + (int32_t)(j / width), (int32_t)(j % width));
         json_int_t sampler = weight ? add_weight_sampler(b, animation, times, weight, (size_t)frames * width) : -1;
         spl_free(&b->allocator, weight);
         if (sampler < 0) return false;

@@ -272,12 +272,16 @@ static supple_result make_basis(const search *s, size_t count, spl_basis *out, s
     out->weight = spl_new(a, s->n * count, sizeof *out->weight);
     out->inverse = spl_new(a, count, sizeof *out->inverse);
     out->kind = spl_new(a, 3 * count, sizeof *out->kind);
-    if (!out->weight || !out->inverse || !out->kind) return spl_fail_memory(error, "the components");
+    out->low = spl_new(a, count, sizeof *out->low);
+    out->range = spl_new(a, count, sizeof *out->range);
+    if (!out->weight || !out->inverse || !out->kind || !out->low || !out->range)
+        return spl_fail_memory(error, "the components");
+    out->unit = 1;
     memset(out->kind, 4, 3 * count);
     out->frame_count = (int32_t)s->n;
     out->count = (int32_t)count;
     for (size_t k = 0; k < count; k++) {
-        double largest = 0, signed_largest = 1, sum = 0;
+        double largest = 0, signed_largest = 1, sum = 0, low = 0, high = 0;
         for (size_t f = 0; f < s->n; f++) {
             double u = s->direction[f * s->m + k];
             if (fabs(u) > largest) largest = fabs(u), signed_largest = u;
@@ -286,8 +290,12 @@ static supple_result make_basis(const search *s, size_t count, spl_basis *out, s
             float w = (float)(s->direction[f * s->m + k] / signed_largest);
             out->weight[f * count + k] = w;
             sum += (double)w * (double)w;
+            low = fmin(low, (double)w);
+            high = fmax(high, (double)w);
         }
         out->inverse[k] = sum > 0 ? 1 / sum : 0;
+        out->low[k] = low;
+        out->range[k] = high > low ? high - low : 1;
     }
     return SUPPLE_OK;
 }
@@ -354,18 +362,15 @@ void spl_basis_release(spl_basis *basis, const supple_allocator *a)
     spl_free(a, basis->weight);
     spl_free(a, basis->inverse);
     spl_free(a, basis->kind);
+    spl_free(a, basis->low);
+    spl_free(a, basis->range);
     *basis = (spl_basis){0};
 }
 
-void spl_basis_scale(spl_basis *basis, int32_t component, double factor)
+float spl_basis_weight(const spl_basis *basis, int32_t frame, int32_t component)
 {
-    double sum = 0;
-    for (int32_t f = 0; f < basis->frame_count; f++) {
-        float *w = &basis->weight[(size_t)f * (size_t)basis->count + (size_t)component];
-        *w = (float)((double)*w * factor);
-        sum += (double)*w * (double)*w;
-    }
-    basis->inverse[component] = sum > 0 ? 1 / sum : 0;
+    double w = (double)basis->weight[(size_t)frame * (size_t)basis->count + (size_t)component];
+    return (float)((w - basis->low[component]) / basis->range[component]);
 }
 
 /* ---- the components --------------------------------------------------------------------------------------------- */

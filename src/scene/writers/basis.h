@@ -20,11 +20,13 @@ typedef struct spl_frames {
 
 typedef struct spl_basis {
     int32_t frame_count, count;
-    float *weight;   /* frame_count x count; the largest of each component is 1 */
-    double error;    /* largest distance of a vertex, by the components in double */
-    double *inverse; /* count: 1 / |weights of a component|^2 */
-    uint8_t *kind;   /* 3 x count: how positions, normals and tangents of a component are stored: 4 floats, 2 shorts and
-                        1 bytes that stand for -1 to 1, 0 not at all */
+    float *weight;       /* frame_count x count, zero on average; the largest of each component is 1 */
+    double error;        /* largest distance of a vertex, by the components in double */
+    double *inverse;     /* count: 1 / |weights of a component|^2 */
+    double *low, *range; /* count: the smallest weight, and how far the largest lies above it */
+    uint8_t *kind; /* 3 x count: how positions, normals and tangents of a component are stored: 4 floats, 2 shorts and
+                      1 bytes that stand for -1 to 1, 0 not at all */
+    double unit;   /* what a stored position of 1 stands for */
 } spl_basis;
 
 /* What a search works with. */
@@ -42,8 +44,8 @@ typedef struct spl_basis_task {
 supple_result spl_basis_find(const spl_basis_task *task, spl_basis *out, supple_error *error);
 void spl_basis_release(spl_basis *basis, const supple_allocator *a);
 
-/* Makes a component smaller by a factor and its weights as much larger. */
-void spl_basis_scale(spl_basis *basis, int32_t component, double factor);
+/* A weight as it is written: from 0 to 1 over the frames. Blender clamps others. */
+float spl_basis_weight(const spl_basis *basis, int32_t frame, int32_t component);
 
 /* How many columns spl_basis_project takes at once, a multiple of 3. */
 size_t spl_basis_block(const spl_frames *frames);

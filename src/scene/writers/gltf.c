@@ -202,10 +202,13 @@ static supple_result write_frames(gltf_writer *w, supple_error *error)
     return result;
 }
 
-/* Whether components take fewer bytes than exact frames, or exact frames are too many. */
+/* Whether components keep to the error and take fewer bytes than exact frames, or exact frames are too many. */
 static bool components_pay(const gltf_writer *w)
 {
     uint64_t frames = (uint64_t)w->base.frame_total, exact = 4 * frames * frames, ours = 0;
+    if (frames > SPL_BAKE_MAX_TARGETS) return true;
+    for (int32_t i = 0; i < w->base.scene->instance_count; i++)
+        if (w->basis[i].error > w->base.glb_error * w->kept.diagonal) return false;
     for (int32_t i = 0; i < w->bake.part_count; i++) {
         const spl_bake_part *part = &w->bake.part[i];
         const spl_basis *basis = &w->basis[part->instance];
@@ -216,7 +219,7 @@ static bool components_pay(const gltf_writer *w)
             if (spl_bake_has(part, (int)(r % 3)) && basis->kind[r]) ours += spl_bake_stride(basis->kind[r]) * n;
     }
     for (int32_t i = 0; i < w->base.scene->instance_count; i++) ours += 4 * frames * (uint64_t)w->basis[i].count;
-    return frames > SPL_BAKE_MAX_TARGETS || ours < exact;
+    return ours < exact;
 }
 
 static void report(const gltf_writer *w, double largest)

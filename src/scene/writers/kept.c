@@ -205,24 +205,6 @@ static void widen(float box[6], const float *rows, size_t count, bool first)
     }
 }
 
-static float unit_of(int width)
-{
-    return width == 1 ? 127.0f : width == 2 ? 32767.0f : 1.0f;
-}
-
-/* Rounds the components of a block as they will be stored; `whole` leaves integers, else their values. */
-static void round_components(const room *r, const spl_basis *basis, int attribute, size_t columns, bool whole)
-{
-    for (size_t k = 0; k < (size_t)basis->count; k++) {
-        int width = basis->kind[3 * k + (size_t)attribute];
-        float unit = unit_of(width), *x = r->component + k * columns;
-        for (size_t c = 0; (width == 1 || width == 2) && c < columns; c++) {
-            float stored = rintf(fminf(fmaxf(x[c], -1.0f), 1.0f) * unit);
-            x[c] = whole ? stored : stored / unit;
-        }
-    }
-}
-
 /* Puts a block of an attribute's components, `at` floats into the rows. */
 static supple_result put_components(const room *r, const spl_bake_part *part, int attribute, size_t at, size_t columns,
                                     supple_error *error)
@@ -237,35 +219,69 @@ static supple_result put_components(const room *r, const spl_bake_part *part, in
     return result;
 }
 
-/* The base shape is the first frame: the mean and the first frame's share of every component. Weights are written less
- * the first frame's. */
-static void make_first(const room *r, const spl_basis *basis, size_t columns)
+/* Weights are written from 0 to 1: component k is written `range` times as large, and the base shape has all of them at
+ * their smallest weight. Components that are not stored stay at their average. */
+static void make_base(const room *r, const spl_basis *basis, int attribute, size_t columns)
 {
-    for (size_t c = 0; c < columns; c++) {
-        double x = (double)r->mean[c];
-        for (size_t k = 0; k < (size_t)basis->count; k++)
-            x += (double)basis->weight[k] * (double)r->component[k * columns + c];
-        r->mean[c] = (float)x;
+    for (size_t k = 0; k < (size_t)basis->count; k++) {
+        if (basis->kind[3 * k + (size_t)attribute] == 0) continue;
+        for (size_t c = 0; c < columns; c++)
+            r->mean[c] += (float)(basis->low[k] * (double)r->component[k * columns + c]);
+    }
+}
+
+/* What a component is multiplied by to be stored. */
+static double stored_scale(const spl_basis *basis, size_t k, int attribute)
+{
+    static const double whole[5] = {1, 127, 32767, 1, 1};
+    return basis->range[k] / (attribute ? 1 : basis->unit) * whole[basis->kind[3 * k + (size_t)attribute]];
+}
+
+/* Positions become what a viewer will read: rounded to shorts where they are stored so. */
+static void round_positions(const room *r, const spl_basis *basis, size_t columns)
+{
+    for (size_t k = 0; k < (size_t)basis->count; k++) {
+        double scale = stored_scale(basis, k, 0);
+        float *x = r->component + k * columns;
+        for (size_t c = 0; basis->kind[3 * k] == 2 && c < columns; c++)
+            x[c] = (float)(rint(fmin(fmax((double)x[c] * scale, -32767), 32767)) / scale);
+    }
+}
+
+/* Components as the numbers of the file; integers are whole. */
+static void store_components(const room *r, const spl_basis *basis, int attribute, size_t columns)
+{
+    for (size_t k = 0; k < (size_t)basis->count; k++) {
+        double scale = stored_scale(basis, k, attribute);
+        float *x = r->component + k * columns;
+        bool whole = basis->kind[3 * k + (size_t)attribute] < 4;
+        for (size_t c = 0; c < columns; c++) {
+            double value = (double)x[c] * scale;
+            x[c] = (float)(whole ? rint(value) : value);
+        }
     }
 }
 
 /* Makes directions of the base unit vectors, and their components as much longer or shorter: viewers normalise the sum,
- * so it points where it pointed. */
-static void make_unit(const room *r, const spl_basis *basis, size_t columns)
+ * so it points where it pointed. Components must not exceed 1 once they are multiplied by their range; where that asks
+ * for more than the base does, the base counts a little too much. */
+static void make_unit(const room *r, const spl_basis *basis, int attribute, size_t columns)
 {
-    make_first(r, basis, columns);
+    make_base(r, basis, attribute, columns);
     for (size_t c = 0; c < columns; c += 3) {
         float *m = r->mean + c;
         double x = (double)m[0], y = (double)m[1], z = (double)m[2], length = sqrt(x * x + y * y + z * z);
-        bool any = length > 0.25; /* of a unit vector: less is a direction that the components have lost */
-        double scale = any ? 1 / length : 1;
+        double most = fmax(length, 1e-3);
+        for (size_t k = 0; k < (size_t)basis->count; k++)
+            for (size_t i = 0; basis->kind[3 * k + (size_t)attribute] && i < 3; i++)
+                most = fmax(most, basis->range[k] * fabs((double)r->component[k * columns + c + i]));
         m[0] = (float)(length > 0 ? x / length : 0);
         m[1] = (float)(length > 0 ? y / length : 1);
         m[2] = (float)(length > 0 ? z / length : 0);
         for (size_t k = 0; k < (size_t)basis->count; k++)
             for (size_t i = 0; i < 3; i++) {
                 float *value = &r->component[k * columns + c + i];
-                *value = (float)((double)*value * scale);
+                *value = (float)((double)*value / most);
             }
     }
 }
@@ -279,10 +295,11 @@ static supple_result write_positions(room *r, const spl_bake_part *part, float *
         size_t n = total - at < r->block_columns ? total - at : r->block_columns;
         result = spl_basis_project(basis, &r->frames, first + at, n, r->pool, r->block, r->mean, r->component, error);
         if (result != SUPPLE_OK) break;
-        round_components(r, basis, 0, n, false);
+        round_positions(r, basis, n);
         r->largest = fmax(r->largest, spl_basis_measure(basis, r->block, n, r->component));
-        make_first(r, basis, n);
-        round_components(r, basis, 0, n, true); /* gives the same integers */
+        make_base(r, basis, 0, n);
+        for (size_t c = 0; c < n; c++) r->mean[c] = (float)((double)r->mean[c] / basis->unit);
+        store_components(r, basis, 0, n);
         float *box = bounds + 6 * part->bound;
         widen(box, r->mean, n, at == 0);
         for (size_t k = 0; k < (size_t)part->target_count; k++)
@@ -304,8 +321,8 @@ static supple_result write_directions(room *r, spl_bake_part *part, bool tangent
         size_t n = total - at < r->block_columns ? total - at : r->block_columns;
         result = spl_basis_project(basis, &r->frames, first + at, n, r->pool, r->block, r->mean, r->component, error);
         if (result != SUPPLE_OK) break;
-        make_unit(r, basis, n);
-        round_components(r, basis, tangent ? 2 : 1, n, true);
+        make_unit(r, basis, tangent ? 2 : 1, n);
+        store_components(r, basis, tangent ? 2 : 1, n);
         for (size_t i = 0; tangent && i < n; i++)
             spl_put_f32(part->base_tangent + 4 * (4 * ((at + i) / 3) + i % 3), r->mean[i], false);
         if (!tangent) result = put_rows(r, 4 * (uint64_t)(part->base + total + at), 4, r->mean, n, error);
@@ -359,7 +376,6 @@ static supple_result find_extents(const room *r, const spl_basis *basis, int32_t
             supple_result result =
                 spl_basis_project(basis, &r->frames, first + at, n, r->pool, r->block, r->mean, r->component, error);
             if (result != SUPPLE_OK) return result;
-            if (attribute) make_unit(r, basis, n);
             add_extents(r->component, n, (size_t)basis->count, extents + attribute);
         }
     }
@@ -380,26 +396,22 @@ static void drop_directions(spl_basis *basis, int attribute, const extent *exten
     }
 }
 
+/* A short rounds by 1 / 65534 of what 1 stands for, of which a fiftieth of the allowed error is left. Components that
+ * are larger stay floats. */
 static supple_result quantise(const room *r, spl_basis *basis, int32_t instance, extent *extents, supple_error *error)
 {
-    const double SEEN = 0.01; /* rounding of directions that the eye does not see */
     double bound = r->bake->writer->glb_error * r->kept->diagonal;
     supple_result result = SUPPLE_OK;
     for (int attribute = 0; attribute < 3 && result == SUPPLE_OK; attribute++)
         result = find_extents(r, basis, instance, attribute, extents, error);
-    if (result != SUPPLE_OK) return result;
+    if (result != SUPPLE_OK || !(bound > 0)) return result;
+    basis->unit = (double)(float)(0.02 * 65534 * bound);
+    for (int32_t k = 0; k < basis->count; k++) {
+        basis->kind[3 * k] = extents[3 * k].largest * basis->range[k] <= basis->unit ? 2 : 4;
+        basis->kind[3 * k + 1] = basis->kind[3 * k + 2] = 1;
+    }
     for (int attribute = 1; attribute < 3; attribute++)
         drop_directions(basis, attribute, extents, (double)r->bake->scene->instance[instance].vertex_count);
-    for (int32_t k = 0; k < basis->count; k++) {
-        uint8_t *kind = basis->kind + 3 * k;
-        double scale = 0; /* what 1 stands for */
-        for (int i = 0; i < 3; i++) scale = kind[i] ? fmax(scale, extents[3 * k + i].largest) : scale;
-        if (!(scale > 0)) continue;
-        kind[0] = scale / 65534 <= 0.02 * bound ? 2 : 4;
-        for (int i = 1; i < 3; i++)
-            if (kind[i]) kind[i] = scale / 254 <= SEEN ? 1 : scale / 65534 <= SEEN ? 2 : 4;
-        spl_basis_scale(basis, k, scale);
-    }
     return SUPPLE_OK;
 }
 
