@@ -15,6 +15,9 @@
 
 enum { BIN, TEXT, OUTPUTS };
 
+/* An error below which frames are written exactly: floats themselves round by a tenth of it. */
+static const double FINEST = 1e-6;
+
 typedef struct gltf_writer {
     supple_writer base;
     bool binary; /* .glb */
@@ -83,7 +86,7 @@ static supple_result gltf_open(supple_writer *writer, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
     w->binary = writer->format == &spl_format_glb;
-    w->waits = writer->glb_error > 0 && writer->frame_total > 1;
+    w->waits = writer->glb_error >= FINEST && writer->frame_total > 1;
     if (w->waits) w->basis = spl_new(&writer->allocator, (size_t)writer->scene->instance_count, sizeof *w->basis);
     if (w->waits && !w->basis) return spl_fail_memory(error, "the components");
     supple_result result = spl_bake_init(&w->bake, writer, w->basis, error);
