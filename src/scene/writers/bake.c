@@ -66,7 +66,8 @@ static bool choose_nodes(spl_bake *b)
 
 int32_t spl_bake_target_count(const spl_bake *b, int32_t instance)
 {
-    return b->still ? 0 : b->basis ? b->basis[instance].count : b->writer->frame_total;
+    if (b->basis) return b->basis[instance].count + b->basis[instance].steady;
+    return b->still ? 0 : b->writer->frame_total;
 }
 
 bool spl_bake_has(const spl_bake_part *part, int attribute)
@@ -108,11 +109,12 @@ static void place_components(spl_bake *b)
         b->area[area] = area ? at : 0;
         for (int32_t i = 0; i < b->part_count; i++) {
             const spl_bake_part *part = &b->part[i];
-            const uint8_t *kind = b->basis[part->instance].kind;
+            const spl_basis *basis = &b->basis[part->instance];
             for (size_t r = 0; r < 3 * (size_t)part->target_count; r++) {
-                if (!spl_bake_has(part, (int)(r % 3)) || kind[r] == 0 || spl_bake_area(kind[r]) != area) continue;
-                b->row[part->row + r] = (spl_bake_row){kind[r], at};
-                at += spl_bake_stride(kind[r]) * (uint64_t)part->vertex_count;
+                uint8_t kind = r < 3 * (size_t)basis->count ? basis->kind[r] : r % 3 ? 1 : 0;
+                if (!spl_bake_has(part, (int)(r % 3)) || kind == 0 || spl_bake_area(kind) != area) continue;
+                b->row[part->row + r] = (spl_bake_row){kind, at};
+                at += spl_bake_stride(kind) * (uint64_t)part->vertex_count;
             }
         }
     }

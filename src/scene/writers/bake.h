@@ -15,7 +15,8 @@
 
 #include <jansson.h>
 
-enum { SPL_BAKE_MAX_TARGETS = 255 }; /* of a mesh: what viewers take */
+/* Of a mesh, as viewers take them; one of them is not a component (basis.h: steady). */
+enum { SPL_BAKE_MAX_TARGETS = 255, SPL_BAKE_MAX_COMPONENTS = 254 };
 
 /* One attribute of one target: numbers of `width` bytes (spl_basis's kind), `offset` bytes into the buffer. */
 typedef struct spl_bake_row {

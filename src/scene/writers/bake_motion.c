@@ -129,7 +129,7 @@ static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times,
 {
     for (int32_t i = 0; i < b->scene->instance_count; i++) {
         const spl_basis *basis = &b->basis[i];
-        size_t width = (size_t)basis->count;
+        size_t width = (size_t)spl_bake_target_count(b, i);
         int32_t node = b->scene->instance[i].node;
         if (!b->baked[node] || width == 0) continue;
         float *weight = spl_new(&b->allocator, (size_t)frames * width, sizeof *weight);

@@ -369,6 +369,7 @@ void spl_basis_release(spl_basis *basis, const supple_allocator *a)
 
 float spl_basis_weight(const spl_basis *basis, int32_t frame, int32_t component)
 {
+    if (component == basis->count) return 1;
     double w = (double)basis->weight[(size_t)frame * (size_t)basis->count + (size_t)component];
     return (float)((w - basis->low[component]) / basis->range[component]);
 }

@@ -27,6 +27,7 @@ typedef struct spl_basis {
     uint8_t *kind; /* 3 x count: how positions, normals and tangents of a component are stored: 4 floats, 2 shorts and
                       1 bytes that stand for -1 to 1, 0 not at all */
     double unit;   /* what a stored position of 1 stands for */
+    bool steady;   /* one more target with the weight 1 puts the directions of the base right */
 } spl_basis;
 
 /* What a search works with. */
@@ -44,7 +45,7 @@ typedef struct spl_basis_task {
 supple_result spl_basis_find(const spl_basis_task *task, spl_basis *out, supple_error *error);
 void spl_basis_release(spl_basis *basis, const supple_allocator *a);
 
-/* A weight as it is written: from 0 to 1 over the frames. Blender clamps others. */
+/* A weight as it is written: from 0 to 1 over the frames (Blender clamps others); 1 behind the last component. */
 float spl_basis_weight(const spl_basis *basis, int32_t frame, int32_t component);
 
 /* How many columns spl_basis_project takes at once, a multiple of 3. */

@@ -220,6 +220,7 @@ static bool components_pay(const gltf_writer *w)
             exact += spl_bake_has(part, attribute) ? 12 * n * frames : 0;
         for (size_t r = 0; r < 3 * (size_t)basis->count; r++)
             if (spl_bake_has(part, (int)(r % 3)) && basis->kind[r]) ours += spl_bake_stride(basis->kind[r]) * n;
+        ours += basis->steady ? (part->tangent ? 8 : 4) * n : 0;
     }
     for (int32_t i = 0; i < w->base.scene->instance_count; i++) ours += 4 * frames * (uint64_t)w->basis[i].count;
     return ours < exact;

@@ -134,7 +134,7 @@ supple_result spl_kept_find(spl_kept *kept, const spl_bake *bake, spl_pool *pool
                                .first = 3 * (size_t)instance->first_vertex,
                                .columns = 3 * (size_t)instance->vertex_count,
                                .bound = writer->glb_error * kept->diagonal,
-                               .most = SPL_BAKE_MAX_TARGETS,
+                               .most = SPL_BAKE_MAX_COMPONENTS,
                                .pool = pool,
                                .allocator = &writer->allocator,
                                .config = &writer->config};
@@ -153,7 +153,7 @@ typedef struct room {
     spl_pool *pool;
     spl_output *bin;
     size_t block_columns;
-    float *block, *mean, *component;
+    float *block, *mean, *component, *steady;
     double largest;
 } room;
 
@@ -210,11 +210,12 @@ static supple_result put_components(const room *r, const spl_bake_part *part, in
                                     supple_error *error)
 {
     supple_result result = SUPPLE_OK;
+    size_t count = (size_t)r->bake->basis[part->instance].count;
     for (size_t k = 0; k < (size_t)part->target_count && result == SUPPLE_OK; k++) {
         spl_bake_row row = r->bake->row[part->row + 3 * k + (size_t)attribute];
+        const float *rows = k < count ? r->component + k * columns : r->steady;
         if (row.width)
-            result = put_rows(r, row.offset + at / 3 * spl_bake_stride(row.width), row.width,
-                              r->component + k * columns, columns, error);
+            result = put_rows(r, row.offset + at / 3 * spl_bake_stride(row.width), row.width, rows, columns, error);
     }
     return result;
 }
@@ -262,9 +263,9 @@ static void store_components(const room *r, const spl_basis *basis, int attribut
     }
 }
 
-/* Makes directions of the base unit vectors, and their components as much longer or shorter: viewers normalise the sum,
- * so it points where it pointed. Components must not exceed 1 once they are multiplied by their range; where that asks
- * for more than the base does, the base counts a little too much. */
+/* Makes directions of the base unit vectors, as glTF asks, and everything as much longer or shorter: viewers normalise
+ * the sum, so it points where it pointed. Components must not exceed 1 once they are multiplied by their range; where
+ * that asks for more than the base does, the steady target takes off what the base has too much. */
 static void make_unit(const room *r, const spl_basis *basis, int attribute, size_t columns)
 {
     make_base(r, basis, attribute, columns);
@@ -278,6 +279,7 @@ static void make_unit(const room *r, const spl_basis *basis, int attribute, size
         m[0] = (float)(length > 0 ? x / length : 0);
         m[1] = (float)(length > 0 ? y / length : 1);
         m[2] = (float)(length > 0 ? z / length : 0);
+        for (size_t i = 0; i < 3; i++) r->steady[c + i] = (float)rint(127 * (double)m[i] * (length / most - 1));
         for (size_t k = 0; k < (size_t)basis->count; k++)
             for (size_t i = 0; i < 3; i++) {
                 float *value = &r->component[k * columns + c + i];
@@ -302,8 +304,7 @@ static supple_result write_positions(room *r, const spl_bake_part *part, float *
         store_components(r, basis, 0, n);
         float *box = bounds + 6 * part->bound;
         widen(box, r->mean, n, at == 0);
-        for (size_t k = 0; k < (size_t)part->target_count; k++)
-            widen(box + 6 * (k + 1), r->component + k * n, n, at == 0);
+        for (size_t k = 0; k < (size_t)basis->count; k++) widen(box + 6 * (k + 1), r->component + k * n, n, at == 0);
         result = put_rows(r, 4 * (uint64_t)(part->base + at), 4, r->mean, n, error);
         if (result == SUPPLE_OK) result = put_components(r, part, 0, at, n, error);
     }
@@ -410,6 +411,8 @@ static supple_result quantise(const room *r, spl_basis *basis, int32_t instance,
         basis->kind[3 * k] = extents[3 * k].largest * basis->range[k] <= basis->unit ? 2 : 4;
         basis->kind[3 * k + 1] = basis->kind[3 * k + 2] = 1;
     }
+    for (int32_t i = 0; i < r->bake->part_count; i++)
+        if (r->bake->part[i].instance == instance && r->bake->part[i].normal) basis->steady = true;
     for (int attribute = 1; attribute < 3; attribute++)
         drop_directions(basis, attribute, extents, (double)r->bake->scene->instance[instance].vertex_count);
     return SUPPLE_OK;
@@ -422,8 +425,9 @@ static supple_result make_room(room *r, size_t components, supple_error *error)
     r->block_columns = spl_basis_block(&r->frames);
     r->block = spl_new(a, (size_t)r->frames.count * r->block_columns, sizeof *r->block);
     r->mean = spl_new(a, r->block_columns, sizeof *r->mean);
+    r->steady = spl_new(a, r->block_columns, sizeof *r->steady);
     r->component = spl_new(a, components * r->block_columns, sizeof *r->component);
-    return r->block && r->mean && r->component ? SUPPLE_OK : spl_fail_memory(error, "the components");
+    return r->block && r->mean && r->steady && r->component ? SUPPLE_OK : spl_fail_memory(error, "the components");
 }
 
 static void free_room(room *r)
@@ -431,18 +435,19 @@ static void free_room(room *r)
     const supple_allocator *a = &r->bake->allocator;
     spl_free(a, r->block);
     spl_free(a, r->mean);
+    spl_free(a, r->steady);
     spl_free(a, r->component);
 }
 
 supple_result spl_kept_quantise(spl_kept *kept, spl_bake *bake, spl_pool *pool, spl_basis *basis, supple_error *error)
 {
     room r = {.kept = kept, .bake = bake, .pool = pool};
-    extent *extents = spl_new(&bake->allocator, 3 * SPL_BAKE_MAX_TARGETS, sizeof *extents);
-    supple_result result = make_room(&r, SPL_BAKE_MAX_TARGETS, error);
+    extent *extents = spl_new(&bake->allocator, 3 * SPL_BAKE_MAX_COMPONENTS, sizeof *extents);
+    supple_result result = make_room(&r, SPL_BAKE_MAX_COMPONENTS, error);
     if (result == SUPPLE_OK && !extents) result = spl_fail_memory(error, "the components");
     for (int32_t i = 0; i < bake->scene->instance_count && result == SUPPLE_OK; i++) {
         if (basis[i].count == 0) continue;
-        memset(extents, 0, 3 * SPL_BAKE_MAX_TARGETS * sizeof *extents);
+        memset(extents, 0, 3 * SPL_BAKE_MAX_COMPONENTS * sizeof *extents);
         result = quantise(&r, &basis[i], i, extents, error);
     }
     spl_free(&bake->allocator, extents);
@@ -454,7 +459,7 @@ supple_result spl_kept_write(spl_kept *kept, spl_bake *bake, spl_pool *pool, spl
                              double *largest, supple_error *error)
 {
     room r = {.kept = kept, .bake = bake, .pool = pool, .bin = bin};
-    supple_result result = make_room(&r, SPL_BAKE_MAX_TARGETS, error);
+    supple_result result = make_room(&r, SPL_BAKE_MAX_COMPONENTS, error);
     if (result == SUPPLE_OK) result = write_parts(&r, bounds, error);
     *largest = r.largest;
     free_room(&r);
