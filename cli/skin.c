@@ -46,7 +46,8 @@ typedef struct job {
     const char *metrics_path, *dump_path;
     const char *input, *outputs[MAX_OUTPUTS];
     int output_count;
-    double fps, glb_error, load_ms;
+    double fps, load_ms;
+    double glb_error; /* negative: not given */
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
@@ -175,15 +176,23 @@ static int check_metrics_path(const char *path)
     return SUPPLE_ERROR_OUTPUT;
 }
 
-/* How far a .glb may be off: 0.0005 of the diagonal unless --set glb-error=X says otherwise. */
+/* How far a .glb may be off: --set glb-error=X. */
 static int read_glb_error(job *j, const cli_arguments *arguments)
 {
     const char *text;
-    j->glb_error = 0.0005;
+    j->glb_error = -1;
     for (int i = 0; (text = cli_get(arguments, "--set", i)); i++)
         if (strncmp(text, "glb-error=", 10) == 0 && !cli_number(text + 10, 0, 1, &j->glb_error))
             return cli_usage_error("--set %.60s: takes glb-error=X, a part of the diagonal from 0 (exact) to 1", text);
     return 0;
+}
+
+/* Unless it was said: exact as long as there can be a morph target for every frame, else 0.0005 of the diagonal. */
+static double glb_error(const job *j, const supple_plan *plan)
+{
+    int64_t frames = 0;
+    for (int r = 0; r < plan->range_count; r++) frames += plan->ranges[r].frame_count;
+    return j->glb_error >= 0 ? j->glb_error : frames > 255 ? 0.0005 : 0;
 }
 
 /* Method settings from --set; the body's and the outputs' are not among them. */
@@ -306,7 +315,7 @@ static int prepare(job *j, const cli_arguments *arguments)
 
 static supple_result open_output(job *j, int output, int range, supple_writer **writer, supple_error *error)
 {
-    supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps, .glb_error = j->glb_error};
+    supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps};
     char path[PATH_SIZE];
     const char *name = j->outputs[output];
     if (range >= 0) {
@@ -321,6 +330,7 @@ static supple_result open_output(job *j, int output, int range, supple_writer **
             name = path;
         }
     }
+    plan.glb_error = glb_error(j, &plan);
     return supple_writer_open(j->scene, name, &plan, &j->config, writer, error);
 }
 

@@ -25,13 +25,14 @@ static spl_vec3 played(const spl_primitive *p, int32_t v, const float *weight, c
     return spl_mat4_point(world, x);
 }
 
+/* The sum is normalised, as shaders do. */
 static spl_vec3 played_normal(const spl_primitive *p, int32_t v, const float *weight)
 {
     spl_vec3 n = spl_v3_from_float(p->normal + 3 * v);
     for (int32_t t = 0; t < p->target_count; t++)
         if (weight[t] != 0 && p->target[t].normal)
             n = spl_madd(n, spl_v3_from_float(p->target[t].normal + 3 * v), (double)weight[t]);
-    return n;
+    return spl_scale(n, 1 / fmax(spl_norm(n), 1e-12));
 }
 
 /* Largest error of positions (of the diagonal) and, for morphing primitives, of normals, over all frames. */
