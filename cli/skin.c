@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
-    {"--set", "KEY=VALUE", "a parameter of the method (below), or max-tets=N for the body", true},
+    {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N for the body, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
     CLI_SOLVER_OPTION,
@@ -52,6 +52,7 @@ typedef struct job {
     double fps, load_ms;
     int32_t motion;      /* the clip that --motion added, or -1 */
     bool plays_vertices; /* and it is a vertex animation */
+    double glb_error; /* negative: not given */
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
@@ -208,7 +209,26 @@ static int check_metrics_path(const char *path)
     return SUPPLE_ERROR_OUTPUT;
 }
 
-/* Method settings from --set; the body's are not among them. */
+/* How far a .glb may be off: --set glb-error=X. */
+static int read_glb_error(job *j, const cli_arguments *arguments)
+{
+    const char *text;
+    j->glb_error = -1;
+    for (int i = 0; (text = cli_get(arguments, "--set", i)); i++)
+        if (strncmp(text, "glb-error=", 10) == 0 && !cli_number(text + 10, 0, 1, &j->glb_error))
+            return cli_usage_error("--set %.60s: takes glb-error=X, a part of the diagonal from 0 (exact) to 1", text);
+    return 0;
+}
+
+/* Unless it was said: exact as long as there can be a morph target for every frame, else 0.0005 of the diagonal. */
+static double glb_error(const job *j, const supple_plan *plan)
+{
+    int64_t frames = 0;
+    for (int r = 0; r < plan->range_count; r++) frames += plan->ranges[r].frame_count;
+    return j->glb_error >= 0 ? j->glb_error : frames > 255 ? 0.0005 : 0;
+}
+
+/* Method settings from --set; the body's and the outputs' are not among them. */
 static int read_settings(const cli_arguments *arguments, supple_setting *settings, supple_sim_config *sc)
 {
     static char keys[CLI_MAX_VALUES][64];
@@ -219,7 +239,7 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
         if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
             return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
         snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
-        if (strcmp(keys[i], "max-tets") == 0) continue;
+        if (strcmp(keys[i], "max-tets") == 0 || strcmp(keys[i], "glb-error") == 0) continue;
         settings[sc->setting_count++] = (supple_setting){keys[i], equals + 1};
     }
     return 0;
@@ -294,6 +314,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->config.progress_user = &j->progress;
     int code = check_outputs(j, arguments);
     if (code == 0) code = check_motion(arguments, &j->plays_vertices);
+    if (code == 0) code = read_glb_error(j, arguments);
     if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
@@ -345,6 +366,7 @@ static supple_result open_output(job *j, int output, int range, supple_writer **
             name = path;
         }
     }
+    plan.glb_error = glb_error(j, &plan);
     return supple_writer_open(j->scene, name, &plan, &j->config, writer, error);
 }
 

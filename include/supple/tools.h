@@ -27,6 +27,8 @@ typedef struct supple_plan {
     const supple_range *ranges; /* copied */
     int32_t range_count;        /* more than one only where supple_output_takes_ranges() */
     double fps;
+    double glb_error; /* how far a vertex in a .glb or .gltf may be off, of the diagonal of all frames: morph targets
+                         are then principal components where that is smaller; below 1e-6: exact, at most 255 frames */
 } supple_plan;
 
 /* One deformed frame. Arrays are in the scene's output order, world space. */

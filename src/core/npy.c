@@ -12,6 +12,7 @@ supple_result spl_npy_header(spl_output *output, spl_npy_type type, const size_t
     int n = 0;
     for (int i = 0; i < 3 && (i == 0 || shape[i] > 0); i++)
         n += snprintf(text + n, sizeof text - (size_t)n, "%zu, ", shape[i]);
+    if (shape[1] > 0) text[n - 2] = 0; /* only a tuple of one ends in a comma */
     memset(header, ' ', sizeof header);
     memcpy(header, "\x93NUMPY\x01\x00", 8);
     header[8] = (char)(sizeof header - 10);

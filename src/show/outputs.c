@@ -2,21 +2,22 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "scene/writers/writer.h"
+#include "show/movie.h"
 #include "show/sheet.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const spl_format *const formats[] = {
-    &spl_format_glb, &spl_format_gltf, &spl_format_npy, &spl_format_pc2,
-    &spl_format_mdd, &spl_format_obj,  &spl_format_png,
+    &spl_format_glb, &spl_format_gltf, &spl_format_npy,  &spl_format_pc2, &spl_format_mdd,
+    &spl_format_obj, &spl_format_abc,  &spl_format_usda, &spl_format_png, &spl_format_mp4,
 };
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 supple_result supple_output_check(const char *path, supple_error *error)
 {
     if (spl_format_find(formats, FORMAT_COUNT, path)) return SUPPLE_OK;
-    char list[120] = "";
+    char list[160] = "";
     for (int i = 0; i < FORMAT_COUNT; i++) {
         strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1);
         strncat(list, formats[i]->ending, sizeof list - strlen(list) - 1);

@@ -80,28 +80,6 @@ static supple_result sheet_open(supple_writer *writer, supple_error *error)
 
 /* --- One clip --- */
 
-/* The vertices that triangles use: helpers that nothing shows must not move the camera. */
-static void add_to_framing(const spl_show *show, const kept_frame *frame, spl_framing *framing)
-{
-    for (int32_t d = 0; d < show->draw_count; d++) {
-        const float *p = frame->position + 3 * (size_t)show->first_vertex[d];
-        for (int64_t i = 0; i < 3 * (int64_t)show->draw[d].triangle_count; i++)
-            spl_framing_add(framing,
-                            spl_sub(spl_v3_from_float(p + 3 * (size_t)show->draw[d].triangle[i]), frame->shift));
-    }
-}
-
-static spl_box frame_box(const spl_show *show, const float *position)
-{
-    spl_box box = spl_box_empty();
-    for (int32_t d = 0; d < show->draw_count; d++) {
-        const float *p = position + 3 * (size_t)show->first_vertex[d];
-        for (int64_t i = 0; i < 3 * (int64_t)show->draw[d].triangle_count; i++)
-            spl_box_add(&box, spl_v3_from_float(p + 3 * (size_t)show->draw[d].triangle[i]));
-    }
-    return box;
-}
-
 /* Where a character walks farther than its own size, the camera walks along (on the floor only); the grid shows how
  * far. Returns the size of the largest frame. */
 static double follow(sheet_writer *w, spl_box *all)
@@ -170,7 +148,7 @@ static supple_result draw_row(sheet_writer *w, const block *b, int32_t row, supp
     const spl_show_options *o = &b->options;
     spl_framing framing = spl_framing_begin(sheet_view[row], o->width, o->height, 0.05);
     framing.ky = framing.focal / (framing.cy - LABEL);
-    for (int32_t i = 0; i < w->kept; i++) add_to_framing(&w->show, &w->frame[i], &framing);
+    for (int32_t i = 0; i < w->kept; i++) spl_show_frame(&w->show, w->frame[i].position, w->frame[i].shift, &framing);
     spl_camera still = spl_framing_camera(&framing);
     for (int32_t i = 0; i < w->kept; i++) {
         spl_camera camera = still;
@@ -219,7 +197,8 @@ static int32_t cell_height(sheet_writer *w)
     double aspect = 0;
     for (int32_t row = 0; row < ROWS; row++) {
         spl_framing framing = spl_framing_begin(sheet_view[row], 100, 100, 0);
-        for (int32_t i = 0; i < w->kept; i++) add_to_framing(&w->show, &w->frame[i], &framing);
+        for (int32_t i = 0; i < w->kept; i++)
+            spl_show_frame(&w->show, w->frame[i].position, w->frame[i].shift, &framing);
         aspect = fmax(aspect, spl_framing_aspect(&framing));
     }
     aspect = fmin(fmax(aspect, 0.62), 1.7);
@@ -263,7 +242,7 @@ static supple_result sheet_frame(supple_writer *writer, const supple_frame *fram
             memcpy(f->normal, frame->normal, bytes);
         else
             memset(f->normal, 0, bytes); /* faceted */
-        f->box = frame_box(&w->show, f->position);
+        f->box = spl_show_box(&w->show, f->position);
     }
     return frame->index == range->frame_count - 1 ? draw_block(w, range, error) : SUPPLE_OK;
 }

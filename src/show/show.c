@@ -101,6 +101,26 @@ void spl_show_release(spl_show *show)
     *show = (spl_show){0};
 }
 
+spl_box spl_show_box(const spl_show *show, const float *position)
+{
+    spl_box box = spl_box_empty();
+    for (int32_t d = 0; d < show->draw_count; d++) {
+        const float *p = position + 3 * (size_t)show->first_vertex[d];
+        for (int64_t i = 0; i < 3 * (int64_t)show->draw[d].triangle_count; i++)
+            spl_box_add(&box, spl_v3_from_float(p + 3 * (size_t)show->draw[d].triangle[i]));
+    }
+    return box;
+}
+
+void spl_show_frame(const spl_show *show, const float *position, spl_vec3 shift, spl_framing *framing)
+{
+    for (int32_t d = 0; d < show->draw_count; d++) {
+        const float *p = position + 3 * (size_t)show->first_vertex[d];
+        for (int64_t i = 0; i < 3 * (int64_t)show->draw[d].triangle_count; i++)
+            spl_framing_add(framing, spl_sub(spl_v3_from_float(p + 3 * (size_t)show->draw[d].triangle[i]), shift));
+    }
+}
+
 supple_result spl_show_render(spl_show *show, const float *position, const float *normal, const spl_camera *camera,
                               const spl_show_options *options, spl_pixels *out, supple_error *error)
 {

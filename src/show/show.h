@@ -62,6 +62,11 @@ supple_result spl_show_init(spl_show *show, const supple_scene *scene, const sup
                             supple_error *error);
 void spl_show_release(spl_show *show);
 
+/* The box of a frame, and a frame less `shift` for a camera to see: of the vertices that triangles use, for helpers
+ * that nothing shows must not move the camera. */
+spl_box spl_show_box(const spl_show *show, const float *position);
+void spl_show_frame(const spl_show *show, const float *position, spl_vec3 shift, spl_framing *framing);
+
 /* Renders one frame: 3 floats a vertex for positions and normals, in output order, world space. `normal` may be NULL.
  */
 supple_result spl_show_render(spl_show *show, const float *position, const float *normal, const spl_camera *camera,

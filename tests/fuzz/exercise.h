@@ -17,7 +17,7 @@ static void exercise_writer(const supple_scene *scene, supple_sim *sim, float *b
 {
     const char *path = "fuzz-output.glb"; /* in the folder of the run */
     supple_range range = {-1, 0, 1};
-    supple_plan plan = {&range, 1, 30};
+    supple_plan plan = {.ranges = &range, .range_count = 1, .fps = 30};
     supple_writer *writer;
     size_t n = (size_t)supple_scene_vertex_count(scene);
     supple_frame frame = {0, 0, buffer, buffer + 3 * n, buffer + 6 * n};

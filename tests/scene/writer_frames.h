@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const spl_format *const all_formats[] = {&spl_format_glb, &spl_format_gltf, &spl_format_npy,
-                                                &spl_format_pc2, &spl_format_mdd,  &spl_format_obj};
+static const spl_format *const all_formats[] = {&spl_format_glb, &spl_format_gltf, &spl_format_npy, &spl_format_pc2,
+                                                &spl_format_mdd, &spl_format_obj,  &spl_format_abc, &spl_format_usda};
 enum { FORMAT_COUNT = sizeof all_formats / sizeof *all_formats };
 
 typedef struct frames {
@@ -23,7 +23,7 @@ typedef struct frames {
     float *position, *normal, *tangent; /* frame after frame */
 } frames;
 
-static void free_frames(frames *f)
+static inline void free_frames(frames *f)
 {
     free(f->position);
     free(f->normal);
@@ -31,13 +31,13 @@ static void free_frames(frames *f)
 }
 
 /* A unit vector that depends on the vertex and the frame. */
-static void made_direction(int32_t v, int32_t k, float out[3])
+static inline void made_direction(int32_t v, int32_t k, float out[3])
 {
     double a = 0.37 * v + 0.11 * k, b = 0.73 * v - 0.05 * k;
     spl_v3_to_float(spl_v3(sin(a) * cos(b), cos(a), sin(a) * sin(b)), out);
 }
 
-static frames make_frames(const supple_scene *scene, const supple_range *range, double fps)
+static inline frames make_frames(const supple_scene *scene, const supple_range *range, double fps)
 {
     frames f = {range->frame_count, scene->vertex_count, NULL, NULL, NULL};
     size_t n = (size_t)f.count * (size_t)f.vertices;
@@ -73,19 +73,19 @@ static frames make_frames(const supple_scene *scene, const supple_range *range, 
     return f;
 }
 
-static supple_frame frame_at(const frames *f, int32_t range, int32_t k)
+static inline supple_frame frame_at(const frames *f, int32_t range, int32_t k)
 {
     size_t at = (size_t)k * (size_t)f->vertices;
     return (supple_frame){range, k, f->position + 3 * at, f->normal + 3 * at, f->tangent + 4 * at};
 }
 
 /* Opens, writes all frames of the ranges and closes; the first failure is the result. */
-static supple_result write_ranges(const supple_scene *scene, const char *path, const supple_range *ranges,
-                                  int32_t count, double fps, const frames *f, const supple_config *config,
-                                  supple_error *error)
+static inline supple_result write_ranges(const supple_scene *scene, const char *path, const supple_range *ranges,
+                                         int32_t count, double fps, const frames *f, const supple_config *config,
+                                         supple_error *error)
 {
     supple_writer *w = NULL;
-    supple_plan plan = {ranges, count, fps};
+    supple_plan plan = {.ranges = ranges, .range_count = count, .fps = fps};
     supple_result result = spl_writer_open_with(all_formats, FORMAT_COUNT, scene, path, &plan, config, &w, error);
     if (result != SUPPLE_OK) return result;
     for (int32_t r = 0; r < count; r++)

@@ -23,7 +23,7 @@ typedef struct job {
 static supple_result write_sheet(const toy *t, const job *j, const supple_config *config, supple_error *error)
 {
     static const spl_format *const formats[] = {&spl_format_png};
-    supple_plan plan = {j->ranges, j->range_count, 30};
+    supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = 30};
     supple_writer *w;
     supple_result r = spl_writer_open_with(formats, 1, &t->scene, PATH, &plan, config, &w, error);
     if (r != SUPPLE_OK) return r;

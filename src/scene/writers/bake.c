@@ -64,6 +64,81 @@ static bool choose_nodes(spl_bake *b)
     return true;
 }
 
+int32_t spl_bake_target_count(const spl_bake *b, int32_t instance)
+{
+    if (b->basis) return b->basis[instance].count + b->basis[instance].steady;
+    return b->still ? 0 : b->writer->frame_total;
+}
+
+bool spl_bake_has(const spl_bake_part *part, int attribute)
+{
+    return attribute == 0 || (attribute == 1 ? part->normal : part->tangent);
+}
+
+size_t spl_bake_stride(int width)
+{
+    return width == 4 ? 12 : width == 2 ? 8 : 4; /* vertices begin at multiples of four */
+}
+
+int spl_bake_area(int width)
+{
+    return width == 4 ? 0 : width == 2 ? 1 : 2;
+}
+
+/* One target a frame: rows follow each other as the frames come. */
+static void place_frames(spl_bake *b)
+{
+    uint64_t at = 4 * (uint64_t)b->base_floats;
+    b->area[0] = 0;
+    for (int32_t k = 0; !b->still && k < b->writer->frame_total; k++)
+        for (int32_t i = 0; i < b->part_count; i++)
+            for (int attribute = 0; attribute < 3; attribute++) {
+                const spl_bake_part *part = &b->part[i];
+                if (!spl_bake_has(part, attribute)) continue;
+                b->row[part->row + 3 * (size_t)k + (size_t)attribute] = (spl_bake_row){4, at};
+                at += 12 * (uint64_t)part->vertex_count;
+            }
+    b->area[1] = b->area[2] = b->area[3] = at;
+}
+
+/* Components: rows of floats, of shorts and of bytes are apart, for a view has one stride. */
+static void place_components(spl_bake *b)
+{
+    uint64_t at = 4 * (uint64_t)b->base_floats;
+    for (int area = 0; area < 3; area++) {
+        b->area[area] = area ? at : 0;
+        for (int32_t i = 0; i < b->part_count; i++) {
+            const spl_bake_part *part = &b->part[i];
+            const spl_basis *basis = &b->basis[part->instance];
+            for (size_t r = 0; r < 3 * (size_t)part->target_count; r++) {
+                uint8_t kind = r < 3 * (size_t)basis->count ? basis->kind[r] : r % 3 ? 1 : 0;
+                if (!spl_bake_has(part, (int)(r % 3)) || kind == 0 || spl_bake_area(kind) != area) continue;
+                b->row[part->row + r] = (spl_bake_row){kind, at};
+                at += spl_bake_stride(kind) * (uint64_t)part->vertex_count;
+            }
+        }
+    }
+    b->area[3] = at;
+}
+
+static bool place_targets(spl_bake *b)
+{
+    for (int32_t i = 0; i < b->part_count; i++) {
+        spl_bake_part *part = &b->part[i];
+        part->row = b->row_count;
+        part->bound = b->bounded_count;
+        b->row_count += 3 * (size_t)part->target_count;
+        b->bounded_count += 1 + (size_t)part->target_count;
+    }
+    b->row = spl_new(&b->allocator, b->row_count, sizeof *b->row);
+    if (!b->row) return false;
+    if (b->basis)
+        place_components(b);
+    else
+        place_frames(b);
+    return true;
+}
+
 static bool list_parts(spl_bake *b)
 {
     const supple_scene *scene = b->scene;
@@ -82,15 +157,13 @@ static bool list_parts(spl_bake *b)
                                     .vertex_count = p->vertex_count,
                                     .normal = p->normal != NULL,
                                     .tangent = p->normal && p->tangent,
-                                    .base = b->base_floats,
-                                    .frame = b->frame_floats};
-            size_t floats = 3 * (size_t)p->vertex_count;
-            b->base_floats += floats * (part->normal ? 2 : 1);
-            b->frame_floats += floats * (1 + (size_t)part->normal + (size_t)part->tangent);
+                                    .target_count = spl_bake_target_count(b, i),
+                                    .base = b->base_floats};
+            b->base_floats += 3 * (size_t)p->vertex_count * (part->normal ? 2 : 1);
             first += p->vertex_count;
         }
     }
-    return true;
+    return place_targets(b);
 }
 
 /* A baked node has the identity transform, so the sign of its old one, which tells viewers the winding, is gone. */
@@ -289,13 +362,14 @@ static bool fix_nodes(spl_bake *b)
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-static supple_result check_frames(const supple_writer *w, supple_error *error)
+static supple_result check_frames(const spl_bake *b, supple_error *error)
 {
-    if (w->frame_total <= SPL_BAKE_MAX_FRAMES) return SUPPLE_OK;
+    const supple_writer *w = b->writer;
+    if (b->basis || w->frame_total <= SPL_BAKE_MAX_TARGETS) return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
-                    "%s: %d frames, but morph targets hold at most %d; choose fewer with --frames or --fps, or write "
-                    ".npy or .pc2",
-                    w->path, (int)w->frame_total, SPL_BAKE_MAX_FRAMES);
+                    "%s: %d frames, but exact morph targets hold at most %d; allow an error (--set glb-error=0.0005), "
+                    "choose fewer with --frames or --fps, or write .npy or .pc2",
+                    w->path, (int)w->frame_total, SPL_BAKE_MAX_TARGETS);
 }
 
 /* One buffer, and no empty lists: the schema forbids them. */
@@ -314,7 +388,7 @@ static supple_result make_document(spl_bake *b, supple_error *error)
     b->root = json_deep_copy(b->scene->document->json);
     if (!b->root || !choose_nodes(b) || !list_parts(b) || !find_mirrored(b) || !place_meshes(b) || !fix_nodes(b))
         return spl_fail_memory(error, "the output's document");
-    if ((int64_t)b->part_count * b->writer->frame_total > MAX_TARGETS)
+    if (b->bounded_count > MAX_TARGETS)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
@@ -329,15 +403,15 @@ static supple_result make_document(spl_bake *b, supple_error *error)
     return result == SUPPLE_OK && b->failed ? spl_fail_memory(error, "the output's document") : result;
 }
 
-supple_result spl_bake_init(spl_bake *b, const supple_writer *writer, supple_error *error)
+supple_result spl_bake_init(spl_bake *b, const supple_writer *writer, const spl_basis *basis, supple_error *error)
 {
-    supple_result result = check_frames(writer, error);
-    if (result != SUPPLE_OK) return result;
     b->allocator = writer->allocator;
     b->writer = writer;
     b->scene = writer->scene;
+    b->basis = basis;
     b->still = writer->frame_total == 1 && writer->ranges[0].clip < 0;
-    result = make_document(b, error);
+    supple_result result = check_frames(b, error);
+    if (result == SUPPLE_OK) result = make_document(b, error);
     if (result != SUPPLE_OK) return result;
     if (b->size > UINT32_MAX - ((uint64_t)64 << 20)) /* room for the JSON in a .glb, whose length has 32 bits */
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
@@ -353,6 +427,7 @@ void spl_bake_release(spl_bake *b)
     for (size_t i = 0; i < b->piece_count; i++) spl_free(a, b->piece[i].owned);
     spl_free(a, b->piece);
     spl_free(a, b->bounded);
+    spl_free(a, b->row);
     spl_free(a, b->part);
     spl_free(a, b->baked);
     spl_free(a, b->helper);

@@ -1,4 +1,5 @@
-/* The baked glTF document: the scene's own JSON with skins replaced by morph targets, one a frame. Shared by the parts
+/* The baked glTF document: the scene's own JSON with skins replaced by morph targets: one a frame, or the components of
+ * a basis (basis.h) whose weights are animated. Shared by the parts
  * of the .glb / .gltf writer: bake.c         which meshes are baked; nodes and scenes around them (identity transforms,
  * helper nodes) bake_data.c    the one output buffer: what is kept of the input's accessors, views and images, and new
  * data bake_motion.c  the animations gltf.c         the format: frames through a spool, assembly
@@ -9,20 +10,30 @@
 #define SPL_SCENE_WRITERS_BAKE_H
 
 #include "scene/scene.h"
+#include "scene/writers/basis.h"
 #include "scene/writers/writer.h"
 
 #include <jansson.h>
 
-enum { SPL_BAKE_MAX_FRAMES = 255 };
+/* Of a mesh, as viewers take them; one of them is not a component (basis.h: steady). */
+enum { SPL_BAKE_MAX_TARGETS = 255, SPL_BAKE_MAX_COMPONENTS = 254 };
+
+/* One attribute of one target: numbers of `width` bytes (spl_basis's kind), `offset` bytes into the buffer. */
+typedef struct spl_bake_row {
+    uint8_t width;
+    uint64_t offset;
+} spl_bake_row;
 
 /* A baked primitive. Offsets are in floats. */
 typedef struct spl_bake_part {
     int32_t instance, primitive;
     int32_t first_vertex, vertex_count; /* output order */
     bool normal, tangent;
-    bool mirrored;         /* the pose turns it inside out: its triangles are turned round */
-    size_t base;           /* its place in the base block: POSITION, then NORMAL */
-    size_t frame;          /* its place in a frame's block: POSITION, NORMAL, TANGENT, 3 floats a vertex each */
+    bool mirrored; /* the pose turns it inside out: its triangles are turned round */
+    size_t base;   /* its place in the base block: POSITION, then NORMAL */
+    int32_t target_count;
+    size_t row;            /* its first place among the rows: POSITION, NORMAL and TANGENT of each target */
+    size_t bound;          /* its first place among the bounded accessors: the base, then the targets */
     json_t *json;          /* the primitive; belongs to the document */
     uint8_t *base_tangent; /* 4 floats a vertex, to be filled with the first frame; belongs to a piece */
 } spl_bake_part;
@@ -43,19 +54,31 @@ typedef struct spl_bake {
     json_t *accessors, *views;   /* belong to root */
     bool failed;                 /* jansson ran out of memory */
     bool still;                  /* the rest pose alone: no morph targets */
+    const spl_basis *basis;      /* of the scene's instances, or NULL: one target a frame; the caller's */
     bool *baked;                 /* a scene's node */
     int32_t *helper;             /* a scene's node: the node that took its place, or -1 */
     int32_t part_count;
     spl_bake_part *part;
-    size_t base_floats, frame_floats; /* sizes of the blocks */
-    json_t **bounded; /* POSITION accessors: part_count of the base, then part_count for each frame; belong to root */
+    size_t base_floats; /* size of the base block, which comes first in the spool */
+    spl_bake_row *row;
+    size_t row_count;
+    uint64_t area[4]; /* where the floats, shorts and bytes of the spool begin, and where it ends */
+    json_t **bounded; /* POSITION accessors, part after part; belong to root */
+    size_t bounded_count;
     spl_bake_piece *piece;
     size_t piece_count, piece_room;
     uint64_t size; /* of the output buffer, a multiple of 4; the spool comes first */
 } spl_bake;
 
 /* Makes the whole document. On failure release it. */
-supple_result spl_bake_init(spl_bake *bake, const supple_writer *writer, supple_error *error);
+supple_result spl_bake_init(spl_bake *bake, const supple_writer *writer, const spl_basis *basis, supple_error *error);
+
+/* How many morph targets an instance has; whether a part's targets have an attribute (0: POSITION, NORMAL, TANGENT);
+ * bytes from one vertex to the next in rows of that width, and the area of the spool that holds them. */
+int32_t spl_bake_target_count(const spl_bake *bake, int32_t instance);
+bool spl_bake_has(const spl_bake_part *part, int attribute);
+size_t spl_bake_stride(int width);
+int spl_bake_area(int width);
 void spl_bake_release(spl_bake *bake);
 
 /* ---- JSON helpers: they remember failures ---- */

@@ -345,8 +345,7 @@ supple_result spl_bake_keep(spl_bake *b, supple_error *error)
     b->views = json_object_get(b->root, "bufferViews");
     supple_result result = used && number ? SUPPLE_OK : spl_fail_memory(error, "the output's data");
     /* The spool comes first in the buffer; its size is known. */
-    uint64_t frames = b->still ? 0 : (uint64_t)b->writer->frame_total;
-    b->size = 4 * ((uint64_t)b->base_floats + frames * b->frame_floats);
+    b->size = b->area[3];
     if (result == SUPPLE_OK) {
         mark_used(b, used, count);
         result =
@@ -398,11 +397,21 @@ int32_t spl_bake_floats(spl_bake *b, const float *values, size_t count, const ch
     return (int32_t)json_array_size(b->accessors) - 1;
 }
 
-/* An accessor into the spool, `at` floats from its beginning. */
-static json_t *spool_accessor(spl_bake *b, int32_t view, uint64_t at, int32_t count, json_t *attributes,
+/* An accessor to a row of the spool; one of width 0 is all zeros and takes no bytes. view[] is the area's. */
+static json_t *spool_accessor(spl_bake *b, const int32_t *view, spl_bake_row row, int32_t count, json_t *attributes,
                               const char *name)
 {
-    json_t *accessor = make_accessor(view, 4 * at, (size_t)count, "VEC3");
+    json_t *accessor;
+    if (row.width == 0) {
+        accessor = json_pack("{s:i, s:i, s:s}", "componentType", (int)FLOAT, "count", (int)count, "type", "VEC3");
+    } else {
+        int area = spl_bake_area(row.width);
+        accessor = make_accessor(view[area], row.offset - b->area[area], (size_t)count, "VEC3");
+    }
+    if (row.width == 1 || row.width == 2) {
+        spl_bake_set(b, accessor, "componentType", json_integer(row.width == 1 ? 5120 : 5122));
+        spl_bake_set(b, accessor, "normalized", json_true());
+    }
     spl_bake_append(b, b->accessors, accessor);
     spl_bake_set(b, attributes, name, json_integer((json_int_t)json_array_size(b->accessors) - 1));
     return accessor;
@@ -443,37 +452,39 @@ static void add_turned_indices(spl_bake *b, const spl_bake_part *part)
     spl_bake_set(b, part->json, "indices", json_integer((json_int_t)json_array_size(b->accessors) - 1));
 }
 
-/* The accessors of one part: the base shape, then a target for each frame. */
-static void add_part(spl_bake *b, int32_t index, int32_t view)
+/* The accessors of one part: the base shape, then the targets. */
+static void add_part(spl_bake *b, spl_bake_part *part, const int32_t *view)
 {
-    spl_bake_part *part = &b->part[index];
-    uint64_t floats = 3 * (uint64_t)part->vertex_count;
+    static const char *const names[3] = {"POSITION", "NORMAL", "TANGENT"};
     json_t *attributes = json_object_get(part->json, "attributes");
-    b->bounded[index] = spool_accessor(b, view, part->base, part->vertex_count, attributes, "POSITION");
-    if (part->normal) spool_accessor(b, view, part->base + floats, part->vertex_count, attributes, "NORMAL");
+    int32_t n = part->vertex_count;
+    spl_bake_row base = {4, 4 * (uint64_t)part->base};
+    b->bounded[part->bound] = spool_accessor(b, view, base, n, attributes, "POSITION");
+    base.offset += 12 * (uint64_t)n;
+    if (part->normal) spool_accessor(b, view, base, n, attributes, "NORMAL");
     if (part->tangent) add_base_tangent(b, part, attributes);
     if (part->mirrored) add_turned_indices(b, part);
-    if (b->still) return;
+    if (part->target_count == 0) return;
     json_t *targets = json_array();
-    for (int32_t k = 0; k < b->writer->frame_total; k++) {
+    for (size_t k = 0; k < (size_t)part->target_count; k++) {
         json_t *target = json_object();
-        uint64_t at = b->base_floats + (uint64_t)k * b->frame_floats + part->frame;
-        size_t slot = (size_t)b->part_count * (size_t)(k + 1) + (size_t)index;
-        b->bounded[slot] = spool_accessor(b, view, at, part->vertex_count, target, "POSITION");
-        if (part->normal) spool_accessor(b, view, at + floats, part->vertex_count, target, "NORMAL");
-        if (part->tangent) spool_accessor(b, view, at + 2 * floats, part->vertex_count, target, "TANGENT");
+        for (int i = 0; i < 3; i++) {
+            if (!spl_bake_has(part, i)) continue;
+            json_t *made = spool_accessor(b, view, b->row[part->row + 3 * k + (size_t)i], n, target, names[i]);
+            if (i == 0) b->bounded[part->bound + 1 + k] = made;
+        }
         spl_bake_append(b, targets, target);
     }
     spl_bake_set(b, part->json, "targets", targets);
 }
 
-/* Names and default weights of a mesh's targets. */
-static void add_weights(spl_bake *b, json_t *mesh)
+/* Names and default weights of a mesh's targets: without its animation it shows the first frame. */
+static void add_weights(spl_bake *b, json_t *mesh, int32_t instance)
 {
     json_t *names = json_array(), *weights = json_array();
-    for (int32_t k = 0; k < b->writer->frame_total; k++) {
-        spl_bake_append(b, names, json_sprintf("frame %04d", (int)k));
-        spl_bake_append(b, weights, json_real(0));
+    for (int32_t k = 0; k < spl_bake_target_count(b, instance); k++) {
+        spl_bake_append(b, names, json_sprintf(b->basis ? "component %04d" : "frame %04d", (int)k));
+        spl_bake_append(b, weights, json_real(b->basis ? (double)spl_basis_weight(&b->basis[instance], 0, k) : 0));
     }
     spl_bake_set(b, mesh, "weights", weights);
     if (!json_is_object(json_object_get(mesh, "extras"))) spl_bake_set(b, mesh, "extras", json_object());
@@ -483,19 +494,27 @@ static void add_weights(spl_bake *b, json_t *mesh)
 supple_result spl_bake_parts(spl_bake *b, supple_error *error)
 {
     if (b->part_count == 0) return SUPPLE_OK;
-    size_t frames = b->still ? 0 : (size_t)b->writer->frame_total;
-    b->bounded = spl_new(&b->allocator, (size_t)b->part_count * (frames + 1), sizeof *b->bounded);
+    b->bounded = spl_new(&b->allocator, b->bounded_count, sizeof *b->bounded);
     if (!b->bounded) return spl_fail_memory(error, "the output's document");
-    uint64_t bytes = 4 * ((uint64_t)b->base_floats + frames * b->frame_floats);
-    int32_t view = (int32_t)json_array_size(b->views);
-    spl_bake_append(b, b->views, make_view(0, bytes, 12, ARRAY_BUFFER));
-    for (int32_t i = 0; i < b->part_count; i++) add_part(b, i, view);
+    int32_t view[3] = {-1, -1, -1};
+    for (int area = 0; area < 3; area++) {
+        uint64_t bytes = b->area[area + 1] - b->area[area];
+        size_t stride = area == 0 ? 12 : area == 1 ? 8 : 4;
+        if (bytes == 0) continue;
+        view[area] = (int32_t)json_array_size(b->views);
+        spl_bake_append(b, b->views, make_view(b->area[area], bytes, stride, ARRAY_BUFFER));
+    }
+    for (int32_t i = 0; i < b->part_count; i++) add_part(b, &b->part[i], view);
     json_t *meshes = json_object_get(b->root, "meshes"), *nodes = json_object_get(b->root, "nodes");
-    for (int32_t i = 0; i < b->scene->node_count && !b->still; i++)
-        if (b->baked[i]) {
-            int64_t mesh = spl_bake_index(json_array_get(nodes, (size_t)i), "mesh", json_array_size(meshes));
-            add_weights(b, json_array_get(meshes, (size_t)mesh));
-        }
+    for (int32_t i = 0; i < b->scene->instance_count; i++) {
+        int32_t node = b->scene->instance[i].node;
+        if (!b->baked[node] || spl_bake_target_count(b, i) == 0) continue;
+        json_t *json = json_array_get(nodes, (size_t)node);
+        int64_t mesh = spl_bake_index(json, "mesh", json_array_size(meshes));
+        add_weights(b, json_array_get(meshes, (size_t)mesh), i);
+        double unit = b->basis ? b->basis[i].unit : 1;
+        if (unit != 1) spl_bake_set(b, json, "scale", json_pack("[f,f,f]", unit, unit, unit));
+    }
     return b->failed ? spl_fail_memory(error, "the output's document") : SUPPLE_OK;
 }
 
@@ -560,12 +579,25 @@ static void drop_from_list(json_t *root, const char *list_name, const char *name
     if (list && json_array_size(list) == 0) json_object_del(root, list_name);
 }
 
+/* Names an extension in a list of the root, once. */
+static void add_to_list(spl_bake *b, const char *list_name, const char *name)
+{
+    json_t *list = spl_bake_list(b, list_name), *item;
+    size_t i;
+    json_array_foreach(list, i,
+                       item) if (strcmp(json_string_value(item) ? json_string_value(item) : "", name) == 0) return;
+    spl_bake_append(b, list, json_string(name));
+}
+
 void spl_bake_extensions(spl_bake *b)
 {
     static const char *const gone[] = {"KHR_mesh_quantization", "KHR_draco_mesh_compression",
                                        "EXT_meshopt_compression"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-        if (i == 0 ? uses_quantization(b) : stands_in(b->root, gone[i])) continue;
+        bool used = i == 0 ? uses_quantization(b) : stands_in(b->root, gone[i]);
+        for (int list = 0; i == 0 && used && list < 2; list++)
+            add_to_list(b, list ? "extensionsRequired" : "extensionsUsed", gone[i]);
+        if (used) continue;
         drop_from_list(b->root, "extensionsUsed", gone[i]);
         drop_from_list(b->root, "extensionsRequired", gone[i]);
     }

@@ -105,19 +105,43 @@ static void add_channel(spl_bake *b, json_t *animation, json_int_t sampler, int3
                     json_pack("{s:I, s:{s:i, s:s}}", "sampler", sampler, "target", "node", (int)node, "path", path));
 }
 
-/* The weights of a range: target first + k is 1 at frame k. One sampler serves all baked nodes. */
-static bool add_weights(spl_bake *b, json_t *animation, int32_t times, int32_t first, int32_t frames)
+/* A sampler for the weights of some frames, of `width` targets. -1 if memory is out. */
+static json_int_t add_weight_sampler(spl_bake *b, json_t *animation, int32_t times, const float *weight, size_t count)
+{
+    int32_t output = spl_bake_floats(b, weight, count, "SCALAR", false, false);
+    return output < 0 ? -1 : add_sampler(b, animation, times, output);
+}
+
+/* One target a frame: target first + k is 1 at frame k. One sampler serves all baked nodes. */
+static bool add_frame_weights(spl_bake *b, json_t *animation, int32_t times, int32_t first, int32_t frames)
 {
     size_t total = (size_t)b->writer->frame_total;
     float *weight = spl_new(&b->allocator, (size_t)frames * total, sizeof *weight);
     if (!weight) return false;
     for (int32_t k = 0; k < frames; k++) weight[(size_t)k * total + (size_t)(first + k)] = 1;
-    int32_t output = spl_bake_floats(b, weight, (size_t)frames * total, "SCALAR", false, false);
+    json_int_t sampler = add_weight_sampler(b, animation, times, weight, (size_t)frames * total);
     spl_free(&b->allocator, weight);
-    if (output < 0) return false;
-    json_int_t sampler = add_sampler(b, animation, times, output);
-    for (int32_t i = 0; i < b->scene->node_count; i++)
+    for (int32_t i = 0; sampler >= 0 && i < b->scene->node_count; i++)
         if (b->baked[i]) add_channel(b, animation, sampler, i, "weights");
+    return sampler >= 0;
+}
+
+/* The weights of each instance's components. */
+static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times, int32_t first, int32_t frames)
+{
+    for (int32_t i = 0; i < b->scene->instance_count; i++) {
+        const spl_basis *basis = &b->basis[i];
+        size_t width = (size_t)spl_bake_target_count(b, i);
+        int32_t node = b->scene->instance[i].node;
+        if (!b->baked[node] || width == 0) continue;
+        float *weight = spl_new(&b->allocator, (size_t)frames * width, sizeof *weight);
+        for (size_t j = 0; weight && j < (size_t)frames * width; j++)
+            weight[j] = spl_basis_weight(basis, first + (int32_t)(j / width), (int32_t)(j % width));
+        json_int_t sampler = weight ? add_weight_sampler(b, animation, times, weight, (size_t)frames * width) : -1;
+        spl_free(&b->allocator, weight);
+        if (sampler < 0) return false;
+        add_channel(b, animation, sampler, node, "weights");
+    }
     return true;
 }
 
@@ -149,10 +173,14 @@ static bool add_range(spl_bake *b, json_t *animation, const supple_range *range,
     bool weights = b->part_count > 0 && !b->still;
     bool sampled = range->clip >= 0 && !is_whole(b, range);
     if (!weights && !sampled) return true;
-    float time[SPL_BAKE_MAX_FRAMES];
-    for (int32_t k = 0; k < range->frame_count; k++) time[k] = (float)(k / b->writer->fps);
-    int32_t times = spl_bake_floats(b, time, (size_t)range->frame_count, "SCALAR", true, false);
-    if (times < 0 || (weights && !add_weights(b, animation, times, first, range->frame_count))) return false;
+    float *time = spl_new(&b->allocator, (size_t)range->frame_count, sizeof *time);
+    for (int32_t k = 0; time && k < range->frame_count; k++) time[k] = (float)(k / b->writer->fps);
+    int32_t times = time ? spl_bake_floats(b, time, (size_t)range->frame_count, "SCALAR", true, false) : -1;
+    spl_free(&b->allocator, time);
+    if (times < 0) return false;
+    if (weights &&
+        !(b->basis ? add_component_weights : add_frame_weights)(b, animation, times, first, range->frame_count))
+        return false;
     const spl_clip *clip = sampled ? &b->scene->clip[range->clip] : NULL;
     for (int32_t c = 0; clip && c < clip->channel_count; c++)
         if (!add_sampled(b, animation, times, range, &clip->channel[c])) return false;

@@ -1,18 +1,22 @@
-/* .glb and .gltf + .bin: the input's document with one morph target a frame (bake.h).
+/* .glb and .gltf + .bin: the input's document with morph targets (bake.h): one a frame, or, where an error is allowed
+ * and it makes the file smaller, principal components (basis.h), for which all frames are kept to the end (kept.h).
  *
- * Frames go to a spool as they come, so memory holds the base shape and one bound per target. For a .gltf the spool is
- * the beginning of the .bin itself; for a .glb, whose JSON comes first and is not known before the last frame, it is an
- * unlinked file that is copied behind the JSON. Layout of the spool, all rows of 3 floats: POSITION and NORMAL of the
- * first frame, part after part; then for each frame POSITION, NORMAL and TANGENT minus those of the first. */
+ * Exact frames go to a spool as they come, so memory holds the base shape and one bound per target. For a .gltf the
+ * spool is the beginning of the .bin itself; for a .glb, whose JSON comes first and is not known before the last frame,
+ * it is an unlinked file that is copied behind the JSON. Layout of the spool, all rows of 3 floats: POSITION and NORMAL
+ * of the first frame, part after part; then for each frame POSITION, NORMAL and TANGENT minus those of the first. */
 #include "core/error.h"
 #include "core/memory.h"
-#include "scene/writers/bake.h"
+#include "scene/writers/kept.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { BIN, TEXT, OUTPUTS };
+
+/* An error below which frames are written exactly: floats themselves round by a tenth of it. */
+static const double FINEST = 1e-6;
 
 typedef struct gltf_writer {
     supple_writer base;
@@ -22,6 +26,9 @@ typedef struct gltf_writer {
     float *first;               /* base_floats: POSITION and NORMAL of the first frame */
     float *tangent;             /* 3 floats a vertex of the parts with tangents, in their order */
     float *bounds;              /* 6 a bounded accessor: min, max */
+    bool waits;                 /* an error is allowed: the frames are kept */
+    spl_kept kept;
+    spl_basis *basis; /* of the scene's instances */
 } gltf_writer;
 
 /* ---- open ------------------------------------------------------------------------------------------------------- */
@@ -41,52 +48,53 @@ static char *bin_uri(const char *path, const supple_allocator *a)
 
 static supple_result open_bin(gltf_writer *w, supple_error *error)
 {
-    const supple_allocator *a = &w->base.allocator;
-    char *path = spl_writer_sibling(&w->base, NULL, ".bin"), *uri = path ? bin_uri(path, a) : NULL;
+    char *path = spl_writer_sibling(&w->base, NULL, ".bin");
     supple_result result =
-        uri ? spl_writer_output(&w->base, path, &w->output[BIN], error) : spl_fail_memory(error, "an output path");
-    json_t *buffer = json_array_get(json_object_get(w->bake.root, "buffers"), 0);
-    if (result == SUPPLE_OK && buffer) spl_bake_set(&w->bake, buffer, "uri", json_string(uri));
-    if (result == SUPPLE_OK && w->bake.failed) result = spl_fail_memory(error, "the output's document");
-    spl_free(a, path);
-    spl_free(a, uri);
+        path ? spl_writer_output(&w->base, path, &w->output[BIN], error) : spl_fail_memory(error, "an output path");
+    spl_free(&w->base.allocator, path);
     return result;
 }
 
-/* The spool needs no name: unlinked, it is gone whatever happens to the process. */
-static supple_result open_spool(gltf_writer *w, supple_error *error)
+/* Tells the document where its buffer lies. */
+static supple_result name_buffer(gltf_writer *w, supple_error *error)
 {
-    spl_output *spool = &w->output[BIN];
-    supple_result result = spl_output_open(spool, w->base.path, &w->base.allocator, error);
-    if (result != SUPPLE_OK) return result;
-    unlink(spool->temporary);
-    spl_free(&w->base.allocator, spool->temporary);
-    spool->temporary = NULL;
-    return SUPPLE_OK;
+    json_t *buffer = json_array_get(json_object_get(w->bake.root, "buffers"), 0);
+    if (w->binary || !buffer) return SUPPLE_OK;
+    char *uri = bin_uri(w->output[BIN].path, &w->base.allocator);
+    if (uri) spl_bake_set(&w->bake, buffer, "uri", json_string(uri));
+    supple_result result = uri && !w->bake.failed ? SUPPLE_OK : spl_fail_memory(error, "the output's document");
+    spl_free(&w->base.allocator, uri);
+    return result;
 }
 
 static supple_result allocate(gltf_writer *w, supple_error *error)
 {
     const supple_allocator *a = &w->base.allocator;
     const spl_bake *bake = &w->bake;
-    size_t tangents = 0, frames = bake->still ? 0 : (size_t)w->base.frame_total;
+    size_t tangents = 0;
     for (int32_t i = 0; i < bake->part_count; i++)
         if (bake->part[i].tangent) tangents += 3 * (size_t)bake->part[i].vertex_count;
     w->first = spl_new(a, bake->base_floats, sizeof *w->first);
     w->tangent = spl_new(a, tangents, sizeof *w->tangent);
-    w->bounds = spl_new(a, (size_t)bake->part_count * (frames + 1), 6 * sizeof *w->bounds);
+    w->bounds = spl_new(a, bake->bounded_count, 6 * sizeof *w->bounds);
     return w->first && w->tangent && w->bounds ? SUPPLE_OK : spl_fail_memory(error, "the first frame");
 }
 
+/* Where frames are kept the document is made once now, without targets, to see early what is wrong, and again at the
+ * end. */
 static supple_result gltf_open(supple_writer *writer, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
     w->binary = writer->format == &spl_format_glb;
-    supple_result result = spl_bake_init(&w->bake, writer, error);
-    if (result == SUPPLE_OK) result = allocate(w, error);
+    w->waits = writer->glb_error >= FINEST && writer->frame_total > 1;
+    if (w->waits) w->basis = spl_new(&writer->allocator, (size_t)writer->scene->instance_count, sizeof *w->basis);
+    if (w->waits && !w->basis) return spl_fail_memory(error, "the components");
+    supple_result result = spl_bake_init(&w->bake, writer, w->basis, error);
+    if (result == SUPPLE_OK && !w->waits) result = allocate(w, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output[TEXT], error);
-    if (result == SUPPLE_OK) result = w->binary ? open_spool(w, error) : open_bin(w, error);
-    return result;
+    if (result == SUPPLE_OK) result = w->binary ? spl_writer_spool(writer, &w->output[BIN], error) : open_bin(w, error);
+    if (result == SUPPLE_OK) result = name_buffer(w, error);
+    return result == SUPPLE_OK && w->waits ? spl_kept_open(&w->kept, &w->bake, error) : result;
 }
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
@@ -112,7 +120,7 @@ static supple_result write_base(gltf_writer *w, const supple_frame *frame, suppl
         float *to = w->first + part->base;
         memcpy(to, frame->position + 3 * at, 3 * n * sizeof *to);
         if (part->normal) memcpy(to + 3 * n, frame->normal + 3 * at, 3 * n * sizeof *to);
-        find_bounds(to, part->vertex_count, w->bounds + 6 * (size_t)i);
+        find_bounds(to, part->vertex_count, w->bounds + 6 * part->bound);
         for (size_t v = 0; part->tangent && v < n; v++, tangent += 3) {
             const float *from = frame->tangent + 4 * (at + v);
             memcpy(tangent, from, 3 * sizeof *tangent);
@@ -144,13 +152,13 @@ static supple_result write_difference(gltf_writer *w, const float *rows, size_t 
     return SUPPLE_OK;
 }
 
-static supple_result write_target(gltf_writer *w, const supple_frame *frame, supple_error *error)
+static supple_result write_target(gltf_writer *w, const supple_frame *frame, int32_t index, supple_error *error)
 {
     const spl_bake *bake = &w->bake;
     const float *tangent = w->tangent;
-    float *bounds = w->bounds + 6 * (size_t)bake->part_count * (size_t)(w->base.frames_done + 1);
-    for (int32_t i = 0; i < bake->part_count; i++, bounds += 6) {
+    for (int32_t i = 0; i < bake->part_count; i++) {
         const spl_bake_part *part = &bake->part[i];
+        float *bounds = w->bounds + 6 * (part->bound + 1 + (size_t)index);
         size_t n = (size_t)part->vertex_count, at = (size_t)part->first_vertex;
         const float *base = w->first + part->base;
         supple_result result = write_difference(w, frame->position + 3 * at, 3, base, n, bounds, error);
@@ -164,22 +172,111 @@ static supple_result write_target(gltf_writer *w, const supple_frame *frame, sup
     return SUPPLE_OK;
 }
 
+static supple_result write_exact(gltf_writer *w, const supple_frame *frame, int32_t index, supple_error *error)
+{
+    supple_result result = index == 0 ? write_base(w, frame, error) : SUPPLE_OK;
+    return result == SUPPLE_OK && !w->bake.still ? write_target(w, frame, index, error) : result;
+}
+
 static supple_result gltf_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
     for (int32_t i = 0; i < w->bake.part_count; i++)
         if ((w->bake.part[i].normal && !frame->normal) || (w->bake.part[i].tangent && !frame->tangent))
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: a frame without normals or tangents", writer->path);
-    supple_result result = writer->frames_done == 0 ? write_base(w, frame, error) : SUPPLE_OK;
-    return result == SUPPLE_OK && !w->bake.still ? write_target(w, frame, error) : result;
+    if (w->waits) return spl_kept_add(&w->kept, writer, frame, error);
+    return write_exact(w, frame, writer->frames_done, error);
+}
+
+/* ---- kept frames ------------------------------------------------------------------------------------------------ */
+
+/* Exact targets after all. */
+static supple_result write_frames(gltf_writer *w, supple_error *error)
+{
+    const supple_writer *writer = &w->base;
+    spl_kept_frame kept;
+    supple_result result = spl_kept_frame_init(&kept, &w->kept, writer, error);
+    for (int32_t k = 0; k < writer->frame_total && result == SUPPLE_OK; k++) {
+        result = spl_kept_read(&w->kept, writer, k, &kept, error);
+        supple_frame frame = {.position = kept.position, .normal = kept.normal, .tangent = kept.tangent};
+        if (result == SUPPLE_OK) result = write_exact(w, &frame, k, error);
+    }
+    spl_kept_frame_release(&kept, &writer->allocator);
+    return result;
+}
+
+/* Whether components keep to the error and take fewer bytes than exact frames, or exact frames are too many. */
+static bool components_pay(const gltf_writer *w)
+{
+    uint64_t frames = (uint64_t)w->base.frame_total, exact = 4 * frames * frames, ours = 0;
+    if (frames > SPL_BAKE_MAX_TARGETS) return true;
+    for (int32_t i = 0; i < w->base.scene->instance_count; i++)
+        if (w->basis[i].error > w->base.glb_error * w->kept.diagonal) return false;
+    for (int32_t i = 0; i < w->bake.part_count; i++) {
+        const spl_bake_part *part = &w->bake.part[i];
+        const spl_basis *basis = &w->basis[part->instance];
+        uint64_t n = (uint64_t)part->vertex_count;
+        for (int attribute = 0; attribute < 3; attribute++)
+            exact += spl_bake_has(part, attribute) ? 12 * n * frames : 0;
+        for (size_t r = 0; r < 3 * (size_t)basis->count; r++)
+            if (spl_bake_has(part, (int)(r % 3)) && basis->kind[r]) ours += spl_bake_stride(basis->kind[r]) * n;
+        ours += basis->steady ? (part->tangent ? 8 : 4) * n : 0;
+    }
+    for (int32_t i = 0; i < w->base.scene->instance_count; i++) ours += 4 * frames * (uint64_t)w->basis[i].count;
+    return ours < exact;
+}
+
+static void report(const gltf_writer *w, double largest)
+{
+    int32_t most = 0;
+    double allowed = w->base.glb_error, error = w->kept.diagonal > 0 ? largest / w->kept.diagonal : 0;
+    for (int32_t i = 0; i < w->base.scene->instance_count; i++)
+        most = w->basis[i].count > most ? w->basis[i].count : most;
+    if (error <= allowed)
+        spl_log(&w->base.config, SUPPLE_LOG_INFO,
+                "%s: %d frames as %d components; largest error %.2g of the diagonal (glb-error %g)", w->base.path,
+                (int)w->base.frame_total, (int)most, error, allowed);
+    else
+        spl_log(&w->base.config, SUPPLE_LOG_WARNING,
+                "%s: %d components, the most a viewer takes, leave an error of %.2g of the diagonal (glb-error %g); "
+                "write fewer frames, or .abc, .usda or .pc2",
+                w->base.path, (int)most, error, allowed);
+}
+
+/* The document with its targets, and the targets. */
+static supple_result write_kept(gltf_writer *w, spl_pool *pool, supple_error *error)
+{
+    supple_result result = spl_kept_find(&w->kept, &w->bake, pool, w->basis, error);
+    if (result == SUPPLE_OK) result = spl_kept_quantise(&w->kept, &w->bake, pool, w->basis, error);
+    if (result != SUPPLE_OK) return result;
+    bool components = components_pay(w);
+    spl_bake_release(&w->bake);
+    result = spl_bake_init(&w->bake, &w->base, components ? w->basis : NULL, error);
+    if (result == SUPPLE_OK) result = allocate(w, error);
+    if (result == SUPPLE_OK) result = name_buffer(w, error);
+    if (result == SUPPLE_OK && !components) return write_frames(w, error);
+    double largest = 0;
+    if (result == SUPPLE_OK)
+        result = spl_kept_write(&w->kept, &w->bake, pool, &w->output[BIN], w->bounds, &largest, error);
+    if (result == SUPPLE_OK && w->bake.part_count) report(w, largest);
+    return result;
+}
+
+static supple_result finish_kept(gltf_writer *w, supple_error *error)
+{
+    spl_pool *pool;
+    supple_result result = spl_pool_create(&w->base.config, &pool, error);
+    if (result != SUPPLE_OK) return result;
+    result = write_kept(w, pool, error);
+    spl_pool_destroy(pool);
+    return result;
 }
 
 /* ---- close ------------------------------------------------------------------------------------------------------ */
 
 static void set_bounds(gltf_writer *w)
 {
-    size_t frames = w->bake.still ? 0 : (size_t)w->base.frame_total;
-    for (size_t i = 0; i < (size_t)w->bake.part_count * (frames + 1); i++) {
+    for (size_t i = 0; i < w->bake.bounded_count; i++) {
         const float *b = w->bounds + 6 * i;
         json_t *accessor = w->bake.bounded[i];
         spl_bake_set(&w->bake, accessor, "min", json_pack("[f,f,f]", (double)b[0], (double)b[1], (double)b[2]));
@@ -262,10 +359,12 @@ static supple_result write_gltf(gltf_writer *w, const char *text, supple_error *
 static supple_result gltf_close(supple_writer *writer, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
+    supple_result result = w->waits ? finish_kept(w, error) : SUPPLE_OK;
+    if (result != SUPPLE_OK) return result;
     set_bounds(w);
     char *text = w->bake.failed ? NULL : json_dumps(w->bake.root, w->binary ? JSON_COMPACT : JSON_INDENT(1));
     if (!text) return spl_fail_memory(error, "the output's document");
-    supple_result result = w->binary ? write_glb(w, text, error) : write_gltf(w, text, error);
+    result = w->binary ? write_glb(w, text, error) : write_gltf(w, text, error);
     void (*release)(void *) = NULL; /* jansson's strings are freed by jansson's own function */
     json_get_alloc_funcs(NULL, &release);
     release(text);
@@ -281,12 +380,16 @@ static void gltf_release(supple_writer *writer)
     spl_free(&writer->allocator, w->first);
     spl_free(&writer->allocator, w->tangent);
     spl_free(&writer->allocator, w->bounds);
+    for (int32_t i = 0; w->basis && i < writer->scene->instance_count; i++)
+        spl_basis_release(&w->basis[i], &writer->allocator);
+    spl_free(&writer->allocator, w->basis);
+    spl_kept_release(&w->kept, &writer->allocator);
     spl_bake_release(&w->bake);
 }
 
 const spl_format spl_format_glb = {
     .ending = ".glb",
-    .summary = "glTF in one file, one morph target a frame",
+    .summary = "glTF in one file, morph targets for the frames",
     .takes_ranges = true,
     .state_size = sizeof(gltf_writer),
     .open = gltf_open,

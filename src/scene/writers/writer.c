@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/pose.h"
 
 #include <errno.h>
 #include <math.h>
@@ -48,6 +49,9 @@ static supple_result check_plan(const spl_format *format, const supple_scene *sc
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: the plan has no frames");
     if (!(plan->fps >= 1e-3 && plan->fps <= 1e6)) /* NaN fails too; times k / fps stay floats that differ */
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: %g frames a second are not possible", plan->fps);
+    if (!(plan->glb_error >= 0 && plan->glb_error <= 1))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: an error of %g of the diagonal is not from 0 to 1",
+                        plan->glb_error);
     if (plan->range_count > 1 && !format->takes_ranges)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "output: %s holds one clip in a file, not %d; write a file for each or a .glb", format->ending,
@@ -84,6 +88,7 @@ static supple_writer *make_writer(const spl_format *format, const supple_scene *
     w->config = config ? *config : supple_config_default();
     w->scene = scene;
     w->fps = plan->fps;
+    w->glb_error = plan->glb_error;
     w->range_count = plan->range_count;
     w->path = spl_strdup(&a, path);
     w->ranges = spl_new(&a, (size_t)plan->range_count, sizeof *w->ranges);
@@ -200,6 +205,16 @@ supple_result spl_writer_output(const supple_writer *writer, const char *path, s
     return result == SUPPLE_OK ? spl_output_open(output, path, &writer->allocator, error) : result;
 }
 
+supple_result spl_writer_spool(const supple_writer *writer, spl_output *spool, supple_error *error)
+{
+    supple_result result = spl_output_open(spool, writer->path, &writer->allocator, error);
+    if (result != SUPPLE_OK) return result;
+    unlink(spool->temporary);
+    spl_free(&writer->allocator, spool->temporary);
+    spool->temporary = NULL;
+    return SUPPLE_OK;
+}
+
 static supple_result commit_all(spl_output *outputs, char **paths, int32_t count, const supple_allocator *a,
                                 supple_error *error)
 {
@@ -235,6 +250,32 @@ char *spl_writer_sibling(const supple_writer *writer, const char *part, const ch
     char *path = spl_new(&writer->allocator, size, 1);
     if (path) snprintf(path, size, "%.*s%s%s%s", (int)stem, writer->path, part ? "." : "", part ? part : "", tail);
     return path;
+}
+
+bool spl_mesh_has_normals(const spl_mesh *mesh)
+{
+    bool any = false;
+    for (int32_t k = 0; k < mesh->primitive_count; k++) {
+        if (mesh->primitive[k].triangle_count && !mesh->primitive[k].normal) return false;
+        any = any || mesh->primitive[k].triangle_count;
+    }
+    return any;
+}
+
+bool *spl_writer_mirrored(const supple_writer *writer)
+{
+    const supple_scene *scene = writer->scene;
+    const supple_range *range = &writer->ranges[0];
+    spl_pose pose;
+    bool *mirrored = spl_new(&writer->allocator, (size_t)scene->instance_count, sizeof *mirrored);
+    if (!mirrored || spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) {
+        spl_free(&writer->allocator, mirrored);
+        return NULL;
+    }
+    spl_pose_sample(&pose, scene, range->clip, range->first_frame / writer->fps);
+    for (int32_t i = 0; i < scene->instance_count; i++) mirrored[i] = spl_pose_mirrors(&pose, scene, i);
+    spl_pose_release(&pose);
+    return mirrored;
 }
 
 void spl_put_u32(uint8_t out[4], uint32_t value, bool big_endian)

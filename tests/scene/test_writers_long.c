@@ -1,0 +1,209 @@
+/* .glb with an error allowed: components instead of frames, read back and played. */
+#include "scene/document.h"
+#include "scene/play.h"
+#include "scene/readers/gltf.h"
+#include "scene/writer_frames.h"
+#include "test.h"
+
+static const char folder[] = "writers_long.d", path[] = "writers_long.d/a.glb", text_path[] = "writers_long.d/a.gltf";
+static const double ALLOWED = 0.0005;
+
+static supple_scene *load(const char *name)
+{
+    supple_scene *scene = NULL;
+    supple_error error;
+    if (spl_gltf_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return scene;
+}
+
+static supple_scene *load_asset(const char *name)
+{
+    char file[512];
+    snprintf(file, sizeof file, "%s/assets/%s", SPL_SHARED_DIR, name);
+    return access(file, R_OK) == 0 ? load(file) : NULL;
+}
+
+static char logged[512];
+static supple_log_level logged_level;
+static void keep_log(void *user, supple_log_level level, const char *message)
+{
+    (void)user;
+    logged_level = level;
+    snprintf(logged, sizeof logged, "%s", message);
+}
+
+/* Writes frames with an error allowed. */
+static supple_result write_allowing(const supple_scene *scene, const char *output, supple_range range, double fps,
+                                    const frames *f, double allowed, const supple_config *config, supple_error *error)
+{
+    supple_writer *w = NULL;
+    supple_plan plan = {.ranges = &range, .range_count = 1, .fps = fps, .glb_error = allowed};
+    supple_result r = spl_writer_open_with(all_formats, FORMAT_COUNT, scene, output, &plan, config, &w, error);
+    for (int32_t k = 0; k < range.frame_count && r == SUPPLE_OK; k++) {
+        supple_frame frame = frame_at(f, 0, k);
+        r = supple_writer_frame(w, &frame, error);
+        if (r != SUPPLE_OK) supple_writer_abort(w);
+    }
+    return r == SUPPLE_OK ? supple_writer_close(w, error) : r;
+}
+
+static bool has_extension(const supple_scene *scene, const char *list)
+{
+    return json_array_size(json_object_get(scene->document->json, list)) > 0;
+}
+
+static void check_long(const char *asset, const char *output, supple_range range, double fps, double normal_limit)
+{
+    supple_scene *scene = load_asset(asset);
+    if (!scene) SKIP("the shared assets are not there");
+    clean_folder(folder);
+    frames f = make_frames(scene, &range, fps);
+    supple_config config = supple_config_default();
+    config.log = keep_log;
+    supple_error error = {0};
+    supple_result r = write_allowing(scene, output, range, fps, &f, ALLOWED, &config, &error);
+    if (r != SUPPLE_OK) printf("    %s\n", error.message);
+    supple_scene *back = r == SUPPLE_OK ? load(output) : NULL;
+    CHECK(back != NULL);
+    if (back) {
+        double position, normal;
+        play(back, 0, fps, &f, &position, &normal);
+        int32_t targets = 0; /* the most; a prop has none */
+        for (int32_t m = 0; m < back->mesh_count; m++)
+            if (back->mesh[m].primitive[0].target_count > targets) targets = back->mesh[m].primitive[0].target_count;
+        printf("    %s, %d frames: %d targets, positions %.2g of the diagonal, normals %.2g\n", asset,
+               (int)range.frame_count, (int)targets, position, normal);
+        CHECK(position <= ALLOWED && normal < normal_limit);
+        CHECK(targets > 0 && targets < range.frame_count && targets <= 255);
+        CHECK(strstr(logged, "components; largest error") && logged_level == SUPPLE_LOG_INFO);
+        CHECK(has_extension(back, "extensionsRequired") && back->warning_count == 0);
+        CHECK(back->clip_count == 1 && back->triangle_count == scene->triangle_count);
+    }
+    supple_scene_destroy(back);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
+/* The made-up normals turn all around at every vertex; components by position follow them roughly. */
+TEST(more_than_255_frames)
+{
+    check_long("SimpleSkin.gltf", path, (supple_range){0, 0, 300}, 60, 2);
+}
+TEST(a_textured_figure)
+{
+    check_long("CesiumMan.glb", path, (supple_range){0, 0, 40}, 20, 2);
+    check_long("CesiumMan.glb", text_path, (supple_range){0, 3, 30}, 20, 2);
+}
+TEST(props_stay_as_they_are)
+{
+    check_long("KayKit_Barbarian.glb", path, (supple_range){72, 0, 33}, 30, 2);
+}
+
+/* An error below what floats carry. */
+TEST(exact_where_it_is_asked_for)
+{
+    supple_scene *scene = load_asset("RiggedFigure.glb");
+    if (!scene) SKIP("the shared assets are not there");
+    clean_folder(folder);
+    supple_range range = {0, 0, 12};
+    frames f = make_frames(scene, &range, 24);
+    for (size_t i = 0; i < 3 * (size_t)f.count * (size_t)f.vertices; i++)
+        f.position[i] += (float)sin(0.7 * (double)i * (double)(i % 1013));
+    CHECK(write_allowing(scene, path, range, 24, &f, 1e-7, NULL, NULL) == SUPPLE_OK);
+    supple_scene *back = load(path);
+    REQUIRE(back);
+    double position, normal;
+    play(back, 0, 24, &f, &position, &normal);
+    CHECK(position < 2e-6 && normal < 1e-6);
+    CHECK(back->mesh[0].primitive[0].target_count == 12 && !has_extension(back, "extensionsRequired"));
+    supple_scene_destroy(back);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
+/* A clip whose frames have nothing in common: the most there may be, and a warning that says what is left. */
+TEST(a_bound_out_of_reach_is_said)
+{
+    supple_scene *scene = load_asset("RiggedFigure.glb");
+    if (!scene) SKIP("the shared assets are not there");
+    clean_folder(folder);
+    supple_range range = {0, 0, 290};
+    frames f = make_frames(scene, &range, 240);
+    for (size_t i = 0; i < 3 * (size_t)f.count * (size_t)f.vertices; i++)
+        f.position[i] = (float)sin(0.7 * (double)i * (double)(i % 1013));
+    supple_config config = supple_config_default();
+    config.log = keep_log;
+    CHECK(write_allowing(scene, path, range, 240, &f, 1e-4, &config, NULL) == SUPPLE_OK);
+    CHECK(logged_level == SUPPLE_LOG_WARNING && strstr(logged, "254 components"));
+    supple_scene *back = load(path);
+    CHECK(back && back->mesh[0].primitive[0].target_count == 255);
+    supple_scene_destroy(back);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
+TEST(the_same_bytes_at_any_number_of_threads)
+{
+    supple_scene *scene = load_asset("CesiumMan.glb");
+    if (!scene) SKIP("the shared assets are not there");
+    supple_range range = {0, 0, 30};
+    frames f = make_frames(scene, &range, 15);
+    uint8_t *first = NULL;
+    size_t first_size = 0;
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        clean_folder(folder);
+        supple_config config = supple_config_default();
+        config.thread_count = threads;
+        REQUIRE(write_allowing(scene, path, range, 15, &f, ALLOWED, &config, NULL) == SUPPLE_OK);
+        size_t size = 0;
+        uint8_t *data = read_bytes(path, &size);
+        if (threads == 1) first = data, first_size = size;
+        CHECK(size == first_size && memcmp(data, first, size) == 0);
+        if (threads > 1) free(data);
+    }
+    free(first);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
+TEST(every_allocation_may_fail)
+{
+    supple_scene *scene = load_asset("SimpleSkin.gltf");
+    if (!scene) SKIP("the shared assets are not there");
+    supple_range range = {0, 0, 20};
+    frames f = make_frames(scene, &range, 4);
+    const char *const outputs[] = {path, text_path};
+    for (int i = 0; i < 2; i++) {
+        int n = 0;
+        for (supple_result r = SUPPLE_ERROR_MEMORY; r != SUPPLE_OK && n < 500; n++) {
+            clean_folder(folder);
+            supple_config config = limited_config(n);
+            config.thread_count = 1;
+            r = write_allowing(scene, outputs[i], range, 4, &f, ALLOWED, &config, NULL);
+            CHECK(r == SUPPLE_OK || r == SUPPLE_ERROR_MEMORY);
+            CHECK(blocks_alive == 0);
+            CHECK((files_in(folder) == 0) == (r != SUPPLE_OK));
+        }
+        CHECK(n > 20 && n < 500);
+    }
+    clean_folder(folder);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
+TEST(errors_out_of_range)
+{
+    supple_scene *scene = load_asset("SimpleSkin.gltf");
+    if (!scene) SKIP("the shared assets are not there");
+    supple_range range = {0, 0, 3};
+    frames f = make_frames(scene, &range, 4);
+    const double wrong[] = {-0.1, 1.5, NAN};
+    for (int i = 0; i < 3; i++)
+        CHECK(write_allowing(scene, path, range, 4, &f, wrong[i], NULL, NULL) == SUPPLE_ERROR_ARGUMENT);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
+TEST_MAIN(RUN(more_than_255_frames), RUN(a_textured_figure), RUN(props_stay_as_they_are),
+          RUN(exact_where_it_is_asked_for), RUN(a_bound_out_of_reach_is_said),
+          RUN(the_same_bytes_at_any_number_of_threads), RUN(every_allocation_may_fail), RUN(errors_out_of_range))
