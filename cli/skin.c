@@ -52,7 +52,7 @@ typedef struct job {
     double fps, load_ms;
     int32_t motion;      /* the clip that --motion added, or -1 */
     bool plays_vertices; /* and it is a vertex animation */
-    double glb_error; /* negative: not given */
+    double glb_error;    /* negative: not given */
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
