@@ -10,6 +10,7 @@
 typedef struct clip {
     import_state *s;
     double ticks, start; /* ticks a second; the first key's, where it is negative */
+    double duration;     /* seconds, as the file has it: it may go on behind the last key */
     json_t *channels, *samplers;
 } clip;
 
@@ -39,11 +40,21 @@ static double read_rotation(const void *list, unsigned i, float *value)
     return key->mTime;
 }
 
+/* One more key (there is room for it) where the clip lasts longer than its keys: the last pose is held. */
+static void hold_last(const clip *c, keys *k)
+{
+    const double least = 1e-4;
+    if (k->count == 0 || !(c->duration > (double)k->time[k->count - 1] + least && c->duration < 1e7)) return;
+    size_t width = (size_t)k->width;
+    memcpy(k->value + k->count * width, k->value + (k->count - 1) * width, width * sizeof *k->value);
+    k->time[k->count++] = (float)c->duration;
+}
+
 static keys take_keys(const clip *c, const void *list, unsigned count, int width, key_reader *read)
 {
     keys k = {.width = width};
-    k.time = import_new(count, sizeof *k.time);
-    k.value = import_new(count, (size_t)width * sizeof *k.value);
+    k.time = import_new((size_t)count + 1, sizeof *k.time);
+    k.value = import_new((size_t)count + 1, (size_t)width * sizeof *k.value);
     for (unsigned i = 0; i < count; i++) {
         float *value = k.value + (size_t)k.count * (size_t)width;
         double time = (read(list, i, value) - c->start) / c->ticks;
@@ -51,6 +62,7 @@ static keys take_keys(const clip *c, const void *list, unsigned count, int width
         if (k.count && !((float)time > k.time[k.count - 1])) continue;
         k.time[k.count++] = (float)time;
     }
+    hold_last(c, &k);
     return k;
 }
 
@@ -132,8 +144,8 @@ static void add_morph_channel(clip *c, const struct aiMeshMorphAnim *a)
     unsigned width = node < 0 ? 0 : target_count(c->s, node);
     if (!width || width > 4096) return;
     keys k = {.width = (int)width};
-    k.time = import_new(a->mNumKeys, sizeof *k.time);
-    k.value = import_new(a->mNumKeys, width * sizeof *k.value);
+    k.time = import_new((size_t)a->mNumKeys + 1, sizeof *k.time);
+    k.value = import_new((size_t)a->mNumKeys + 1, width * sizeof *k.value);
     for (unsigned i = 0; i < a->mNumKeys; i++) {
         const struct aiMeshMorphKey *key = &a->mKeys[i];
         double time = (key->mTime - c->start) / c->ticks;
@@ -143,6 +155,7 @@ static void add_morph_channel(clip *c, const struct aiMeshMorphAnim *a)
             if (key->mValues[t] < width) value[key->mValues[t]] = (float)key->mWeights[t];
         k.time[k.count++] = (float)time;
     }
+    hold_last(c, &k);
     add_channel(c, node, "weights", &k);
 }
 
@@ -164,6 +177,7 @@ static void write_clip(import_state *s, const struct aiAnimation *a)
 {
     clip c = {.s = s, .start = first_time(a), .channels = json_array(), .samplers = json_array()};
     c.ticks = a->mTicksPerSecond > 0 && isfinite(a->mTicksPerSecond) ? a->mTicksPerSecond : DEFAULT_TICKS;
+    c.duration = (a->mDuration - c.start) / c.ticks;
     bool *driven = import_new((size_t)s->node_count, sizeof *driven);
     for (unsigned i = 0; i < a->mNumChannels; i++) add_node_channels(&c, a->mChannels[i], driven);
     for (unsigned i = 0; i < a->mNumMorphMeshChannels; i++) add_morph_channel(&c, a->mMorphMeshChannels[i]);

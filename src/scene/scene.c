@@ -25,6 +25,7 @@ static void free_primitive(const supple_allocator *a, spl_primitive *p)
     spl_free(a, p->uv);
     spl_free(a, p->color);
     spl_free(a, p->triangle);
+    spl_free(a, p->id);
     spl_free(a, p->joint);
     spl_free(a, p->weight);
 }
@@ -84,6 +85,7 @@ void supple_scene_destroy(supple_scene *scene)
     spl_free(&a, scene->material);
     spl_free(&a, scene->image); /* the bytes belong to the document */
     spl_free(&a, scene->instance);
+    spl_free(&a, scene->point_vertex);
     for (int32_t i = 0; i < scene->warning_count; i++) spl_free(&a, scene->warning[i]);
     spl_free(&a, scene->warning);
     for (int32_t i = 0; i < scene->file_count; i++) spl_free(&a, scene->file[i]);
@@ -135,6 +137,7 @@ static supple_result place_instances(supple_scene *scene, supple_error *error)
 {
     int64_t vertex = 0, triangle = 0;
     int32_t count = 0;
+    scene->point_count = 0;
     for (int32_t i = 0; i < scene->node_count; i++) {
         const spl_node *node = &scene->node[i];
         if (node->mesh < 0) continue;
@@ -143,14 +146,45 @@ static supple_result place_instances(supple_scene *scene, supple_error *error)
         if (vertices > INT32_MAX - vertex || triangles > INT32_MAX - triangle)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "%.80s: more than %d vertices or triangles in all", scene->path,
                             INT32_MAX);
-        scene->instance[count++] =
-            (spl_instance){i, node->mesh, node->skin, (int32_t)vertex, (int32_t)vertices}; /* in node order */
+        int32_t points = scene->mesh[node->mesh].point_count ? scene->mesh[node->mesh].point_count : (int32_t)vertices;
+        scene->instance[count++] = (spl_instance){.node = i, /* in node order */
+                                                  .mesh = node->mesh,
+                                                  .skin = node->skin,
+                                                  .first_vertex = (int32_t)vertex,
+                                                  .vertex_count = (int32_t)vertices,
+                                                  .first_point = scene->point_count,
+                                                  .point_count = points};
+        scene->point_count += points; /* no more than there are vertices */
         vertex += vertices;
         triangle += triangles;
     }
     scene->vertex_count = (int32_t)vertex;
     scene->triangle_count = (int32_t)triangle;
     return SUPPLE_OK;
+}
+
+/* The first vertex of each point. Vertices of one point are one place, and move alike. */
+static bool place_points(supple_scene *scene)
+{
+    if (scene->point_count == scene->vertex_count) {
+        bool ids = false;
+        for (int32_t i = 0; i < scene->mesh_count; i++) ids = ids || scene->mesh[i].point_count > 0;
+        if (!ids) return true;
+    }
+    scene->point_vertex = spl_new(&scene->allocator, (size_t)scene->point_count, sizeof *scene->point_vertex);
+    if (!scene->point_vertex) return false;
+    for (int32_t i = 0; i < scene->instance_count; i++) {
+        const spl_instance *in = &scene->instance[i];
+        const spl_mesh *mesh = &scene->mesh[in->mesh];
+        int32_t vertex = in->first_vertex + in->vertex_count;
+        for (int32_t k = mesh->primitive_count; k-- > 0;)
+            for (int32_t v = mesh->primitive[k].vertex_count; v-- > 0;) {
+                vertex--;
+                int32_t point = mesh->point_count ? mesh->primitive[k].id[v] : vertex - in->first_vertex;
+                scene->point_vertex[in->first_point + point] = vertex;
+            }
+    }
+    return true;
 }
 
 supple_result spl_scene_finish(supple_scene *scene, supple_error *error)
@@ -169,7 +203,11 @@ supple_result spl_scene_finish(supple_scene *scene, supple_error *error)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "%.80s: too many joints", scene->path);
     }
     scene->joint_count = (int32_t)joints;
-    return place_instances(scene, error);
+    supple_result result = place_instances(scene, error);
+    if (result != SUPPLE_OK) return result;
+    spl_free(&scene->allocator, scene->point_vertex);
+    scene->point_vertex = NULL;
+    return place_points(scene) ? SUPPLE_OK : spl_fail_memory(error, "points");
 }
 
 /* ---- the public accessors --------------------------------------------------------------------------------------- */

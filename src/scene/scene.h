@@ -37,6 +37,7 @@ typedef struct spl_primitive {
     float *color;            /* 4 x vertex_count, COLOR_0 as stored (linear), alpha 1 if it has none; or NULL */
     int32_t *triangle;       /* 3 x triangle_count, indices below vertex_count; strips and fans are expanded */
     int32_t triangle_count;  /* 0 for points and lines */
+    int32_t *id;             /* vertex_count, _SUPPLE_ID: which of the mesh's points a vertex is; or NULL */
     int32_t influence_count; /* K: largest number of non-zero weights at a vertex; 0 if not skinned */
     uint16_t *joint; /* K x vertex_count, vertex by vertex, indices into the skin's joints; 0 where the weight is 0 */
     float *weight;   /* K x vertex_count, descending, sum 1 at each vertex */
@@ -51,6 +52,7 @@ typedef struct spl_mesh {
     char *name;
     int32_t primitive_count;
     spl_primitive *primitive;
+    int32_t point_count; /* where every primitive has ids: each number below this is the id of a vertex; else 0 */
 } spl_mesh;
 
 typedef struct spl_skin {
@@ -104,6 +106,8 @@ typedef struct spl_instance {
     int32_t node, mesh, skin; /* skin -1: rigid */
     int32_t first_vertex;     /* in output order */
     int32_t vertex_count;     /* over all primitives */
+    int32_t first_point;      /* in cache order, which is output order but where the mesh has ids */
+    int32_t point_count;
 } spl_instance;
 
 struct supple_scene {
@@ -123,6 +127,11 @@ struct supple_scene {
     spl_image *image;
     spl_instance *instance; /* in node order */
     int32_t vertex_count, triangle_count, joint_count;
+    int32_t point_count;   /* in cache order */
+    int32_t *point_vertex; /* point_count: a vertex that is at the point; NULL where points are vertices */
+    double unit;           /* metres a unit of the file; 0 if it does not say (glTF: metres) */
+    int32_t up;            /* 0, 1 or 2: the axis that points up; 1 but for files that say otherwise */
+    double fps;            /* of the file's clips; 0 if it does not say */
     int32_t warning_count;
     char **warning; /* one line each, sanitised, for the log and for `info` */
 };

@@ -58,9 +58,27 @@ static bool check_version(spl_gltf *g)
     return true;
 }
 
+/* What supple-import writes of the file that it read: unit, axis, frame rate, and what a person should know. Anything
+ * odd is as good as absent. */
+static void read_origin(spl_gltf *g)
+{
+    const json_t *asset = json_object_get(g->root, "asset"), *line;
+    const json_t *origin = json_object_get(json_object_get(asset, "extras"), "supple");
+    const char *up = json_string_value(json_object_get(origin, "up"));
+    double unit = json_number_value(json_object_get(origin, "unit"));
+    double fps = json_number_value(json_object_get(origin, "fps"));
+    size_t i;
+    g->scene->up = up && strcmp(up, "X") == 0 ? 0 : up && strcmp(up, "Z") == 0 ? 2 : 1;
+    if (unit >= 1e-6 && unit <= 1e6) g->scene->unit = unit;
+    if (fps >= 1 && fps <= 1000) g->scene->fps = fps;
+    json_array_foreach(json_object_get(origin, "warnings"), i, line) if (json_is_string(line))
+        spl_scene_warn(g->scene, "%s", json_string_value(line));
+}
+
 bool spl_gltf_check_asset(spl_gltf *g)
 {
     if (!check_version(g)) return false;
+    read_origin(g);
     const json_t *required = json_object_get(g->root, "extensionsRequired");
     for (size_t i = 0; i < json_array_size(required); i++) {
         const char *name = json_string_value(json_array_get(required, i));

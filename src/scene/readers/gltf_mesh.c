@@ -172,6 +172,65 @@ static bool read_triangles(reading *r, const json_t *object)
     return ok;
 }
 
+/* ---- points ----------------------------------------------------------------------------------------------------- */
+
+/* _SUPPLE_ID: whole numbers, as integers or (since glTF allows 32-bit integers for no attribute of a vertex) as floats.
+ * Ids that are none are left out; whether they fit each other is for the mesh to say. */
+static bool read_ids(reading *r, const json_t *attributes)
+{
+    float *read = NULL;
+    spl_primitive *p = r->out;
+    if (!read_attribute(r, attributes, "_SUPPLE_ID", 1, &read)) return false;
+    if (!read) return true;
+    bool whole = true;
+    p->id = spl_gltf_new(r->g, (size_t)p->vertex_count, sizeof *p->id, "ids");
+    for (int32_t v = 0; p->id && v < p->vertex_count; v++) {
+        float id = read[v];
+        whole = whole && id >= 0 && id < (float)INT32_MAX && id == floorf(id);
+        if (whole) p->id[v] = (int32_t)id;
+    }
+    spl_free(r->g->a, read);
+    if (!p->id) return false;
+    if (whole) return true;
+    spl_scene_warn(r->g->scene, "%s: _SUPPLE_ID is ignored: it is not of whole numbers", r->where);
+    spl_free(r->g->a, p->id);
+    p->id = NULL;
+    return true;
+}
+
+/* Points count from 0 on without a gap, or caches keep the order of the vertices. */
+static bool count_points(spl_gltf *g, spl_mesh *mesh, int32_t index)
+{
+    int64_t vertices = 0;
+    int32_t with_ids = 0, count = 0;
+    for (int32_t k = 0; k < mesh->primitive_count; k++) {
+        const spl_primitive *p = &mesh->primitive[k];
+        vertices += p->vertex_count;
+        with_ids += p->id != NULL;
+        for (int32_t v = 0; p->id && v < p->vertex_count; v++)
+            if (p->id[v] >= count) count = p->id[v] + 1;
+    }
+    if (!with_ids) return true;
+    bool good = with_ids == mesh->primitive_count && count <= vertices;
+    bool *seen = good ? spl_gltf_new(g, (size_t)count, sizeof *seen, "points") : NULL;
+    if (good && !seen) return false;
+    int32_t found = 0;
+    for (int32_t k = 0; good && k < mesh->primitive_count; k++)
+        for (int32_t v = 0; v < mesh->primitive[k].vertex_count; v++) {
+            bool *at = &seen[mesh->primitive[k].id[v]];
+            found += !*at;
+            *at = true;
+        }
+    spl_free(g->a, seen);
+    if (good && found == count)
+        mesh->point_count = count;
+    else
+        spl_scene_warn(g->scene,
+                       "mesh %d: _SUPPLE_ID is ignored: not every number below %d is there, in each primitive", index,
+                       count);
+    return true;
+}
+
 /* ---- morph targets ---------------------------------------------------------------------------------------------- */
 
 static bool read_targets(reading *r, const json_t *object)
@@ -220,7 +279,7 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
            read_optional(r, attributes, "NORMAL", 3, &p->normal) &&
            read_optional(r, attributes, "TANGENT", 4, &p->tangent) &&
            read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_colors(r, attributes) &&
-           read_triangles(r, object) && read_targets(r, object) &&
+           read_ids(r, attributes) && read_triangles(r, object) && read_targets(r, object) &&
            (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
 }
 
@@ -243,7 +302,7 @@ static bool read_mesh(spl_gltf *g, const json_t *object, int32_t index, const sp
             spl_scene_warn(g->scene, "%s has %d morph targets, the first primitive %d", r.where,
                            mesh->primitive[i].target_count, mesh->primitive[0].target_count);
     }
-    return true;
+    return count_points(g, mesh, index);
 }
 
 /* For each mesh the skin with the fewest joints that it is drawn with, -1 for none: its joint indices must be within
