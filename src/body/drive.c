@@ -5,8 +5,9 @@
 #include "math/svd3.h"
 #include "rig/bind.h"
 
-#define TWIST_SHARE    0.85 /* of a bone's length, over which a twist is spread */
-#define COMMON_STRETCH 1e-3 /* bones whose stretches differ by less share one */
+#define TWIST_SHARE    0.85                   /* of a bone's length, over which a twist is spread */
+#define UNWIND         (-0.70710678118654752) /* cosine of half of 270 degrees */
+#define COMMON_STRETCH 1e-3                   /* bones whose stretches differ by less share one */
 
 /* ---- what the rest pose says ---- */
 
@@ -186,6 +187,7 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
     out->home = spl_new(a, bones, sizeof *out->home);
     out->map = spl_new(a, bones, sizeof *out->map);
     out->turn = spl_new(a, bones, sizeof *out->turn);
+    out->relative = spl_new(a, bones, sizeof *out->relative);
     out->turned = spl_new(a, bones, sizeof *out->turned);
     out->driver = spl_new(a, bones, sizeof *out->driver);
     out->own = spl_new(a, bones, sizeof *out->own);
@@ -193,8 +195,8 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
     out->head = spl_new(a, bones, sizeof *out->head);
     out->rest = spl_new(a, n, 3 * sizeof *out->rest);
     spl_pose rest = {0};
-    bool ok = out->home && out->map && out->turn && out->turned && out->driver && out->own && out->tail && out->head &&
-              out->rest;
+    bool ok = out->home && out->map && out->turn && out->relative && out->turned && out->driver && out->own &&
+              out->tail && out->head && out->rest;
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the bones' motion");
     for (size_t b = 0; result == SUPPLE_OK && b < bones; b++)
         if (!spl_bind_inverse(body->scene, body->home, body->bones.bone[b].node, &out->home[b]))
@@ -217,6 +219,7 @@ void spl_drive_release(spl_drive *d)
     spl_free(&d->allocator, d->home);
     spl_free(&d->allocator, d->map);
     spl_free(&d->allocator, d->turn);
+    spl_free(&d->allocator, d->relative);
     spl_free(&d->allocator, d->turned);
     spl_free(&d->allocator, d->driver);
     spl_free(&d->allocator, d->own);
@@ -241,19 +244,22 @@ static bool set_map(spl_drive *d, const spl_pose *pose, int32_t bone)
     return spl_mat3_finite(&linear) && spl_v3_finite(t);
 }
 
-/* A bone's quaternion: on the side of its own last one, else of its parent's, so that blends take the short way. */
+/* A bone's quaternion, q or -q: relative to its parent's it stays on the side of its own last one, so that turns are
+ * followed beyond 180 degrees, and so that a motion of the whole body, however far, winds nothing. Beyond 270 degrees
+ * the short way is taken again: a joint that is back where it was must find its flesh there too. */
 static void set_turn(spl_drive *d, int32_t bone)
 {
     spl_mat3 linear = spl_mat3_linear(&d->map[bone]), R, S;
     int32_t parent = d->body->bones.bone[bone].parent;
     spl_polar3(&linear, &R, &S);
     spl_quat q = spl_quat_from_mat3(&R), near = parent >= 0 ? d->turn[parent] : spl_quat_identity();
-    if (parent >= 0) {
-        double c = fabs(spl_quat_dot(q, near));
-        d->max_bend = fmax(d->max_bend, 2 * acos(fmin(c, 1)));
-    }
-    if (spl_quat_dot(q, d->turned[bone] ? d->turn[bone] : near) < 0) q = spl_quat_negate(q);
-    d->turn[bone] = q;
+    spl_quat r = spl_quat_mul(spl_quat_conjugate(near), q);
+    if (parent >= 0) d->max_bend = fmax(d->max_bend, 2 * acos(fmin(fabs(r.w), 1)));
+    double side = d->turned[bone] ? spl_quat_dot(r, d->relative[bone]) : r.w;
+    bool other = side < 0;
+    if ((other ? -r.w : r.w) < UNWIND) other = !other;
+    d->turn[bone] = other ? spl_quat_negate(q) : q;
+    d->relative[bone] = other ? spl_quat_negate(r) : r;
     d->turned[bone] = true;
 }
 

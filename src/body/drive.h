@@ -30,7 +30,8 @@ typedef struct spl_drive {
     double *rest;        /* 3 x tet vertices: X' */
     spl_mat4 *map;       /* by bone: this pose's motion of X' */
     spl_quat *turn;      /* by bone: its rotation, on the side of its parent's and of its own last one */
-    bool *turned;        /* by bone: `turn` holds the last pose's */
+    spl_quat *relative;  /* by bone: the same against its parent's */
+    bool *turned;        /* by bone: `relative` holds the last pose's */
     bool spread;         /* twists along bones, the default */
     int32_t *driver;     /* by bone: the bone beyond its tail whose twist it takes, -1 */
     bool *own;           /* by bone: it takes up its own twist against its parent */

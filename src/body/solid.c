@@ -1,65 +1,13 @@
 #include "body/solid.h"
 
+#include "body/islands.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
 
 #define ISLAND_SOFTNESS 1e-3 /* stiffness of an island's springs, of that of its own flesh */
 
-/* ---- pieces that nothing holds ---- */
-
-static int32_t root_of(int32_t *parent, int32_t v)
-{
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-}
-
-/* The bone nearest to a point of the rest shape, among those that hold something. */
-static int32_t nearest_bone(const spl_body *body, spl_vec3 p)
-{
-    int32_t best = 0;
-    double least = INFINITY;
-    for (int32_t v = 0; v < body->tets.vertex_count; v++) {
-        double d = spl_distance(body->tets.position[v], p);
-        if (body->bone[v] >= 0 && d < least) {
-            least = d;
-            best = body->bone[v];
-        }
-    }
-    return best;
-}
-
-/* Pieces are numbered by their lowest vertex; island[v] becomes the bone of v's piece where none of it is held. */
-static supple_result find_islands(spl_solid *s, supple_error *error)
-{
-    const spl_body *body = s->body;
-    int32_t n = body->tets.vertex_count;
-    int32_t *parent = spl_new(&s->allocator, (size_t)n, sizeof *parent);
-    bool *held = spl_new(&s->allocator, (size_t)n, sizeof *held);
-    supple_result result = parent && held ? SUPPLE_OK : spl_fail_memory(error, "the body's pieces");
-    if (result == SUPPLE_OK) {
-        for (int32_t v = 0; v < n; v++) parent[v] = v;
-        for (size_t k = 0; k < (size_t)body->tets.tet_count; k++)
-            for (int i = 1; i < 4; i++) {
-                int32_t a = root_of(parent, body->tets.tet[4 * k]),
-                        b = root_of(parent, body->tets.tet[4 * k + (size_t)i]);
-                if (a < b)
-                    parent[b] = a;
-                else
-                    parent[a] = b;
-            }
-        for (int32_t v = 0; v < n; v++)
-            if (body->bone[v] >= 0) held[root_of(parent, v)] = true;
-        for (int32_t v = 0; v < n; v++) {
-            int32_t root = root_of(parent, v);
-            s->island[v] = held[root] ? -1 : root == v ? nearest_bone(body, body->tets.position[v]) : s->island[root];
-            s->island_count += root == v && !held[root];
-        }
-    }
-    spl_free(&s->allocator, parent);
-    spl_free(&s->allocator, held);
-    return result;
-}
+/* ---- pieces that nothing holds firmly ---- */
 
 int32_t spl_solid_island_pin_count(const spl_solid *s)
 {
@@ -131,11 +79,12 @@ static supple_result build(spl_solid *s, const spl_material_set *materials, cons
     if (result != SUPPLE_OK) return result;
     s->island = spl_new(&s->allocator, (size_t)body->tets.vertex_count, sizeof *s->island);
     if (!s->island) return spl_fail_memory(error, "the body's pieces");
-    result = find_islands(s, error);
+    result = spl_islands_find(&body->tets, body->bone, &s->allocator, s->island, &s->island_count, error);
     if (result != SUPPLE_OK) return result;
     if (s->island_count)
-        spl_log(config, SUPPLE_LOG_WARNING, "%d piece%s of flesh hang%s on no bone: held by weak springs",
-                (int)s->island_count, s->island_count == 1 ? "" : "s", s->island_count == 1 ? "s" : "");
+        spl_log(config, SUPPLE_LOG_WARNING, "%d piece%s of flesh %s firmly held by no bone: weak springs hold %s",
+                (int)s->island_count, s->island_count == 1 ? "" : "s", s->island_count == 1 ? "is" : "are",
+                s->island_count == 1 ? "it" : "them");
     set_scales(s);
     return make_weights(s, config, pool, error);
 }
@@ -166,28 +115,28 @@ void spl_solid_release(spl_solid *s)
 
 /* ---- starts ---- */
 
-supple_result spl_past_create(const spl_solid *s, spl_past *out, supple_error *error)
+supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, supple_error *error)
 {
     size_t bones = (size_t)s->body->bones.bone_count;
-    *out = (spl_past){.map = spl_new(&s->allocator, bones, sizeof *out->map),
-                      .tail = spl_new(&s->allocator, bones, sizeof *out->tail),
-                      .head = spl_new(&s->allocator, bones, sizeof *out->head),
-                      .step = spl_new(&s->allocator, bones, sizeof *out->step)};
+    *out = (spl_pose_past){.map = spl_new(&s->allocator, bones, sizeof *out->map),
+                           .tail = spl_new(&s->allocator, bones, sizeof *out->tail),
+                           .head = spl_new(&s->allocator, bones, sizeof *out->head),
+                           .step = spl_new(&s->allocator, bones, sizeof *out->step)};
     if (out->map && out->tail && out->head && out->step) return SUPPLE_OK;
-    spl_past_release(out, &s->allocator);
+    spl_pose_past_release(out, &s->allocator);
     return spl_fail_memory(error, "the last pose");
 }
 
-void spl_past_release(spl_past *p, const supple_allocator *a)
+void spl_pose_past_release(spl_pose_past *p, const supple_allocator *a)
 {
     spl_free(a, p->map);
     spl_free(a, p->tail);
     spl_free(a, p->head);
     spl_free(a, p->step);
-    *p = (spl_past){0};
+    *p = (spl_pose_past){0};
 }
 
-void spl_past_keep(spl_past *p, const spl_drive *d)
+void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d)
 {
     for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
         p->map[b] = d->map[b];
@@ -198,7 +147,7 @@ void spl_past_keep(spl_past *p, const spl_drive *d)
 
 typedef struct carry {
     const spl_solid *solid;
-    const spl_past *past; /* NULL: from rest */
+    const spl_pose_past *past; /* NULL: from rest */
     double *x;
 } carry;
 
@@ -243,7 +192,7 @@ void spl_solid_pose(const spl_solid *s, double *x, spl_pool *pool)
     spl_parallel_for(pool, (size_t)s->body->tets.vertex_count, 1024, carry_range, &c);
 }
 
-bool spl_solid_carry(const spl_solid *s, const spl_past *past, double *x, spl_pool *pool)
+bool spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool)
 {
     for (int32_t b = 0; b < s->body->bones.bone_count; b++) {
         spl_mat4 back;

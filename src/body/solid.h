@@ -1,7 +1,7 @@
 /* A solid: a body as the solvers see it: its bones in motion, its elements and materials, what holds it.
  *
- * Made once per simulation; `drive` and `force` change with every frame. Pieces of flesh that no bone holds (islands)
- * would float away: all their vertices hang on weak springs from the nearest bone. */
+ * Made once per simulation; `drive` and `force` change with every frame. Pieces of flesh that no bone holds
+ * firmly (islands, islands.h) would float away or swing: their vertices hang on weak springs from the nearest bone. */
 #ifndef SPL_BODY_SOLID_H
 #define SPL_BODY_SOLID_H
 
@@ -20,7 +20,7 @@ typedef struct spl_solid {
     spl_bone_weights weights; /* by vertex; islands belong to their bone */
     float *along;             /* by weight: how far along its bone the vertex is */
     const double *force;      /* 3 x vertices, newtons, this frame's; or NULL */
-    int32_t island_count;     /* pieces that no bone holds */
+    int32_t island_count;     /* pieces that no bone holds firmly */
     int32_t *island;          /* by vertex: the bone that its island hangs on; -1 elsewhere */
     double island_stiffness;  /* of the springs, N/m */
     double diagonal;          /* of the rest shape, metres */
@@ -36,20 +36,20 @@ int32_t spl_solid_island_pin_count(const spl_solid *s);
 void spl_solid_island_pins(const spl_solid *s, spl_pin *pins);
 
 /* What a pose was, to carry positions from it to the next. */
-typedef struct spl_past {
+typedef struct spl_pose_past {
     spl_mat4 *map;       /* by bone */
     double *tail, *head; /* the drive's twists */
     spl_mat4 *step;      /* by bone: room for the motion since */
-} spl_past;
+} spl_pose_past;
 
-supple_result spl_past_create(const spl_solid *s, spl_past *out, supple_error *error);
-void spl_past_release(spl_past *p, const supple_allocator *a);
-void spl_past_keep(spl_past *p, const spl_drive *d);
+supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, supple_error *error);
+void spl_pose_past_release(spl_pose_past *p, const supple_allocator *a);
+void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d);
 
 /* Carries positions along with the bones from a past pose to the present one: x <- sum_b w_b D_b x, with D_b the motion
  * of bone b since, its twist included. A start for solvers, exact for rigid motions. False, and x is left alone, if a
  * past map has no inverse. */
-bool spl_solid_carry(const spl_solid *s, const spl_past *past, double *x, spl_pool *pool);
+bool spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool);
 
 /* The bones' rotations blended at the vertices, 9 doubles a vertex, column-major. */
 void spl_solid_turns(const spl_solid *s, double *turn, spl_pool *pool);

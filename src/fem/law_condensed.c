@@ -32,7 +32,13 @@ static void stress(const spl_law_input *in, spl_mat3 *P)
     *P = spl_mat3_mul(&in->R, &Q);
 }
 
-/* H = T^T K T with T: dF -> sym(R^T dF) and K the Hessian at S, column by column. */
+static double both(const spl_law_input *in, spl_mat3 *P)
+{
+    stress(in, P);
+    return energy(in);
+}
+
+/* H = T^T K T with T: dF -> sym(R^T dF) and K the Hessian at S, column by column; symmetric to the bit. */
 static void congruent(const spl_law_input *in, const double K[81], double H[81])
 {
     spl_mat3 identity = spl_mat3_identity();
@@ -44,7 +50,8 @@ static void congruent(const spl_law_input *in, const double K[81], double H[81])
             for (int i = 0; i < 9; i++) q.m[i] += K[9 * k + i] * d.m[k];
         q = turned_back(&identity, &q);
         q = spl_mat3_mul(&in->R, &q);
-        for (int i = 0; i < 9; i++) H[9 * j + i] = q.m[i];
+        for (int i = 0; i < j; i++) H[9 * j + i] = H[9 * i + j];
+        for (int i = j; i < 9; i++) H[9 * j + i] = q.m[i];
     }
 }
 
@@ -72,4 +79,5 @@ const spl_law spl_law_mixed_neohookean = {
     .stress = stress,
     .hessian = hessian,
     .projected = projected,
+    .both = both,
 };

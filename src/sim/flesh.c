@@ -76,7 +76,7 @@ static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, su
     f->x = spl_new(a, n, 3 * sizeof *f->x);
     f->posed = spl_new(a, n, 3 * sizeof *f->posed);
     if (!f->x || !f->posed) return spl_fail_memory(error, "the body's motion");
-    supple_result result = spl_past_create(&f->solid, &f->past, error);
+    supple_result result = spl_pose_past_create(&f->solid, &f->past, error);
     if (result == SUPPLE_OK) result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
     if (result == SUPPLE_OK) result = make_deltas(f, s, error);
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
@@ -93,7 +93,8 @@ static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, sup
     options.tolerance = 1e-6;
     options.size = f->solid.diagonal;
     f->truth = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->truth);
-    if (!f->truth) return spl_fail_memory(error, "the reference");
+    f->hang = spl_new(&f->allocator, (size_t)spl_solid_island_pin_count(&f->solid), sizeof *f->hang);
+    if (!f->truth || !f->hang) return spl_fail_memory(error, "the reference");
     return spl_statics_create(&f->solid.elements, f->body->bone, &f->allocator, s->pool, &options, &f->reference,
                               error);
 }
@@ -133,7 +134,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
     spl_skinning_release(&f->others, a);
-    spl_past_release(&f->past, a);
+    spl_pose_past_release(&f->past, a);
     spl_solid_release(&f->solid);
     spl_material_set_release(&f->materials);
     spl_force_set_release(&f->forces);
@@ -144,6 +145,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_free(a, f->other);
     spl_free(a, f->delta);
     spl_free(a, f->truth);
+    spl_free(a, f->hang);
     supple_body_destroy(f->own);
     *f = (spl_flesh_sim){0};
 }
@@ -172,7 +174,7 @@ static void set_start(spl_flesh_sim *f, spl_pool *pool)
 
 static void keep_past(spl_flesh_sim *f)
 {
-    spl_past_keep(&f->past, &f->solid.drive);
+    spl_pose_past_keep(&f->past, &f->solid.drive);
     f->has_past = true;
     f->stepped++;
 }
@@ -232,8 +234,13 @@ static supple_result compare(spl_flesh_sim *f, const spl_method_context *c, supp
     size_t n = (size_t)f->body->tets.vertex_count;
     memcpy(f->truth, f->x, 3 * n * sizeof *f->truth);
     spl_drive_hold(&s->drive, f->body->bone, f->truth);
-    spl_statics_problem problem = {
-        .law = &spl_law_corot, .mu = s->material.mu, .lambda = s->material.lambda, .force = s->force};
+    spl_solid_island_pins(s, f->hang);
+    spl_statics_problem problem = {.law = &spl_law_corot,
+                                   .mu = s->material.mu,
+                                   .lambda = s->material.lambda,
+                                   .pin = f->hang,
+                                   .pin_count = spl_solid_island_pin_count(s),
+                                   .force = s->force};
     spl_statics_stats solved;
     supple_result result = spl_statics_solve(f->reference, &problem, f->truth, &solved, error);
     if (result != SUPPLE_OK) return result;

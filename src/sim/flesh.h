@@ -20,7 +20,7 @@ typedef struct spl_flesh_sim {
     double *force;             /* 3 x vertices, or NULL without forces */
     double *x;                 /* 3 x vertices: the last frame's */
     float *posed;              /* the same in body units, float */
-    spl_past past;             /* the last frame's pose */
+    spl_pose_past past;        /* the last frame's pose */
     bool has_past;             /* x and past are a frame's */
     int32_t frame;             /* number of the frame under way: of the clip, or counted from the last reset */
     spl_upsample_frame *rides; /* room for the upsampling */
@@ -35,6 +35,7 @@ typedef struct spl_flesh_sim {
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
     double *truth;          /* 3 x vertices: the reference's, where verified */
+    spl_pin *hang;          /* the islands' springs, for the reference */
 } spl_flesh_sim;
 
 /* Parameters of every method that moves a body. */

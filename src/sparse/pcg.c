@@ -59,49 +59,98 @@ typedef struct pass {
     double *x, *y, *partial;
 } pass;
 
+/* One right-hand side: four sums that do not wait for each other. */
+static double dot_one(const double *u, const double *v, size_t begin, size_t end)
+{
+    double sum[4] = {0};
+    size_t i = begin;
+    for (; i + 4 <= end; i += 4)
+        for (size_t c = 0; c < 4; c++) sum[c] += u[i + c] * v[i + c];
+    for (; i < end; i++) sum[0] += u[i] * v[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 static void dot_block(void *context, size_t begin, size_t end)
 {
     const pass *t = context;
     size_t k = t->k;
+    if (k == 1) {
+        t->partial[begin / ROWS] = dot_one(t->u, t->v, begin, end);
+        return;
+    }
     double sum[K] = {0};
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < k; c++) sum[c] += t->u[i * k + c] * t->v[i * k + c];
     for (size_t c = 0; c < k; c++) t->partial[begin / ROWS * k + c] = sum[c];
 }
 
-static void dots(spl_pcg *w, size_t k, const double *u, const double *v, double out[K])
+static void add_partials(const spl_pcg *w, size_t k, double out[K])
 {
-    pass t = {.k = k, .u = u, .v = v, .partial = w->partial};
-    spl_parallel_for(w->pool, w->n, ROWS, dot_block, &t);
     for (size_t c = 0; c < k; c++) out[c] = 0;
     for (size_t b = 0; b * ROWS < w->n; b++)
         for (size_t c = 0; c < k; c++) out[c] += w->partial[b * k + c];
 }
 
-static void advance_block(void *context, size_t begin, size_t end) /* x += s u, y -= s v */
+static void dots(spl_pcg *w, size_t k, const double *u, const double *v, double out[K])
+{
+    pass t = {.k = k, .u = u, .v = v, .partial = w->partial};
+    spl_parallel_for(w->pool, w->n, ROWS, dot_block, &t);
+    add_partials(w, k, out);
+}
+
+static void advance_one(const pass *t, size_t begin, size_t end)
+{
+    const double *restrict u = t->u, *restrict v = t->v, s = t->s[0];
+    double *restrict x = t->x, *restrict y = t->y;
+    for (size_t i = begin; i < end; i++) {
+        x[i] += s * u[i];
+        y[i] -= s * v[i];
+    }
+    t->partial[begin / ROWS] = dot_one(y, y, begin, end);
+}
+
+static void advance_block(void *context, size_t begin, size_t end) /* x += s u, y -= s v, and y . y */
 {
     const pass *t = context;
+    if (t->k == 1) {
+        advance_one(t, begin, end);
+        return;
+    }
+    double sum[K] = {0};
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < t->k; c++) {
             size_t at = i * t->k + c;
             t->x[at] += t->s[c] * t->u[at];
-            t->y[at] -= t->s[c] * t->v[at];
+            double y = t->y[at] - t->s[c] * t->v[at];
+            t->y[at] = y;
+            sum[c] += y * y;
         }
+    for (size_t c = 0; c < t->k; c++) t->partial[begin / ROWS * t->k + c] = sum[c];
 }
 
 static void turn_block(void *context, size_t begin, size_t end) /* x = u + s x */
 {
     const pass *t = context;
+    if (t->k == 1) {
+        const double *restrict u = t->u, s = t->s[0];
+        double *restrict x = t->x;
+        for (size_t i = begin; i < end; i++) x[i] = u[i] + s * x[i];
+        return;
+    }
     for (size_t i = begin; i < end; i++)
         for (size_t c = 0; c < t->k; c++) t->x[i * t->k + c] = t->u[i * t->k + c] + t->s[c] * t->x[i * t->k + c];
 }
 
 /* r = b - A x; the norms of r. */
-static void find_residual(spl_pcg *w, const spl_pcg_problem *p, const double *b, const double *x, size_t k,
+static void find_residual(spl_pcg *w, const spl_pcg_problem *p, const double *b, const double *x, bool zero, size_t k,
                           double norm[K])
 {
-    p->multiply(p->multiply_context, x, w->r, (int32_t)k);
-    for (size_t i = 0; i < w->n * k; i++) w->r[i] = b[i] - w->r[i];
+    if (zero) {
+        memcpy(w->r, b, w->n * k * sizeof *b);
+    } else {
+        p->multiply(p->multiply_context, x, w->r, (int32_t)k);
+        for (size_t i = 0; i < w->n * k; i++) w->r[i] = b[i] - w->r[i];
+    }
     dots(w, k, w->r, w->r, norm);
     for (size_t c = 0; c < k; c++) norm[c] = sqrt(norm[c]);
 }
@@ -132,9 +181,16 @@ static bool any(const bool active[K], size_t k)
     return false;
 }
 
+static bool settled(const spl_pcg_problem *p, size_t k, const double norm[K], const double scale[K])
+{
+    bool active[K];
+    judge(p, k, norm, scale, active);
+    return !any(active, k);
+}
+
 /* One iteration. False: stop, with the reason in *status. Sides that are done have coefficients 0 and stand still. */
-static bool iterate(spl_pcg *w, const spl_pcg_problem *p, double *x, size_t k, const bool active[K], double rz[K],
-                    double norm[K], spl_pcg_status *status)
+static bool iterate(spl_pcg *w, const spl_pcg_problem *p, double *x, size_t k, const bool active[K],
+                    const double scale[K], double rz[K], double norm[K], spl_pcg_status *status)
 {
     double pq[K], alpha[K] = {0}, beta[K] = {0}, next[K];
     p->multiply(p->multiply_context, w->p, w->q, (int32_t)k);
@@ -145,10 +201,11 @@ static bool iterate(spl_pcg *w, const spl_pcg_problem *p, double *x, size_t k, c
         if (pq[c] <= 0 || rz[c] < 0) return *status = SPL_PCG_BREAKDOWN, false;
         alpha[c] = rz[c] / pq[c];
     }
-    pass move = {.k = k, .u = w->p, .v = w->q, .s = alpha, .x = x, .y = w->r};
+    pass move = {.k = k, .u = w->p, .v = w->q, .s = alpha, .x = x, .y = w->r, .partial = w->partial};
     spl_parallel_for(w->pool, w->n, ROWS, advance_block, &move);
-    dots(w, k, w->r, w->r, norm);
+    add_partials(w, k, norm);
     for (size_t c = 0; c < k; c++) norm[c] = sqrt(norm[c]);
+    if (settled(p, k, norm, scale)) return true; /* no direction is needed any more */
     const double *z = precondition(w, p, k);
     dots(w, k, w->r, z, next);
     for (size_t c = 0; c < k; c++) {
@@ -174,7 +231,7 @@ spl_pcg_result spl_pcg_solve(spl_pcg *w, const spl_pcg_problem *p, const double 
         for (size_t i = 0; scale[c] == 0 && i < w->n; i++) x[i * k + c] = 0; /* b = 0: x = 0 */
         scale[c] = p->absolute || scale[c] == 0 ? 1 : sqrt(scale[c]);
     }
-    find_residual(w, p, b, x, k, norm);
+    find_residual(w, p, b, x, p->from_zero, k, norm);
     const double *z = precondition(w, p, k);
     memcpy(w->p, z, w->n * k * sizeof *z);
     dots(w, k, w->r, z, rz);
@@ -184,9 +241,10 @@ spl_pcg_result spl_pcg_solve(spl_pcg *w, const spl_pcg_problem *p, const double 
         if (!isfinite(out.residual)) out.status = SPL_PCG_NOT_FINITE;
         if (!any(active, k)) out.status = SPL_PCG_CONVERGED;
         if (out.status != SPL_PCG_LIMIT || out.iterations >= p->max_iterations) break;
-        if (!iterate(w, p, x, k, active, rz, norm, &out.status)) break;
+        if (!iterate(w, p, x, k, active, scale, rz, norm, &out.status)) break;
     }
-    find_residual(w, p, b, x, k, norm);
+    if (p->recurrence && out.status == SPL_PCG_CONVERGED) return out;
+    find_residual(w, p, b, x, false, k, norm);
     out.residual = judge(p, k, norm, scale, active);
     return out;
 }

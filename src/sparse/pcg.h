@@ -19,6 +19,8 @@ typedef struct spl_pcg_problem {
     double tolerance; /* on |b - A x|, */
     bool absolute;    /* or, the default, on |b - A x| / |b|; for each right-hand side */
     int32_t max_iterations;
+    bool from_zero;  /* x is zero: its product need not be computed */
+    bool recurrence; /* the result's residual is the recurrence's, not computed afresh: one product less */
     double *history; /* NULL, or max_iterations + 1 numbers: the largest norm before each iteration and at the end */
 } spl_pcg_problem;
 
@@ -32,7 +34,8 @@ typedef enum spl_pcg_status {
 typedef struct spl_pcg_result {
     spl_pcg_status status;
     int32_t iterations;
-    double residual; /* the largest |b - A x| (divided by |b| unless absolute), computed afresh at the end */
+    double residual; /* the largest |b - A x| (divided by |b| unless absolute), computed afresh at the end unless
+                        `recurrence` */
 } spl_pcg_result;
 
 typedef struct spl_pcg spl_pcg;

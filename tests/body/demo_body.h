@@ -5,6 +5,8 @@
 #include "body/body.h"
 #include "test.h"
 
+#include <supple/tools.h>
+
 typedef struct demo_body {
     supple_scene *scene;
     supple_body *handle;
@@ -32,6 +34,20 @@ static inline demo_body demo_body_make(const char *name, int32_t resolution, dou
     supple_error error = {0};
     if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
     return demo_body_of(scene, resolution, size_m);
+}
+
+/* A built-in character with fewer vertices: most of a body's time goes into them. */
+static inline supple_scene *demo_scene(const char *name, double detail)
+{
+    void *glb = NULL;
+    size_t size = 0;
+    supple_scene *scene = NULL;
+    supple_error error = {0};
+    if (supple_demo_make(name, detail, NULL, &glb, &size, &error) != SUPPLE_OK ||
+        supple_scene_load_memory(glb, size, name, NULL, &scene, &error) != SUPPLE_OK)
+        printf("    %s\n", error.message);
+    supple_bytes_free(glb, NULL);
+    return scene;
 }
 
 static inline void demo_body_free(demo_body *d)

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const spl_format *const all_formats[] = {&spl_format_glb, &spl_format_gltf, &spl_format_npy,
-                                                &spl_format_pc2, &spl_format_mdd,  &spl_format_obj};
+static const spl_format *const all_formats[] = {&spl_format_glb, &spl_format_gltf, &spl_format_npy, &spl_format_pc2,
+                                                &spl_format_mdd, &spl_format_obj,  &spl_format_abc, &spl_format_usda};
 enum { FORMAT_COUNT = sizeof all_formats / sizeof *all_formats };
 
 typedef struct frames {

@@ -84,8 +84,6 @@ static supple_result assign(const spl_solid *s, spl_cluster_kind kind, spl_clust
         mark_candidates(s, k, candidate, true);
         c->bone[k] =
             kind == SPL_CLUSTER_HIERARCHY ? along_chain(bones, p, candidate) : nearest(bones, kind, p, candidate);
-        if (kind == SPL_CLUSTER_USER && s->material.rotation && s->material.rotation[k] >= 0)
-            c->bone[k] = s->material.rotation[k];
         mark_candidates(s, k, candidate, false);
     }
     spl_free(&c->allocator, candidate);
@@ -139,6 +137,18 @@ static void smooth_tet(const spl_solid *s, int32_t tet, double sharpness, spl_cl
     c->axis[tet] = spl_unit(along, spl_v3(0, 1, 0));
 }
 
+/* Regions of the material file that name a joint turn with it alone. */
+static void take_rotations(const spl_solid *s, spl_clusters *c)
+{
+    size_t m = (size_t)c->influences;
+    for (size_t k = 0; s->material.rotation && k < (size_t)c->count; k++) {
+        if (s->material.rotation[k] < 0) continue;
+        c->bone[m * k] = s->material.rotation[k];
+        for (size_t i = 1; i < m; i++) c->bone[m * k + i] = -1;
+        if (c->weight) c->weight[m * k] = c->sharp[m * k] = 1;
+    }
+}
+
 static void set_along(const spl_solid *s, spl_clusters *c)
 {
     const int32_t *tet = s->elements.tet;
@@ -171,7 +181,10 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the rotation clusters");
     if (ok && !smooth) result = assign(solid, kind, out, error);
     for (int32_t k = 0; ok && smooth && k < out->count; k++) smooth_tet(solid, k, sharpness, out);
-    if (result == SUPPLE_OK) set_along(solid, out);
+    if (result == SUPPLE_OK) {
+        take_rotations(solid, out);
+        set_along(solid, out);
+    }
     if (result != SUPPLE_OK) spl_clusters_release(out);
     return result;
 }

@@ -12,7 +12,7 @@ typedef enum spl_cluster_kind {
     SPL_CLUSTER_JOINT,     /* the nearest joint */
     SPL_CLUSTER_MIDPOINT,  /* the nearest middle of a bone */
     SPL_CLUSTER_HIERARCHY, /* at the nearest joint, the bone of the chain that points most towards the tet */
-    SPL_CLUSTER_USER,      /* regions of the material file that name a joint; elsewhere as `bone` */
+    SPL_CLUSTER_USER,      /* as `bone`; meant for files whose regions name their joint, which counts in every kind */
 } spl_cluster_kind;
 
 typedef struct spl_clusters {

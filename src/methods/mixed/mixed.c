@@ -3,6 +3,8 @@
  * Rotations of the tetrahedra are prescribed by the bones; what is left is one linear system a frame (their equation
  * 12, warp.h). No weights are painted. `rotation=polar` lets the rotations follow the flesh by a few local/global
  * rounds, towards the corotational solution. */
+#include "methods/mixed/mixed.h"
+
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -10,7 +12,6 @@
 #include "methods/mixed/clusters.h"
 #include "methods/mixed/pins.h"
 #include "methods/mixed/rounds.h"
-#include "methods/mixed/warp.h"
 #include "statics/statics.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
                "soft|hard"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of soft pins", NULL},
-    [P_SOLVER] = {"solver", "", 0, 0, 3, "how the system is solved", "warp|scalar|ic0|direct"},
+    [P_SOLVER] = {"solver", "", 0, 0, 4, "how the system is solved", "auto|warp|scalar|ic0|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a solve ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 500, 1, 100000, "most iterations of a solve", NULL},
 };
@@ -51,8 +52,8 @@ typedef struct mixed {
     int32_t *free_all;   /* by vertex: -1, with soft pins */
     double *lambda;      /* by tet: zeros for arap; NULL: the material's */
     double *rotation;    /* 9 a tet */
-    double *turn;        /* 9 a vertex */
     spl_rounds rounds;
+    spl_warp_stats solved; /* the last linear solve */
     const int32_t *held;
     const spl_law *law;
 } mixed;
@@ -111,9 +112,8 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     int energy = (int)c->parameter[P_ENERGY];
     m->law = energy == 2 ? &spl_law_mixed_neohookean : &spl_law_mixed;
     m->rotation = spl_new(c->allocator, (size_t)e->count, 9 * sizeof *m->rotation);
-    m->turn = spl_new(c->allocator, (size_t)e->vertex_count, 9 * sizeof *m->turn);
     if (energy == 0) m->lambda = spl_new(c->allocator, (size_t)e->count, sizeof *m->lambda);
-    if (!m->rotation || !m->turn || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
+    if (!m->rotation || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
     supple_result result = spl_clusters_create(c->solid, (spl_cluster_kind)c->parameter[P_CLUSTER],
                                                c->parameter[P_SHARPNESS], &m->clusters, error);
     if (result == SUPPLE_OK) result = choose_pins(m, c, error);
@@ -136,7 +136,6 @@ static void mixed_release(void *state, const spl_method_context *c)
     spl_free(c->allocator, m->free_all);
     spl_free(c->allocator, m->lambda);
     spl_free(c->allocator, m->rotation);
-    spl_free(c->allocator, m->turn);
 }
 
 /* ---- a frame ---- */
@@ -146,7 +145,6 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, double 
                                   supple_error *error)
 {
     spl_warp_problem p = {.rotation = m->rotation,
-                          .turn = m->turn,
                           .pin = m->pins.pin,
                           .pin_count = m->pins.count,
                           .force = c->solid->force,
@@ -154,12 +152,12 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, double 
                           .max_iterations = (int32_t)c->parameter[P_ITERATIONS]};
     int rounds = c->parameter[P_ROTATION] > 0 ? (int)c->parameter[P_ROUNDS] : 0;
     for (int i = 0; i <= rounds; i++) {
-        spl_warp_stats solved;
+        p.follow_up = i > 0;
         if (i > 0) spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
-        supple_result result = spl_warp_solve(m->warp, &p, x, &solved, error);
+        supple_result result = spl_warp_solve(m->warp, &p, x, &m->solved, error);
         if (result != SUPPLE_OK) return result;
-        stats->iterations += solved.iterations;
-        stats->residual = solved.residual;
+        stats->iterations += m->solved.iterations;
+        stats->residual = m->solved.residual;
     }
     return SUPPLE_OK;
 }
@@ -186,13 +184,22 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
 {
     mixed *m = state;
     spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, c->pool);
-    spl_solid_turns(c->solid, m->turn, c->pool);
     spl_pins_pose(&m->pins, &c->solid->drive);
     spl_drive_hold(&c->solid->drive, m->held, x);
     stats->iterations = 0;
     supple_result result = solve_linear(m, c, x, stats, error);
     if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
     return result;
+}
+
+const spl_warp_stats *spl_mixed_stats(const void *state)
+{
+    return &((const mixed *)state)->solved;
+}
+
+static void mixed_reset(void *state)
+{
+    spl_warp_forget(((mixed *)state)->warp);
 }
 
 static void mixed_solution(const void *state, const spl_method_context *c, spl_solution *out)
@@ -218,5 +225,6 @@ const spl_method spl_method_mixed = {
     .init = mixed_init,
     .solve = mixed_solve,
     .solution = mixed_solution,
+    .reset = mixed_reset,
     .release = mixed_release,
 };

@@ -1,5 +1,6 @@
 #include "methods/mixed/pins.h"
 
+#include "body/islands.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -76,13 +77,14 @@ static void pick(picker *p, spl_pin_kind kind)
     }
 }
 
-static supple_result collect(const spl_solid *s, const int32_t *taken, double stiffness, spl_pins *out,
-                             supple_error *error)
+/* The pins of `taken`, and springs for the islands. */
+static supple_result collect(const spl_solid *s, const int32_t *taken, const int32_t *island, double stiffness,
+                             spl_pins *out, supple_error *error)
 {
     const supple_allocator *a = &s->allocator;
     int32_t n = s->body->tets.vertex_count;
     *out = (spl_pins){.allocator = *a};
-    for (int32_t v = 0; v < n; v++) out->count += (taken && taken[v] >= 0) || s->island[v] >= 0;
+    for (int32_t v = 0; v < n; v++) out->count += (taken && taken[v] >= 0) || island[v] >= 0;
     out->pin = spl_new(a, (size_t)out->count, sizeof *out->pin);
     out->bone = spl_new(a, (size_t)out->count, sizeof *out->bone);
     if (!out->pin || !out->bone) {
@@ -92,8 +94,8 @@ static supple_result collect(const spl_solid *s, const int32_t *taken, double st
     int32_t at = 0;
     for (int32_t v = 0; v < n; v++) {
         bool pinned = taken && taken[v] >= 0;
-        if (!pinned && s->island[v] < 0) continue;
-        out->bone[at] = pinned ? taken[v] : s->island[v];
+        if (!pinned && island[v] < 0) continue;
+        out->bone[at] = pinned ? taken[v] : island[v];
         out->pin[at++] = (spl_pin){.vertex = v, .stiffness = pinned ? stiffness : s->island_stiffness};
     }
     return SUPPLE_OK;
@@ -102,19 +104,27 @@ static supple_result collect(const spl_solid *s, const int32_t *taken, double st
 supple_result spl_pins_create(const spl_solid *solid, spl_pin_kind kind, double stiffness, spl_pins *out,
                               supple_error *error)
 {
+    const supple_allocator *a = &solid->allocator;
     size_t n = (size_t)solid->body->tets.vertex_count;
-    picker p = {solid, spl_new(&solid->allocator, n, sizeof *p.taken)};
-    if (!p.taken) return spl_fail_memory(error, "the pins");
-    for (size_t v = 0; v < n; v++) p.taken[v] = -1;
-    pick(&p, kind);
-    supple_result result = collect(solid, p.taken, stiffness, out, error);
-    spl_free(&solid->allocator, p.taken);
+    int32_t *island = spl_new(a, n, sizeof *island), count;
+    picker p = {solid, spl_new(a, n, sizeof *p.taken)};
+    supple_result result = p.taken && island ? SUPPLE_OK : spl_fail_memory(error, "the pins");
+    *out = (spl_pins){0};
+    if (result == SUPPLE_OK) {
+        for (size_t v = 0; v < n; v++) p.taken[v] = -1;
+        pick(&p, kind);
+        /* bones may hold more pieces than pins do: a finger's tip that hangs on the rest by a corner */
+        result = spl_islands_find(&solid->body->tets, p.taken, a, island, &count, error);
+    }
+    if (result == SUPPLE_OK) result = collect(solid, p.taken, island, stiffness, out, error);
+    spl_free(a, p.taken);
+    spl_free(a, island);
     return result;
 }
 
 supple_result spl_pins_create_islands(const spl_solid *solid, spl_pins *out, supple_error *error)
 {
-    return collect(solid, NULL, 0, out, error);
+    return collect(solid, NULL, solid->island, 0, out, error);
 }
 
 void spl_pins_release(spl_pins *p)

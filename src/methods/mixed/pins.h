@@ -18,11 +18,11 @@ typedef struct spl_pins {
     spl_pin *pin;  /* targets are set by spl_pins_pose */
 } spl_pins;
 
-/* Chooses them; the islands' springs come along. Stiffness in N/m. */
+/* Chooses them; pieces that they leave free to float or turn (islands.h) hang on weak springs. Stiffness in N/m. */
 supple_result spl_pins_create(const spl_solid *solid, spl_pin_kind kind, double stiffness, spl_pins *out,
                               supple_error *error);
 
-/* The islands' springs alone. */
+/* The springs of the solid's islands alone. */
 supple_result spl_pins_create_islands(const spl_solid *solid, spl_pins *out, supple_error *error);
 void spl_pins_release(spl_pins *p);
 

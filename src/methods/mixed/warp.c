@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "fem/law.h"
 
 #include <string.h>
 
@@ -32,16 +31,39 @@ static supple_result make_buffers(spl_warp *w, supple_error *error)
     const spl_elements *e = w->in.elements;
     size_t n = 3 * (size_t)w->count, tets = (size_t)e->count, vertices = (size_t)e->vertex_count;
     w->value = spl_new(a, spl_pattern_values(&w->assembly.pattern), sizeof *w->value);
-    w->h = spl_new(a, tets, 12 * sizeof *w->h);
+    w->memory = spl_new(a, 2 * SPL_PAD * tets + 8, sizeof *w->memory);
+    w->slot = spl_new(a, 16 * tets, sizeof *w->slot);
+    w->turn = spl_new(a, n, 3 * sizeof *w->turn);
     w->side = spl_new(a, n, sizeof *w->side);
     w->dx = spl_new(a, n, sizeof *w->dx);
+    w->start = spl_new(a, n, sizeof *w->start);
     w->turned = spl_new(a, n, sizeof *w->turned);
     w->single = spl_new(a, n, sizeof *w->single);
     w->force = spl_new(a, vertices, 3 * sizeof *w->force);
     w->magnitude = spl_new(a, vertices, sizeof *w->magnitude);
-    w->scratch = spl_new(a, 12 * tets + tets / 1024 + 1, sizeof *w->scratch);
-    bool ok = w->value && w->h && w->side && w->dx && w->turned && w->single && w->force && w->magnitude && w->scratch;
-    return ok ? SUPPLE_OK : spl_fail_memory(error, "the elastic system");
+    bool ok = w->value && w->memory && w->slot && w->turn && w->side && w->dx && w->start && w->turned && w->single &&
+              w->force && w->magnitude;
+    if (!ok) return spl_fail_memory(error, "the elastic system");
+    w->h = (double *)(((uintptr_t)w->memory + 63) & ~(uintptr_t)63);
+    w->corner = w->h + SPL_PAD * tets;
+    return SUPPLE_OK;
+}
+
+/* Where in its row each block of a tet goes. */
+static void find_slots(spl_warp *w)
+{
+    const int32_t *tet = w->in.elements->tet;
+    const spl_rows *r = &w->matrix.rows;
+    for (size_t node = 0; node < (size_t)w->count; node++) {
+        size_t vertex = (size_t)w->vertex[node], first = r->start[node], length = r->start[node + 1] - first;
+        for (size_t q = w->stars.start[vertex]; q < w->stars.start[vertex + 1]; q++)
+            for (size_t j = 0; j < 4; j++) {
+                int32_t other = w->unknown[tet[w->stars.corner[q] / 4 * 4 + j]];
+                size_t at = other < 0 ? length : 0;
+                while (at < length && r->column[first + at] != other) at++;
+                w->slot[4 * q + j] = (uint32_t)at;
+            }
+    }
 }
 
 static supple_result analyse(spl_warp *w, supple_error *error)
@@ -54,6 +76,10 @@ static supple_result analyse(spl_warp *w, supple_error *error)
     if (result == SUPPLE_OK) result = spl_matrix3_create(&w->assembly.pattern, &w->allocator, &w->matrix, error);
     if (result == SUPPLE_OK) result = make_buffers(w, error);
     if (result == SUPPLE_OK) result = spl_stars_create(e, &w->allocator, &w->stars, error);
+    if (result == SUPPLE_OK) find_slots(w);
+    if (result == SUPPLE_OK) result = spl_past_create(3 * (size_t)w->count, &w->allocator, w->pool, &w->past, error);
+    w->kernels = spl_mixed_kernels_of(w->in.plain);
+    w->matrix.plain = w->in.plain;
     if (result == SUPPLE_OK) result = spl_pcg_create(3 * (size_t)w->count, 1, &w->allocator, w->pool, &w->pcg, error);
     return result;
 }
@@ -62,6 +88,7 @@ supple_result spl_warp_create(const spl_warp_input *in, const supple_allocator *
                               supple_error *error)
 {
     *out = NULL;
+    double start = spl_now_ms();
     spl_warp *w = spl_new(a, 1, sizeof *w);
     if (!w) return spl_fail_memory(error, "the elastic system");
     w->allocator = *a;
@@ -73,6 +100,7 @@ supple_result spl_warp_create(const spl_warp_input *in, const supple_allocator *
         spl_warp_destroy(w);
         return result;
     }
+    w->ms_setup = spl_now_ms() - start;
     *out = w;
     return SUPPLE_OK;
 }
@@ -84,6 +112,7 @@ void spl_warp_destroy(spl_warp *w)
     spl_factor_destroy(w->factor);
     spl_ic0_destroy(w->ic0);
     spl_pcg_destroy(w->pcg);
+    spl_past_release(&w->past);
     spl_stars_release(&w->stars);
     spl_assembly_release(&w->assembly, &a);
     spl_matrix3_release(&w->matrix, &a);
@@ -91,93 +120,77 @@ void spl_warp_destroy(spl_warp *w)
     spl_free(&a, w->vertex);
     spl_free(&a, w->spring);
     spl_free(&a, w->value);
-    spl_free(&a, w->h);
+    spl_free(&a, w->memory);
+    spl_free(&a, w->slot);
+    spl_free(&a, w->turn);
     spl_free(&a, w->side);
     spl_free(&a, w->dx);
+    spl_free(&a, w->start);
     spl_free(&a, w->turned);
     spl_free(&a, w->single);
     spl_free(&a, w->force);
     spl_free(&a, w->magnitude);
-    spl_free(&a, w->scratch);
     spl_free(&a, w);
 }
 
 /* ---- the matrix ---- */
 
-typedef struct turn_loop {
-    const spl_warp *w;
-    const double *rotation; /* NULL: the rest shape */
-} turn_loop;
-
-/* h_i = R g_i */
-static void turn_range(void *context, size_t begin, size_t end)
-{
-    const turn_loop *t = context;
-    const double *gradient = t->w->in.elements->gradient;
-    for (size_t k = begin; k < end; k++) {
-        const double *g = gradient + 12 * k, *R = t->rotation + 9 * k;
-        double *h = t->w->h + 12 * k;
-        for (int i = 0; i < 12; i += 3)
-            for (int r = 0; r < 3; r++) h[i + r] = R[r] * g[i] + R[3 + r] * g[i + 1] + R[6 + r] * g[i + 2];
-    }
-}
-
-/* Adds W (mu (h_i . h_j) I + mu h_j h_i^T + lambda h_i h_j^T) to a column-major block. */
-static inline void add_block(const double *hi, const double *hj, double mu, double lambda, double B[9])
-{
-    double dot = mu * (hi[0] * hj[0] + hi[1] * hj[1] + hi[2] * hj[2]);
-    for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) B[3 * c + r] += mu * hj[r] * hi[c] + lambda * hi[r] * hj[c];
-    B[0] += dot;
-    B[4] += dot;
-    B[8] += dot;
-}
-
-static const uint8_t CORNER_I[10] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 3}, CORNER_J[10] = {0, 0, 1, 0, 1, 2, 0, 1, 2, 3};
-
-/* Each entry gathers its tets' blocks in their order: the same bits on any number of threads. */
-static void gather_columns(void *context, size_t begin, size_t end)
+static void assemble_range(void *context, size_t begin, size_t end)
 {
     const spl_warp *w = context;
-    const spl_assembly *s = &w->assembly;
-    const double *h = w->h, *volume = w->in.elements->volume;
-    for (size_t column = begin; column < end; column++)
-        for (size_t at = s->pattern.start[column]; at < s->pattern.start[column + 1]; at++) {
-            double B[9] = {0};
-            for (size_t k = s->start[at]; k < s->start[at + 1]; k++) {
-                size_t source = s->source[k] >> 1, tet = source / 10, pair = source % 10;
-                const double *hi = h + 12 * tet + 3 * CORNER_I[pair], *hj = h + 12 * tet + 3 * CORNER_J[pair];
-                double W = volume[tet], mu = W * w->in.mu[tet], lambda = W * w->in.lambda[tet];
-                if (s->source[k] & 1)
-                    add_block(hj, hi, mu, lambda, B);
-                else
-                    add_block(hi, hj, mu, lambda, B);
-            }
-            if (at == s->pattern.start[column])
-                for (int i = 0; i < 9; i += 4) B[i] += w->spring[column];
-            memcpy(w->value + 9 * at, B, sizeof B);
-        }
+    spl_stiffness s = {.elements = w->in.elements,
+                       .mu = w->in.mu,
+                       .lambda = w->in.lambda,
+                       .h = w->h,
+                       .stars = &w->stars,
+                       .vertex = w->vertex,
+                       .spring = w->spring,
+                       .start = w->matrix.rows.start,
+                       .column = w->matrix.rows.column,
+                       .slot = w->slot,
+                       .value = w->matrix.value};
+    w->kernels->rows(&s, begin, end);
 }
 
-void spl_warp_assemble(spl_warp *w, const double *rotation)
+void spl_warp_assemble(spl_warp *w)
 {
-    const spl_elements *e = w->in.elements;
-    if (rotation) {
-        turn_loop t = {w, rotation};
-        spl_parallel_for(w->pool, (size_t)e->count, 2048, turn_range, &t);
-    } else
-        memcpy(w->h, e->gradient, 12 * (size_t)e->count * sizeof *w->h);
-    spl_parallel_for(w->pool, (size_t)w->count, 256, gather_columns, w);
+    spl_parallel_for(w->pool, (size_t)w->count, 256, assemble_range, w);
+}
+
+void spl_warp_lower(spl_warp *w)
+{
+    spl_matrix3_lower(&w->matrix, w->value, w->pool);
 }
 
 /* ---- a solve ---- */
 
-/* All forces at x into w->force; the residual's scale. */
+typedef struct force_loop {
+    spl_warp *w;
+    const double *rotation, *x;
+} force_loop;
+
+static void pull_range(void *context, size_t begin, size_t end)
+{
+    const force_loop *f = context;
+    const spl_warp *w = f->w;
+    spl_pull p = {w->in.elements, w->in.mu, w->in.lambda, f->rotation, f->x, w->h, w->corner};
+    w->kernels->pull(&p, begin, end);
+}
+
+static void sum_range(void *context, size_t begin, size_t end)
+{
+    const force_loop *f = context;
+    spl_sum s = {&f->w->stars, f->w->corner, f->w->force, f->w->magnitude};
+    f->w->kernels->sum(&s, begin, end);
+}
+
+/* All forces at x into w->force, the h on the way; the residual's scale. */
 static double add_forces(spl_warp *w, const spl_warp_problem *p, const double *x)
 {
     const spl_elements *e = w->in.elements;
-    spl_elastic elastic = {e, &spl_law_mixed, w->in.mu, w->in.lambda, p->rotation};
-    spl_elastic_forces(&elastic, &w->stars, x, w->force, w->magnitude, w->scratch, w->pool);
+    force_loop f = {w, p->rotation, x};
+    spl_parallel_for(w->pool, (size_t)e->count, 2048, pull_range, &f);
+    spl_parallel_for(w->pool, (size_t)e->vertex_count, 1024, sum_range, &f);
     for (int32_t i = 0; i < p->pin_count; i++)
         for (size_t c = 0; c < 3; c++) {
             size_t at = 3 * (size_t)p->pin[i].vertex + c;
@@ -215,49 +228,88 @@ static void multiply(void *context, const double *x, double *y, int32_t k)
     spl_matrix3_multiply(&w->matrix, x, y, w->pool);
 }
 
-static supple_result correct(spl_warp *w, const spl_warp_problem *p, double scale, spl_warp_stats *stats,
+/* Solves A dx = f to |f - A dx| <= aim, from where the past says if `first`. */
+static supple_result correct(spl_warp *w, const spl_warp_problem *p, double aim, bool first, spl_warp_stats *stats,
                              supple_error *error)
 {
-    double start = spl_now_ms();
-    supple_result result = spl_warp_factorise(w, p->turn, error);
-    stats->ms_factor = spl_now_ms() - start;
-    if (result != SUPPLE_OK) return result;
-    memset(w->dx, 0, 3 * (size_t)w->count * sizeof *w->dx);
+    size_t n = 3 * (size_t)w->count;
+    memset(w->dx, 0, n * sizeof *w->dx);
+    memset(w->start, 0, n * sizeof *w->start);
+    if (first) spl_past_guess(&w->past, &w->matrix, w->start, w->side);
     spl_pcg_problem problem = {.multiply = multiply,
                                .multiply_context = w,
                                .precondition = spl_warp_precondition,
                                .precondition_context = w,
-                               .tolerance = p->tolerance * scale,
+                               .tolerance = aim,
                                .absolute = true,
-                               .max_iterations = p->max_iterations};
+                               .from_zero = true,
+                               .recurrence = true, /* the forces will tell */
+                               .max_iterations = p->max_iterations - stats->iterations};
     spl_pcg_result solved = spl_pcg_solve(w->pcg, &problem, w->side, w->dx, 1);
     stats->iterations += solved.iterations;
-    stats->residual = solved.residual / scale;
     if (solved.status == SPL_PCG_NOT_FINITE || !isfinite(solved.residual))
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
+    for (size_t i = 0; i < n; i++) w->dx[i] += w->start[i];
+    if (first) spl_past_keep(&w->past, w->dx);
     return SUPPLE_OK;
+}
+
+/* Forces and right-hand side at x; the residual goes into the stats. */
+static supple_result look(spl_warp *w, const spl_warp_problem *p, const double *x, double *scale, spl_warp_stats *stats,
+                          supple_error *error)
+{
+    double start = spl_now_ms(), norm;
+    *scale = add_forces(w, p, x);
+    norm = set_side(w);
+    stats->ms_force += spl_now_ms() - start;
+    stats->residual = norm / *scale;
+    if (isfinite(norm) && isfinite(*scale)) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
+}
+
+static supple_result prepare(spl_warp *w, const spl_warp_problem *p, spl_warp_stats *stats, supple_error *error)
+{
+    double start = spl_now_ms();
+    spl_warp_assemble(w);
+    stats->ms_assembly = spl_now_ms() - start;
+    supple_result result = spl_warp_factorise(w, p, error);
+    stats->ms_factor = spl_now_ms() - start - stats->ms_assembly;
+    return result;
+}
+
+/* The scale of the residual is that of the forces at the solution, which only the solution tells, and it is the forces,
+ * not the recurrence, that have to be small: they are computed again after a correction, and now and then it takes
+ * another. */
+static supple_result solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
+                           supple_error *error)
+{
+    enum { CORRECTIONS = 5 };
+    double scale;
+    supple_result result = look(w, p, x, &scale, stats, error);
+    for (int i = 0; i < CORRECTIONS && result == SUPPLE_OK && w->count > 0; i++) {
+        if (stats->residual <= p->tolerance || stats->iterations >= p->max_iterations) break;
+        if (i == 0) result = prepare(w, p, stats, error);
+        double start = spl_now_ms(), aim = (i == 0 ? 0.9 : 0.5) * p->tolerance * scale;
+        if (result == SUPPLE_OK) result = correct(w, p, aim, i == 0 && !p->follow_up, stats, error);
+        if (result == SUPPLE_OK) move(w, x);
+        stats->ms_solve += spl_now_ms() - start;
+        if (result == SUPPLE_OK) result = look(w, p, x, &scale, stats, error);
+    }
+    return result;
 }
 
 supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                              supple_error *error)
 {
-    *stats = (spl_warp_stats){0};
-    double start = spl_now_ms(), scale = add_forces(w, p, x), norm = set_side(w);
-    stats->ms_force = spl_now_ms() - start;
-    stats->residual = norm / scale;
-    if (w->count == 0 || stats->residual <= p->tolerance) return SUPPLE_OK;
-    if (!isfinite(norm) || !isfinite(scale))
-        return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
-    start = spl_now_ms();
-    spl_warp_assemble(w, p->rotation);
-    spl_matrix3_fill(&w->matrix, w->value, w->pool);
-    stats->ms_assembly = spl_now_ms() - start;
-    start = spl_now_ms();
-    supple_result result = correct(w, p, scale, stats, error);
-    stats->ms_solve = spl_now_ms() - start - stats->ms_factor;
-    stats->bytes = spl_warp_bytes(w);
-    if (result == SUPPLE_OK) move(w, x);
+    *stats = (spl_warp_stats){.solver = w->in.solver, .ms_setup = w->ms_setup, .bytes = spl_warp_bytes(w)};
+    supple_result result = solve(w, p, x, stats, error);
+    if (result != SUPPLE_OK) spl_warp_forget(w);
     return result;
+}
+
+void spl_warp_forget(spl_warp *w)
+{
+    w->past.count = 0;
 }
 
 const double *spl_warp_forces(const spl_warp *w)

@@ -8,7 +8,8 @@
  * Every frame assembles A from them and solves A dx = f(x) for the correction of a start x, until |f| falls below a
  * tolerance in the measure of --metrics. Pins and springs add k to the diagonal.
  *
- * Four ways to solve:
+ * The two corrections before say where to start (past.h). Four ways to solve,
+ * and auto, which takes one of the first two by what their iterations are expected to cost:
  *     warp    conjugate gradients; the rest shape's factor, conjugated by a rotation per vertex, preconditions
  *     scalar  the same with a scalar Laplacian's factor, which no rotation changes, on three coordinates
  *     ic0     the same with incomplete Cholesky of the frame's own A
@@ -22,7 +23,13 @@
 
 #include <supple/plugin.h>
 
-typedef enum spl_warp_solver { SPL_WARP_REST, SPL_WARP_SCALAR, SPL_WARP_IC0, SPL_WARP_DIRECT } spl_warp_solver;
+typedef enum spl_warp_solver {
+    SPL_WARP_AUTO,
+    SPL_WARP_REST,
+    SPL_WARP_SCALAR,
+    SPL_WARP_IC0,
+    SPL_WARP_DIRECT
+} spl_warp_solver;
 
 typedef struct spl_warp_input {
     const spl_elements *elements;
@@ -38,20 +45,23 @@ typedef struct spl_warp_input {
 /* One solve. */
 typedef struct spl_warp_problem {
     const double *rotation; /* 9 a tet, column-major */
-    const double *turn;     /* 9 a vertex: rotations for the preconditioner */
+    const double *turn;     /* 9 a vertex: rotations for the preconditioner; NULL: means of the tets' around */
     const spl_pin *pin;
     int32_t pin_count;
     const double *force; /* 3 x vertices, external; or NULL */
     double tolerance;    /* on the residual of --metrics */
     int32_t max_iterations;
+    bool follow_up; /* another solve of a frame: its correction says nothing of the next frame's */
 } spl_warp_problem;
 
 typedef struct spl_warp_stats {
+    spl_warp_solver solver; /* the one that auto took */
     int32_t iterations;
     double residual;                         /* reached */
     double ms_force, ms_assembly, ms_factor; /* of this solve; factor: 0 unless the solver factorises every frame */
     double ms_solve;
-    double bytes; /* that one iteration reads: matrix, factor and vectors */
+    double ms_setup; /* of its creation: analysis, and the factor that is made once */
+    double bytes;    /* that one iteration reads: matrix, factor and vectors */
 } spl_warp_stats;
 
 typedef struct spl_warp spl_warp;
@@ -64,6 +74,9 @@ void spl_warp_destroy(spl_warp *w); /* accepts NULL */
  * finite or a factorisation fails; a tolerance that was not reached is only in the stats. Allocates nothing. */
 supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                              supple_error *error);
+
+/* Forgets the last frames, from whose corrections a solve starts: the next one starts as the first did. */
+void spl_warp_forget(spl_warp *w);
 
 /* Forces at x, as the last solve left them (3 x vertices), for tests. */
 const double *spl_warp_forces(const spl_warp *w);

@@ -3,6 +3,8 @@
 #define SPL_METHODS_MIXED_WARP_PRIVATE_H
 
 #include "fem/residual.h"
+#include "methods/mixed/past.h"
+#include "methods/mixed/stiffness.h"
 #include "methods/mixed/warp.h"
 #include "sparse/assembly.h"
 #include "sparse/factor.h"
@@ -21,28 +23,34 @@ struct spl_warp {
     spl_assembly assembly;
     spl_matrix3 matrix; /* A by whole rows, for products */
     double *value;      /* A by its lower triangle */
-    double *h;          /* 12 a tet: R g_i */
+    uint32_t *slot;     /* 4 a star's corner: spl_stiffness.slot */
+    const spl_mixed_kernels *kernels;
+    double *memory;     /* what the next two are aligned in */
+    double *h, *corner; /* SPL_PAD a tet: R g_i; forces */
     spl_factor *factor; /* of the rest shape, of the Laplacian, or of A */
     spl_ic0 *ic0;
-    const double *turn; /* 9 a vertex, during a solve */
-    double *side, *dx;  /* 3 x nodes */
-    double *turned;     /* 3 x nodes: the preconditioner's */
-    float *single;      /* the same in float */
-    double *force;      /* 3 x vertices */
-    double *magnitude;  /* vertices */
-    double *scratch;
+    double *turn;      /* 9 a node: rotations of the preconditioner */
+    double *side, *dx; /* 3 x nodes */
+    double *turned;    /* 3 x nodes: the preconditioner's */
+    float *single;     /* the same in float */
+    double *force;     /* 3 x vertices */
+    double *magnitude; /* vertices */
     spl_stars stars;
     spl_pcg *pcg;
+    spl_past past;
+    double *start; /* 3 x nodes: the part of dx that the past gave */
+    double ms_setup;
 };
 
-/* Assembles A for rotations (NULL: the rest shape) into w->value. */
-void spl_warp_assemble(spl_warp *w, const double *rotation);
+/* Assembles A into w->matrix from the h that are there, and by its lower triangle into w->value. */
+void spl_warp_assemble(spl_warp *w);
+void spl_warp_lower(spl_warp *w);
 
 /* What can be factorised once. */
 supple_result spl_warp_make_preconditioner(spl_warp *w, supple_error *error);
 
 /* What a frame's A needs before its solve. */
-supple_result spl_warp_factorise(spl_warp *w, const double *turn, supple_error *error);
+supple_result spl_warp_factorise(spl_warp *w, const spl_warp_problem *p, supple_error *error);
 
 void spl_warp_precondition(void *context, const double *x, double *y, int32_t k);
 

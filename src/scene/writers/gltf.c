@@ -53,18 +53,6 @@ static supple_result open_bin(gltf_writer *w, supple_error *error)
     return result;
 }
 
-/* The spool needs no name: unlinked, it is gone whatever happens to the process. */
-static supple_result open_spool(gltf_writer *w, supple_error *error)
-{
-    spl_output *spool = &w->output[BIN];
-    supple_result result = spl_output_open(spool, w->base.path, &w->base.allocator, error);
-    if (result != SUPPLE_OK) return result;
-    unlink(spool->temporary);
-    spl_free(&w->base.allocator, spool->temporary);
-    spool->temporary = NULL;
-    return SUPPLE_OK;
-}
-
 static supple_result allocate(gltf_writer *w, supple_error *error)
 {
     const supple_allocator *a = &w->base.allocator;
@@ -85,7 +73,7 @@ static supple_result gltf_open(supple_writer *writer, supple_error *error)
     supple_result result = spl_bake_init(&w->bake, writer, error);
     if (result == SUPPLE_OK) result = allocate(w, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output[TEXT], error);
-    if (result == SUPPLE_OK) result = w->binary ? open_spool(w, error) : open_bin(w, error);
+    if (result == SUPPLE_OK) result = w->binary ? spl_writer_spool(writer, &w->output[BIN], error) : open_bin(w, error);
     return result;
 }
 

@@ -5,7 +5,6 @@
  * exactly. */
 #include "core/error.h"
 #include "core/memory.h"
-#include "rig/pose.h"
 #include "scene/writers/writer.h"
 
 #include <errno.h>
@@ -186,19 +185,6 @@ static supple_result make_folder(obj_writer *w, supple_error *error)
     return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", w->base.path, strerror(reason));
 }
 
-static bool find_mirrored(obj_writer *w)
-{
-    const supple_scene *scene = w->base.scene;
-    const supple_range *range = &w->base.ranges[0];
-    spl_pose pose;
-    w->mirrored = spl_new(&w->base.allocator, (size_t)scene->instance_count, sizeof *w->mirrored);
-    if (!w->mirrored || spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) return false;
-    spl_pose_sample(&pose, scene, range->clip, range->first_frame / w->base.fps);
-    for (int32_t i = 0; i < scene->instance_count; i++) w->mirrored[i] = spl_pose_mirrors(&pose, scene, i);
-    spl_pose_release(&pose);
-    return true;
-}
-
 static supple_result obj_open(supple_writer *writer, supple_error *error)
 {
     obj_writer *w = (obj_writer *)writer;
@@ -206,7 +192,8 @@ static supple_result obj_open(supple_writer *writer, supple_error *error)
         return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: the path is too long", writer->path);
     w->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     w->names = spl_instance_names(writer->scene, &writer->allocator);
-    if (!w->c_locale || !w->names || !find_mirrored(w)) return spl_fail_memory(error, "an .obj output");
+    w->mirrored = spl_writer_mirrored(writer);
+    if (!w->c_locale || !w->names || !w->mirrored) return spl_fail_memory(error, "an .obj output");
     supple_result result = name_materials(w, error);
     if (result == SUPPLE_OK) result = make_folder(w, error);
     if (result != SUPPLE_OK || !writer->scene->material_count) return result;

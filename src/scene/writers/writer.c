@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/pose.h"
 
 #include <errno.h>
 #include <math.h>
@@ -204,6 +205,16 @@ supple_result spl_writer_output(const supple_writer *writer, const char *path, s
     return result == SUPPLE_OK ? spl_output_open(output, path, &writer->allocator, error) : result;
 }
 
+supple_result spl_writer_spool(const supple_writer *writer, spl_output *spool, supple_error *error)
+{
+    supple_result result = spl_output_open(spool, writer->path, &writer->allocator, error);
+    if (result != SUPPLE_OK) return result;
+    unlink(spool->temporary);
+    spl_free(&writer->allocator, spool->temporary);
+    spool->temporary = NULL;
+    return SUPPLE_OK;
+}
+
 static supple_result commit_all(spl_output *outputs, char **paths, int32_t count, const supple_allocator *a,
                                 supple_error *error)
 {
@@ -248,6 +259,32 @@ const float *spl_writer_points(supple_writer *writer, const float *position)
     for (size_t i = 0; i < (size_t)scene->point_count; i++)
         memcpy(writer->points + 3 * i, position + 3 * (size_t)scene->point_vertex[i], 3 * sizeof *position);
     return writer->points;
+}
+
+bool spl_mesh_has_normals(const spl_mesh *mesh)
+{
+    bool any = false;
+    for (int32_t k = 0; k < mesh->primitive_count; k++) {
+        if (mesh->primitive[k].triangle_count && !mesh->primitive[k].normal) return false;
+        any = any || mesh->primitive[k].triangle_count;
+    }
+    return any;
+}
+
+bool *spl_writer_mirrored(const supple_writer *writer)
+{
+    const supple_scene *scene = writer->scene;
+    const supple_range *range = &writer->ranges[0];
+    spl_pose pose;
+    bool *mirrored = spl_new(&writer->allocator, (size_t)scene->instance_count, sizeof *mirrored);
+    if (!mirrored || spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) {
+        spl_free(&writer->allocator, mirrored);
+        return NULL;
+    }
+    spl_pose_sample(&pose, scene, range->clip, range->first_frame / writer->fps);
+    for (int32_t i = 0; i < scene->instance_count; i++) mirrored[i] = spl_pose_mirrors(&pose, scene, i);
+    spl_pose_release(&pose);
+    return mirrored;
 }
 
 void spl_put_u32(uint8_t out[4], uint32_t value, bool big_endian)

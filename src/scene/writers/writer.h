@@ -54,6 +54,10 @@ supple_result spl_writer_guard(const supple_writer *writer, const char *path, su
 /* spl_output_open behind the guard: every file of an output is opened through it. */
 supple_result spl_writer_output(const supple_writer *writer, const char *path, spl_output *output, supple_error *error);
 
+/* An output without a name, for frames that are read back at the end: unlinked beside the writer's path, it is gone
+ * whatever happens to the process. */
+supple_result spl_writer_spool(const supple_writer *writer, spl_output *spool, supple_error *error);
+
 /* Commits all outputs or none: where one fails, those that already had their names are removed again. */
 supple_result spl_outputs_commit(spl_output *outputs, int32_t count, const supple_allocator *a, supple_error *error);
 
@@ -76,10 +80,24 @@ void spl_put_f32(uint8_t out[4], float value, bool big_endian);
 char **spl_instance_names(const supple_scene *scene, const supple_allocator *a);
 void spl_names_free(char **names, int32_t count, const supple_allocator *a);
 
+/* The same as words of letters, digits and underscores that do not begin with a digit, none of them `reserved`; one
+ * such word per material; one name made such a word. */
+char **spl_instance_identifiers(const supple_scene *scene, const char *reserved, const supple_allocator *a);
+char **spl_material_identifiers(const supple_scene *scene, const supple_allocator *a);
+char *spl_identifier(const char *name, const char *fallback, const supple_allocator *a);
+
+/* Whether a mesh has triangles and the file gives all of them normals. */
+bool spl_mesh_has_normals(const spl_mesh *mesh);
+
+/* Whether each mesh instance is turned inside out by the pose of the first frame: its triangles wind the other way
+ * round in world space. NULL if memory is out. */
+bool *spl_writer_mirrored(const supple_writer *writer);
+
 /* A copy of a name from a file without what can mean something in a path or to a shell: separators, control characters,
  * spaces, leading and repeated dots. At most 64 bytes; `fallback` where nothing is left. NULL if memory is out. */
 char *spl_safe_name(const char *name, const char *fallback, const supple_allocator *a);
 
-extern const spl_format spl_format_glb, spl_format_gltf, spl_format_npy, spl_format_pc2, spl_format_mdd, spl_format_obj;
+extern const spl_format spl_format_glb, spl_format_gltf, spl_format_npy, spl_format_pc2, spl_format_mdd, spl_format_obj,
+    spl_format_abc, spl_format_usda;
 
 #endif

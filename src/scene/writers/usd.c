@@ -1,0 +1,332 @@
+/* USD as text (.usda): a root Xform with a Mesh for each mesh instance, points and normals as time samples.
+ *
+ * USD keeps the samples of an attribute together, the frames bring them mesh after mesh: frames go to an unlinked spool
+ * as they come, and the text is made at the end, one sample at a time. Numbers have the fewest digits that give the
+ * same float back. Time codes are frames from 0; texture coordinates have v upwards; a mesh whose primitives have
+ * several materials has a GeomSubset for each primitive. */
+#include "core/decimal.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "scene/writers/writer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct usd_writer {
+    supple_writer base;
+    spl_output output, spool;
+    char *root;   /* the name of the default prim */
+    char **names; /* of the mesh instances: identifiers */
+    char **materials;
+    bool *mirrored;
+    float *row;      /* 3 floats a vertex of the largest mesh */
+    bool has_normal; /* every frame so far brought normals */
+    bool failed;     /* the text could not be written */
+} usd_writer;
+
+/* ---- open ------------------------------------------------------------------------------------------------------- */
+
+/* The file's name without folder and ending, as an identifier. */
+static char *root_name(const usd_writer *w)
+{
+    const char *path = w->base.scene->path ? w->base.scene->path : "", *slash = strrchr(path, '/');
+    if (slash) path = slash + 1;
+    if (strncmp(path, "demo:", 5) == 0) path += 5;
+    const char *dot = strrchr(path, '.');
+    char *stem = spl_strndup(&w->base.allocator, path, dot && dot != path ? (size_t)(dot - path) : strlen(path));
+    char *name = stem ? spl_identifier(stem, "Character", &w->base.allocator) : NULL;
+    spl_free(&w->base.allocator, stem);
+    return name;
+}
+
+static supple_result make_names(usd_writer *w, supple_error *error)
+{
+    const supple_scene *scene = w->base.scene;
+    const supple_allocator *a = &w->base.allocator;
+    size_t largest = 0;
+    for (int32_t i = 0; i < scene->instance_count; i++) {
+        size_t n = (size_t)scene->instance[i].vertex_count;
+        largest = n > largest ? n : largest;
+    }
+    w->root = root_name(w);
+    w->names = spl_instance_identifiers(scene, "Materials", a);
+    w->materials = spl_material_identifiers(scene, a);
+    w->mirrored = spl_writer_mirrored(&w->base);
+    w->row = spl_new(a, largest, 3 * sizeof *w->row);
+    w->has_normal = true;
+    return w->root && w->names && w->materials && w->mirrored && w->row ? SUPPLE_OK : spl_fail_memory(error, "a .usda");
+}
+
+static supple_result usd_open(supple_writer *writer, supple_error *error)
+{
+    usd_writer *w = (usd_writer *)writer;
+    supple_result result = make_names(w, error);
+    if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output, error);
+    return result == SUPPLE_OK ? spl_writer_spool(writer, &w->spool, error) : result;
+}
+
+/* ---- frames: positions, then normals, of the whole scene -------------------------------------------------------- */
+
+static supple_result usd_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
+{
+    usd_writer *w = (usd_writer *)writer;
+    size_t bytes = 3 * (size_t)writer->scene->vertex_count * sizeof(float);
+    if (!frame->normal) w->has_normal = false;
+    supple_result result = spl_output_bytes(&w->spool, frame->position, bytes, error);
+    if (result != SUPPLE_OK) return result;
+    return spl_output_bytes(&w->spool, frame->normal ? frame->normal : frame->position, bytes, error);
+}
+
+/* Reads the positions or the normals of one mesh in one frame into `row`. */
+static bool read_row(usd_writer *w, int32_t instance, int32_t frame, bool normal)
+{
+    const supple_scene *scene = w->base.scene;
+    const spl_instance *at = &scene->instance[instance];
+    uint64_t vertex = (2 * (uint64_t)frame + normal) * (uint64_t)scene->vertex_count + (uint64_t)at->first_vertex;
+    size_t count = 3 * (size_t)at->vertex_count;
+    return fseeko(w->spool.stream, (off_t)(3 * vertex * sizeof(float)), SEEK_SET) == 0 &&
+           fread(w->row, sizeof(float), count, w->spool.stream) == count;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------- */
+
+static void put_text(usd_writer *w, const char *text)
+{
+    if (fputs(text, w->output.stream) < 0) w->failed = true;
+}
+
+/* Rows of `width` floats as "[(1, 2, 3), ...]". */
+static void put_rows(usd_writer *w, const float *rows, size_t count, size_t width)
+{
+    FILE *f = w->output.stream;
+    put_text(w, "[");
+    for (size_t i = 0; i < count && !w->failed; i++) {
+        char text[4 * (SPL_DECIMAL_SIZE + 2)], *at = text;
+        if (i) *at++ = ',', *at++ = ' ';
+        *at++ = '(';
+        for (size_t c = 0; c < width; c++) {
+            if (c) *at++ = ',', *at++ = ' ';
+            at += spl_decimal(rows[width * i + c], at);
+        }
+        *at++ = ')';
+        if (fwrite(text, 1, (size_t)(at - text), f) != (size_t)(at - text)) w->failed = true;
+    }
+    put_text(w, "]");
+}
+
+/* A number that is no float, in the form of the C locale: whole, or with a point. */
+static void put_real(usd_writer *w, double value)
+{
+    char text[40];
+    if (value == rint(value) && fabs(value) < 1e15) {
+        snprintf(text, sizeof text, "%.0f", value);
+    } else {
+        snprintf(text, sizeof text, "%.15g", value);
+        for (char *c = text; *c; c++)
+            if (!strchr("+-0123456789e", *c)) *c = '.';
+    }
+    put_text(w, text);
+}
+
+static void put_extent(usd_writer *w, int32_t instance)
+{
+    size_t count = 3 * (size_t)w->base.scene->instance[instance].vertex_count;
+    float box[6] = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (i < 3 || w->row[i] < box[i % 3]) box[i % 3] = w->row[i];
+        if (i < 3 || w->row[i] > box[3 + i % 3]) box[3 + i % 3] = w->row[i];
+    }
+    put_rows(w, box, 2, 3);
+}
+
+typedef enum sampled { EXTENT, POINTS, NORMALS } sampled;
+
+/* An attribute with a sample for each frame. */
+static supple_result put_samples(usd_writer *w, int32_t instance, sampled what, supple_error *error)
+{
+    static const char *const declaration[] = {"float3[] extent", "point3f[] points", "normal3f[] normals"};
+    fprintf(w->output.stream, "        %s.timeSamples = {\n", declaration[what]);
+    for (int32_t k = 0; k < w->base.frame_total && !w->failed; k++) {
+        if (!read_row(w, instance, k, what == NORMALS))
+            return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: the spool cannot be read", w->base.path);
+        fprintf(w->output.stream, "            %d: ", (int)k);
+        if (what == EXTENT)
+            put_extent(w, instance);
+        else
+            put_rows(w, w->row, (size_t)w->base.scene->instance[instance].vertex_count, 3);
+        put_text(w, ",\n");
+    }
+    put_text(w, "        }\n");
+    return SUPPLE_OK;
+}
+
+/* ---- what does not change --------------------------------------------------------------------------------------- */
+
+static void put_faces(usd_writer *w, const spl_mesh *mesh, bool mirrored)
+{
+    static const int order[2][3] = {{0, 1, 2}, {0, 2, 1}};
+    FILE *f = w->output.stream;
+    const char *comma = "";
+    put_text(w, "        int[] faceVertexCounts = [");
+    for (int32_t m = 0; m < mesh->primitive_count; m++)
+        for (int32_t t = 0; t < mesh->primitive[m].triangle_count; t++, comma = ", ") fprintf(f, "%s3", comma);
+    put_text(w, "]\n        int[] faceVertexIndices = [");
+    comma = "";
+    long long first = 0;
+    for (int32_t m = 0; m < mesh->primitive_count; m++) {
+        const spl_primitive *p = &mesh->primitive[m];
+        for (int32_t t = 0; t < p->triangle_count; t++)
+            for (int k = 0; k < 3; k++, comma = ", ")
+                fprintf(f, "%s%lld", comma, first + p->triangle[3 * (size_t)t + (size_t)order[mirrored][k]]);
+        first += p->vertex_count;
+    }
+    put_text(w, "]\n");
+}
+
+/* Texture coordinates of every vertex; zeros where one primitive has none and another has. */
+static void put_uv(usd_writer *w, const spl_mesh *mesh)
+{
+    bool any = false;
+    for (int32_t m = 0; m < mesh->primitive_count; m++) any = any || mesh->primitive[m].uv;
+    if (!any) return;
+    float *row = w->row; /* 2 of its 3 floats a vertex */
+    for (int32_t m = 0; m < mesh->primitive_count; m++) {
+        const spl_primitive *p = &mesh->primitive[m];
+        for (int32_t v = 0; v < p->vertex_count; v++, row += 2) {
+            row[0] = p->uv ? p->uv[2 * v] : 0;
+            row[1] = p->uv ? 1.0f - p->uv[2 * v + 1] : 0;
+        }
+    }
+    put_text(w, "        texCoord2f[] primvars:st = ");
+    put_rows(w, w->row, (size_t)(row - w->row) / 2, 2);
+    put_text(w, " (\n            interpolation = \"vertex\"\n        )\n");
+}
+
+static void put_binding(usd_writer *w, const char *indent, int32_t material)
+{
+    if (material >= 0)
+        fprintf(w->output.stream, "%srel material:binding = </%s/Materials/%s>\n", indent, w->root,
+                w->materials[material]);
+}
+
+/* The faces of each primitive, with its material. */
+static void put_subsets(usd_writer *w, const spl_mesh *mesh)
+{
+    FILE *f = w->output.stream;
+    long long face = 0;
+    for (int32_t m = 0; m < mesh->primitive_count; m++) {
+        const spl_primitive *p = &mesh->primitive[m];
+        if (p->triangle_count == 0) continue;
+        fprintf(f,
+                "\n        def GeomSubset \"part_%d\" (\n            prepend apiSchemas = [\"MaterialBindingAPI\"]\n"
+                "        )\n        {\n            uniform token elementType = \"face\"\n"
+                "            uniform token familyName = \"materialBind\"\n            int[] indices = [",
+                (int)m);
+        for (int32_t t = 0; t < p->triangle_count; t++) fprintf(f, "%s%lld", t ? ", " : "", face++);
+        put_text(w, "]\n");
+        put_binding(w, "            ", p->material);
+        put_text(w, "        }\n");
+    }
+}
+
+static supple_result put_mesh(usd_writer *w, int32_t instance, supple_error *error)
+{
+    const spl_mesh *mesh = &w->base.scene->mesh[w->base.scene->instance[instance].mesh];
+    bool one = mesh->primitive_count == 1;
+    fprintf(w->output.stream,
+            "\n    def Mesh \"%s\" (\n        prepend apiSchemas = [\"MaterialBindingAPI\"]\n    )\n    {\n"
+            "        uniform token subdivisionScheme = \"none\"\n",
+            w->names[instance]);
+    put_faces(w, mesh, w->mirrored[instance]);
+    put_uv(w, mesh);
+    if (one) put_binding(w, "        ", mesh->primitive[0].material);
+    supple_result result = put_samples(w, instance, EXTENT, error);
+    if (result == SUPPLE_OK) result = put_samples(w, instance, POINTS, error);
+    if (result == SUPPLE_OK && w->has_normal && spl_mesh_has_normals(mesh)) {
+        put_text(w, "        normal3f[] normals (\n            interpolation = \"vertex\"\n        )\n");
+        result = put_samples(w, instance, NORMALS, error);
+    }
+    if (!one) put_subsets(w, mesh);
+    put_text(w, "    }\n");
+    return result;
+}
+
+static void put_material(usd_writer *w, int32_t index)
+{
+    const float *c = w->base.scene->material[index].base_color;
+    fprintf(w->output.stream,
+            "        def Material \"%s\"\n        {\n            token outputs:surface.connect = "
+            "</%s/Materials/%s/Surface.outputs:surface>\n\n            def Shader \"Surface\"\n            {\n"
+            "                uniform token info:id = \"UsdPreviewSurface\"\n"
+            "                color3f inputs:diffuseColor = ",
+            w->materials[index], w->root, w->materials[index]);
+    char text[SPL_DECIMAL_SIZE];
+    for (int k = 0; k < 3; k++) {
+        spl_decimal(c[k], text);
+        fprintf(w->output.stream, "%s%s", k ? ", " : "(", text);
+    }
+    spl_decimal(c[3], text);
+    fprintf(w->output.stream,
+            ")\n                float inputs:opacity = %s\n                token outputs:surface\n            }\n"
+            "        }\n",
+            text);
+}
+
+/* Layer metadata: y up and metres, as glTF has it; one time code a frame. */
+static void put_head(usd_writer *w)
+{
+    fprintf(w->output.stream,
+            "#usda 1.0\n(\n    defaultPrim = \"%s\"\n    doc = \"Supple %s\"\n    endTimeCode = %d\n"
+            "    framesPerSecond = ",
+            w->root, SUPPLE_VERSION, (int)w->base.frame_total - 1);
+    put_real(w, w->base.fps);
+    put_text(w, "\n    metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = ");
+    put_real(w, w->base.fps);
+    fprintf(w->output.stream, "\n    upAxis = \"Y\"\n)\n\ndef Xform \"%s\" (\n    kind = \"component\"\n)\n{\n",
+            w->root);
+    if (w->base.scene->material_count == 0) return;
+    put_text(w, "    def Scope \"Materials\"\n    {\n");
+    for (int32_t i = 0; i < w->base.scene->material_count; i++) put_material(w, i);
+    put_text(w, "    }\n");
+}
+
+static supple_result usd_close(supple_writer *writer, supple_error *error)
+{
+    usd_writer *w = (usd_writer *)writer;
+    supple_result result = SUPPLE_OK;
+    if (fflush(w->spool.stream) != 0) w->failed = true;
+    put_head(w);
+    for (int32_t i = 0; i < writer->scene->instance_count && result == SUPPLE_OK && !w->failed; i++) {
+        result = spl_progress(&writer->config, "writing", (double)i / writer->scene->instance_count, error);
+        if (result == SUPPLE_OK) result = put_mesh(w, i, error);
+    }
+    put_text(w, "}\n");
+    if (result != SUPPLE_OK) return result;
+    if (w->failed || ferror(w->output.stream))
+        return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", writer->path, strerror(errno));
+    return spl_output_commit(&w->output, error);
+}
+
+static void usd_release(supple_writer *writer)
+{
+    usd_writer *w = (usd_writer *)writer;
+    const supple_allocator *a = &writer->allocator;
+    spl_output_discard(&w->output);
+    spl_output_discard(&w->spool);
+    spl_names_free(w->names, writer->scene->instance_count, a);
+    spl_names_free(w->materials, writer->scene->material_count, a);
+    spl_free(a, w->root);
+    spl_free(a, w->mirrored);
+    spl_free(a, w->row);
+}
+
+const spl_format spl_format_usda = {
+    .ending = ".usda",
+    .summary = "USD as text: points and normals of every mesh as time samples",
+    .state_size = sizeof(usd_writer),
+    .open = usd_open,
+    .frame = usd_frame,
+    .close = usd_close,
+    .release = usd_release,
+};

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""test_physics.py --tool BUILD/supple: the simulated methods through the tool: equilibrium by ../shared/checks, metrics, dumps, materials,
+forces, the user's own tetrahedra, settings, threads."""
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from tool import QUICK, Tool, same_files, shared
+from cases import Cases
+
+SMALL = ("--resolution", 24)
+FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "max_penetration",
+          "max_strain", "joint_volume"}
+TIMES = {"total", "pose", "contact", "solve", "upsample", "slide"}
+BODY = {"kind", "vertices", "tets", "surface_vertices", "constrained", "size_m", "min_dihedral_deg", "max_dihedral_deg", "volume"}
+SETUP = {"load", "body", "weights", "factor", "upsample", "total"}
+
+
+def check_equilibrium(dump, energy, tolerance):
+    """The independent program's word on a dump."""
+    done = subprocess.run([sys.executable, shared("checks", "check_equilibrium.py"), dump, "--energy", energy, "--tol", str(tolerance)],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    assert done.returncode == 0, f"{energy}: {done.stdout.strip()}"
+    print("    " + done.stdout.strip().splitlines()[-1])
+
+
+def run(tool, folder, name, *arguments, character="demo:arm", frames="0:20"):
+    """A run with metrics and a dump; returns the three."""
+    out, metrics, dump = (os.path.join(folder, f"{name}.{ending}") for ending in ("npy", "json", "dump"))
+    tool.good("skin", character, "-o", out, "--frames", frames, "--metrics", metrics, "--dump-sim", dump, *arguments, timeout=400)
+    with open(metrics, encoding="utf-8") as file:
+        return np.load(out), json.load(file), dump
+
+
+def check_mixed(tool, folder, name, energy, tolerance, *arguments):
+    frames, metrics, dump = run(tool, folder, name, *SMALL, *arguments)
+    assert len(frames) == 21 and np.isfinite(frames).all()
+    assert max(frame["residual"] for frame in metrics["frames"]) <= tolerance
+    assert all(frame["inverted"] == 0 for frame in metrics["frames"])
+    check_equilibrium(dump, energy, tolerance)
+
+
+def check_metrics(tool, folder):
+    """Every key of the contract is there, in its place, with a number where it has a meaning."""
+    frames, m, dump = run(tool, folder, "metrics", "--method", "mixed", *SMALL, "--threads", 1, frames="3:7")
+    assert {"supple", "method", "threads", "input", "body", "setup_ms", "peak_mb", "frames"} <= set(m)
+    assert m["method"] == "mixed" and m["threads"] == 1 and m["peak_mb"] > 1
+    assert set(m["input"]) == {"vertices", "triangles", "joints"} and m["input"]["vertices"] == frames.shape[1]
+    assert BODY <= set(m["body"]) and m["body"]["kind"] == "tets", m["body"]
+    assert all(isinstance(m["body"][key], (int, float)) and m["body"][key] > 0 for key in BODY - {"kind"}), m["body"]
+    assert SETUP <= set(m["setup_ms"]) and m["setup_ms"]["total"] > 0
+    assert [frame["frame"] for frame in m["frames"]] == [3, 4, 5, 6, 7]
+    for frame in m["frames"]:
+        assert FRAMES <= set(frame) and TIMES <= set(frame["ms"]), FRAMES - set(frame)
+        assert abs(frame["time"] - frame["frame"] / 30) < 1e-6
+        for key in ("iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "max_strain"):
+            assert isinstance(frame[key], (int, float)) and math.isfinite(frame[key]), key
+        assert frame["contacts"] is None and frame["max_penetration"] is None and frame["ms"]["slide"] is None
+        assert list(frame["joint_volume"]) == ["forearm"] and 0.5 < frame["joint_volume"]["forearm"] < 1.5
+    names = sorted(os.listdir(dump))
+    assert names == sorted(["bone.npy", "lame.npy", "rest.npy", "surface.npy", "tets.npy"] +
+                           [f"{kind}_{k:04d}.npy" for kind in ("rot", "x") for k in range(3, 8)]), names
+    assert np.load(os.path.join(dump, "tets.npy")).shape == (m["body"]["tets"], 4)
+    assert np.load(os.path.join(dump, "x_0003.npy")).shape == (m["body"]["vertices"], 3)
+    assert (np.load(os.path.join(dump, "bone.npy")) >= 0).sum() == m["body"]["constrained"]
+    assert abs(frames[0] - frames[-1]).max() > 1e-3
+
+
+def check_baseline_metrics(tool, folder):
+    """Every key is there for methods without flesh too, null where it has no meaning."""
+    out, metrics = os.path.join(folder, "plain.npy"), os.path.join(folder, "plain.json")
+    tool.good("skin", "demo:arm", "-o", out, "--method", "dualquat", "--frames", "0:1", "--metrics", metrics)
+    with open(metrics, encoding="utf-8") as file:
+        m = json.load(file)
+    assert BODY <= set(m["body"]) and SETUP <= set(m["setup_ms"]) and m["body"]["kind"] is None
+    for frame in m["frames"]:
+        assert FRAMES <= set(frame) and frame["residual"] is None and frame["inverted"] is None and frame["joint_volume"] is None
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def check_bad_files(tool, folder, option, files):
+    """Each is refused with exit 3 and one line that says what is wrong; nothing is written."""
+    out = os.path.join(folder, "refused.npy")
+    for i, (words, text) in enumerate(files):
+        path = write(folder, f"bad{i}.json", text)
+        tool.bad(3, [os.path.basename(path), *words], "skin", "demo:arm", "-o", out, "--method", "mixed", *SMALL, option, path)
+        assert not os.path.exists(out)
+    tool.bad(3, ["nowhere.json"], "skin", "demo:arm", "-o", out, "--method", "mixed", *SMALL, option, os.path.join(folder, "nowhere.json"))
+
+
+MATERIALS = (
+    (["stiffness"], '{"default": {"stiffness": 1e4}}'),
+    (["poisson"], '{"default": {"poisson": 0.5}}'),
+    (["young"], '{"default": {"young": -1}}'),
+    (["density"], '{"default": {"density": -3}}'),
+    (["joint"], '{"regions": [{"name": "tail", "joint": "tail*", "young": 1e5}]}'),
+    (["'far'"], '{"regions": [{"name": "far", "box": [[90, 90, 90], [91, 91, 91]], "young": 1e5}]}'),
+    ([], '{"default": {"young": 1e4}'),
+    ([], "[1, 2]"),
+)
+FORCES = (
+    (["push"], '{"forces": [{"name": "wind", "joint": "forearm", "push": [0, 0, 1]}]}'),
+    (["tail"], '{"forces": [{"name": "wind", "joint": "tail", "force": [0, 0, 1]}]}'),
+    (["force"], '{"forces": [{"name": "wind", "joint": "forearm", "force": [0, 1]}]}'),
+    (["vert"], '{"forces": [{"vertices": [99999999], "force": [0, 0, 1]}]}'),
+    ([], '{"forces": 7}'),
+)
+
+
+def check_material(tool, folder):
+    """A stiffer forearm strains less; the dump has its Lame parameters."""
+    path = write(folder, "stiff.json", '{"default": {"young": 1e4, "poisson": 0.4}, "regions": [{"joint": "forearm", "young": 1e6}]}')
+    _, m, dump = run(tool, folder, "stiff", "--method", "mixed", *SMALL, "--material", path, frames="0:30")
+    lame = np.load(os.path.join(dump, "lame.npy"))
+    mu = {round(1e4 / 2.8, 6), round(1e6 / 2.8, 6)}
+    assert {round(value, 6) for value in lame[:, 0]} == mu, set(lame[:, 0])
+    x, rest, tets = (np.load(os.path.join(dump, name)) for name in ("x_0030.npy", "rest.npy", "tets.npy"))
+    edges = lambda p: np.stack([p[tets[:, k]] - p[tets[:, 0]] for k in (1, 2, 3)], axis=2)
+    strain = abs(np.linalg.svd(edges(x) @ np.linalg.inv(edges(rest)), compute_uv=False) - 1).max(axis=1)
+    hard = lame[:, 0] > 1e5
+    assert strain[hard].mean() < 0.3 * strain[~hard].mean(), (strain[hard].mean(), strain[~hard].mean())
+    check_equilibrium(dump, "mixed", 1e-6)
+    assert m["frames"][-1]["residual"] <= 1e-6
+
+
+def check_forces(tool, folder):
+    """A push on some vertices, from its frame on: it moves them, and the dump balances with it."""
+    path = write(folder, "push.json", '{"forces": [{"vertices": [1200, 1201, 1202, 1203], "force": [0, -3, 0], "frames": [2, 4]}]}')
+    free, _, _ = run(tool, folder, "free", "--method", "mixed", *SMALL, frames="0:6")
+    pushed, _, dump = run(tool, folder, "pushed", "--method", "mixed", *SMALL, "--forces", path, frames="0:6")
+    moved = abs(pushed - free).max(axis=(1, 2))
+    assert moved[[0, 1, 5, 6]].max() < 1e-5 < 1e-4 < moved[[2, 3, 4]].min(), moved
+    check_equilibrium(dump, "mixed", 1e-6)
+    fext = np.load(os.path.join(dump, "fext_0003.npy"))
+    assert abs(fext.sum(axis=0) - [0, -3, 0]).max() < 1e-6, fext.sum(axis=0)
+    assert abs(np.load(os.path.join(dump, "fext_0005.npy"))).max() == 0
+
+
+def check_own_tets(tool, folder, character, tets):
+    """The user's own tetrahedra are taken as they are."""
+    character, tets = shared("assets", character), shared("assets", tets)
+    frames, m, dump = run(tool, folder, "own", "--method", "mixed", "--body", tets, character=character, frames="0:3")
+    assert np.isfinite(frames).all() and max(frame["residual"] for frame in m["frames"]) <= 1e-6
+    plain = os.path.join(folder, "plain.npy")
+    tool.good("skin", character, "-o", plain, "--method", "linear", "--frames", "0:3")
+    size = np.linalg.norm(np.ptp(frames[0], axis=0))
+    apart = np.linalg.norm(frames - np.load(plain), axis=2)
+    print(f"    {m['body']['tets']} tets, {m['body']['constrained']} held, from linear: mean {apart.mean() / size:.2%}, "
+          f"largest {apart.max() / size:.2%} of the diagonal, volume {m['frames'][-1]['volume_ratio']:.3f}")
+    assert apart.mean() < 0.02 * size
+    check_equilibrium(dump, "mixed", 1e-6)
+
+
+def check_bad_body(tool, folder):
+    out = os.path.join(folder, "refused.npy")
+    bad = write(folder, "bad.mesh", "MeshVersionFormatted 1\nDimension 3\nVertices\n4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\nTetrahedra\n1\n1 2 3 9 0\nEnd\n")
+    far = write(folder, "far.mesh", "MeshVersionFormatted 1\nDimension 3\nVertices\n4\n90 0 0 0\n91 0 0 0\n90 1 0 0\n90 0 1 0\nTetrahedra\n1\n1 2 3 4 0\nEnd\n")
+    tool.bad(3, ["bad.mesh"], "skin", "demo:arm", "-o", out, "--method", "mixed", "--body", bad)
+    tool.bad((2, 3), ["none.mesh"], "skin", "demo:arm", "-o", out, "--method", "mixed", "--body", os.path.join(folder, "none.mesh"))
+    done = tool("skin", "demo:arm", "-o", out, "--method", "mixed", "--body", far, "--frames", "0:1")
+    assert done.code in (0, 3), done  # a body somewhere else: refused, or held by what is nearest
+
+
+def check_settings(tool, folder):
+    out = os.path.join(folder, "refused.npy")
+    base = ("skin", "demo:arm", "-o", out, "--method", "mixed", *SMALL, "--frames", "0:1", "--set")
+    tool.bad(2, ["stiffness"], *base, "stiffness=3")
+    tool.bad(2, ["energy", "neohookean"], *base, "energy=rubber")
+    tool.bad(2, ["tolerance"], *base, "tolerance=0")
+    tool.bad(2, ["tolerance"], *base, "tolerance=nan")
+    tool.bad(2, ["tolerance"], *base, "tolerance=1e-6x")
+    tool.bad(2, [], *base, "tolerance")
+    tool.bad(2, ["max-tets"], *base, "max-tets=none")
+    tool.bad(2, ["verify"], *base, "verify=-1")
+    assert not os.path.exists(out)
+
+
+def check_verify(tool, folder):
+    """--set verify=2 compares two frames with the reference: a line each, and the metrics know which."""
+    out, metrics = os.path.join(folder, "verify.npy"), os.path.join(folder, "verify.json")
+    done = tool.good("skin", "demo:arm", "-o", out, "--method", "mixed", *SMALL, "--frames", "0:20", "--set", "verify=2", "--metrics", metrics)
+    lines = [line for line in done.err.splitlines() if re.search(r"reference", line)]
+    assert len(lines) == 2, done.err
+    print("    " + "\n    ".join(lines))
+    with open(metrics, encoding="utf-8") as file:
+        told = [frame for frame in json.load(file)["frames"] if frame["verify_mean"] is not None]
+    assert len(told) == 2 and all(0 <= frame["verify_mean"] <= frame["verify_max"] < 0.05 for frame in told), told
+
+
+def check_threads(tool, folder, *arguments):
+    outputs = []
+    for threads in (1, 2, 7):
+        outputs.append(os.path.join(folder, f"threads{threads}.npy"))
+        tool.good("skin", "demo:arm", "-o", outputs[-1], *SMALL, "--frames", "0:8", "--threads", threads, *arguments)
+    assert same_files(outputs[0], outputs[1]) and same_files(outputs[0], outputs[2])
+
+
+def check_cache(tool, folder):
+    """A body from the cache is the body that was made."""
+    outputs = [os.path.join(folder, f"cache{i}.npy") for i in range(3)]
+    for i, output in enumerate(outputs):
+        tool.good("skin", "demo:arm", "-o", output, "--method", "mixed", *SMALL, "--frames", "5:6", *(("--no-cache",) if i == 0 else ()))
+    assert same_files(outputs[0], outputs[1]) and same_files(outputs[0], outputs[2])
+
+
+def check_thin_links(tool, folder):
+    """At these resolutions a finger's tip hangs on the rest by one vertex: it must not swing freely."""
+    for resolution in (40, 50):
+        out = os.path.join(folder, "hero.npy")
+        tool.good("skin", "demo:hero", "--clip", "reach", "-o", out, "--method", "mixed", "--resolution", resolution, "--frames", "0:4")
+        assert np.isfinite(np.load(out)).all()
+
+
+def check_flat(tool, folder):
+    """A sheet has no flesh: auto says what it takes instead and why, mixed refuses."""
+    out, sheet = os.path.join(folder, "flat.npy"), shared("assets", "SimpleSkin.gltf")
+    done = tool.good("skin", sheet, "-o", out)
+    assert "dualquat" in done.err and "open sheet" in done.err, done.err
+    os.remove(out)
+    tool.bad(3, ["flesh"], "skin", sheet, "-o", out, "--method", "mixed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    tool, cases = Tool(parser.parse_args().tool), Cases()
+    with tempfile.TemporaryDirectory(prefix="supple-") as folder:
+        os.environ["SUPPLE_CACHE"] = os.path.join(folder, "cache")
+        cases.run("mixed", check_mixed, tool, folder, "mixed", "mixed", 1e-6, "--method", "mixed")
+        cases.run("mixed_soft", check_mixed, tool, folder, "soft", "mixed", 1e-6, "--method", "mixed", "--set", "pin=soft", "--set", "cluster=bone")
+        cases.run("mixed_polar", check_mixed, tool, folder, "polar", "mixed", 1e-6, "--method", "mixed", "--set", "rotation=polar")
+        cases.run("reference", check_mixed, tool, folder, "reference", "corot", 1e-6, "--method", "reference")
+        cases.run("metrics", check_metrics, tool, folder)
+        cases.run("metrics_without_flesh", check_baseline_metrics, tool, folder)
+        cases.run("materials", check_material, tool, folder)
+        cases.run("bad_materials", check_bad_files, tool, folder, "--material", MATERIALS)
+        cases.run("forces", check_forces, tool, folder)
+        cases.run("bad_forces", check_bad_files, tool, folder, "--forces", FORCES)
+        cases.run("settings", check_settings, tool, folder)
+        cases.run("verify", check_verify, tool, folder)
+        cases.run("cache", check_cache, tool, folder)
+        cases.run("thin_links", check_thin_links, tool, folder)
+        cases.run("flat", check_flat, tool, folder)
+        cases.run("bad_body", check_bad_body, tool, folder)
+        cases.run("own_tets_CesiumMan", check_own_tets, tool, folder, "CesiumMan.glb", "CesiumMan_tet.mesh")
+        if not QUICK:
+            cases.run("own_tets_MakeHuman", check_own_tets, tool, folder, "MakeHuman_Male_CMU.glb", "MakeHuman_Male_tet.msh")
+        for method in ("mixed", "reference"):
+            cases.run(f"threads_{method}", check_threads, tool, folder, "--method", method)
+        cases.run("threads_polar", check_threads, tool, folder, "--method", "mixed", "--set", "rotation=polar", "--set", "pin=soft")
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()
