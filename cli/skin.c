@@ -17,7 +17,7 @@ static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
     {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
     {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
-    {"--fps", "N", "frames per second (30)", false},
+    {"--fps", "N", "frames per second (the file's, else 30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
     {"--body", "KIND", "tets, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
@@ -250,7 +250,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
 static int prepare(job *j, const cli_arguments *arguments)
 {
     const char *fps = cli_get(arguments, "--fps", 0);
-    j->fps = 30;
+    j->fps = 0; /* the file's */
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple skin IN -o OUT");
     if (fps && !cli_number(fps, 1e-3, 1e4, &j->fps))
         return cli_usage_error("--fps %.40s: takes a number from 0.001 to 10000", fps);
@@ -268,6 +268,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     supple_error error;
     double start = now_ms();
     if (supple_scene_load_file(j->input, &j->config, &j->scene, &error) != SUPPLE_OK) return cli_fail(&error);
+    if (!(j->fps > 0)) j->fps = supple_scene_fps(j->scene);
     j->load_ms = now_ms() - start;
     if (supple_scene_skin_count(j->scene) == 0) {
         snprintf(error.message, sizeof error.message,

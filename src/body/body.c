@@ -164,13 +164,13 @@ static supple_result find_weights(spl_body *body, supple_error *error)
 
 static void set_unit(spl_body *body, const spl_body_options *options, const supple_config *config)
 {
-    double diagonal = body->surface.diagonal;
-    bool sensible = diagonal >= SMALLEST_METRE && diagonal <= LARGEST_METRE;
-    body->size_m = options->size_m > 0 ? options->size_m : sensible ? diagonal : ASSUMED_SIZE;
+    double diagonal = body->surface.diagonal, metres = diagonal * spl_scene_unit(body->scene);
+    bool sensible = metres >= SMALLEST_METRE && metres <= LARGEST_METRE;
+    body->size_m = options->size_m > 0 ? options->size_m : sensible ? metres : ASSUMED_SIZE;
     body->metre = diagonal > 0 ? body->size_m / diagonal : 1;
     if (!sensible && !(options->size_m > 0))
-        spl_log(config, SUPPLE_LOG_WARNING, "the character is %.4g units across: taken as %g m (--size METRES sets it)",
-                diagonal, ASSUMED_SIZE);
+        spl_log(config, SUPPLE_LOG_WARNING, "the character is %.4g m across: taken as %g m (--size METRES sets it)",
+                metres, ASSUMED_SIZE);
 }
 
 static supple_result copy_tets(spl_body *body, const spl_tets *given, supple_error *error)

@@ -123,6 +123,22 @@ const char *spl_instance_name(const supple_scene *scene, int32_t instance)
     return name && name[0] ? name : "mesh";
 }
 
+double spl_scene_unit(const supple_scene *scene)
+{
+    return scene->unit > 0 ? scene->unit : 1;
+}
+
+/* Characters face along -y where z is up, and along z where y or x is: each turn ends facing along z. */
+void spl_scene_upright(const supple_scene *scene, float *rows, size_t count)
+{
+    for (size_t i = 0; scene->up != SPL_UP_Y && i < count; i++) {
+        float *v = rows + 3 * i, x = v[0], y = v[1], z = v[2];
+        v[0] = scene->up == SPL_UP_Z ? x : -y;
+        v[1] = scene->up == SPL_UP_Z ? z : x;
+        v[2] = scene->up == SPL_UP_Z ? -y : z;
+    }
+}
+
 /* Vertices and triangles of a mesh over its primitives. */
 static void count_mesh(const spl_mesh *mesh, int64_t *vertices, int64_t *triangles)
 {
@@ -285,6 +301,11 @@ static int32_t find_by_number(const supple_scene *scene, const char *name)
         if (value >= scene->clip_count) return -1;
     }
     return (int32_t)value;
+}
+
+double supple_scene_fps(const supple_scene *scene)
+{
+    return scene->fps > 0 ? scene->fps : 30;
 }
 
 int32_t supple_scene_clip_find(const supple_scene *scene, const char *name)

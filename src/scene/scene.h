@@ -110,6 +110,8 @@ typedef struct spl_instance {
     int32_t point_count;
 } spl_instance;
 
+typedef enum spl_up { SPL_UP_Y, SPL_UP_Z, SPL_UP_X } spl_up;
+
 struct supple_scene {
     supple_allocator allocator;
     char *path;     /* of the input file, or "demo:NAME", or the name given for memory */
@@ -130,7 +132,7 @@ struct supple_scene {
     int32_t point_count;   /* in cache order */
     int32_t *point_vertex; /* point_count: a vertex that is at the point; NULL where points are vertices */
     double unit;           /* metres a unit of the file; 0 if it does not say (glTF: metres) */
-    int32_t up;            /* 0, 1 or 2: the axis that points up; 1 but for files that say otherwise */
+    spl_up up;             /* the axis that points up */
     double fps;            /* of the file's clips; 0 if it does not say */
     int32_t warning_count;
     char **warning; /* one line each, sanitised, for the log and for `info` */
@@ -142,6 +144,12 @@ supple_result spl_scene_finish(supple_scene *scene, supple_error *error);
 
 /* Adds a warning line (printf style). Running out of memory is silent: a warning is never worth failing for. */
 void spl_scene_warn(supple_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Metres a unit of the scene's space. */
+double spl_scene_unit(const supple_scene *scene);
+
+/* Turns vectors of the scene's space, 3 floats each, to y up, in place: for pictures. */
+void spl_scene_upright(const supple_scene *scene, float *rows, size_t count);
 
 /* Name for messages and file names: the node's, else the mesh's, else "mesh"; not sanitised for paths. */
 const char *spl_instance_name(const supple_scene *scene, int32_t instance);

@@ -68,7 +68,7 @@ static void read_origin(spl_gltf *g)
     double unit = json_number_value(json_object_get(origin, "unit"));
     double fps = json_number_value(json_object_get(origin, "fps"));
     size_t i;
-    g->scene->up = up && strcmp(up, "X") == 0 ? 0 : up && strcmp(up, "Z") == 0 ? 2 : 1;
+    g->scene->up = up && strcmp(up, "X") == 0 ? SPL_UP_X : up && strcmp(up, "Z") == 0 ? SPL_UP_Z : SPL_UP_Y;
     if (unit >= 1e-6 && unit <= 1e6) g->scene->unit = unit;
     if (fps >= 1 && fps <= 1000) g->scene->fps = fps;
     json_array_foreach(json_object_get(origin, "warnings"), i, line) if (json_is_string(line))

@@ -273,7 +273,7 @@ static void put_material(usd_writer *w, int32_t index)
             text);
 }
 
-/* Layer metadata: y up and metres, as glTF has it; one time code a frame. */
+/* Layer metadata: the input's axis and unit (USD knows y and z up); one time code a frame. */
 static void put_head(usd_writer *w)
 {
     fprintf(w->output.stream,
@@ -281,10 +281,12 @@ static void put_head(usd_writer *w)
             "    framesPerSecond = ",
             w->root, SUPPLE_VERSION, (int)w->base.frame_total - 1);
     put_real(w, w->base.fps);
-    put_text(w, "\n    metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = ");
+    put_text(w, "\n    metersPerUnit = ");
+    put_real(w, spl_scene_unit(w->base.scene));
+    put_text(w, "\n    startTimeCode = 0\n    timeCodesPerSecond = ");
     put_real(w, w->base.fps);
-    fprintf(w->output.stream, "\n    upAxis = \"Y\"\n)\n\ndef Xform \"%s\" (\n    kind = \"component\"\n)\n{\n",
-            w->root);
+    fprintf(w->output.stream, "\n    upAxis = \"%s\"\n)\n\ndef Xform \"%s\" (\n    kind = \"component\"\n)\n{\n",
+            w->base.scene->up == SPL_UP_Z ? "Z" : "Y", w->root);
     if (w->base.scene->material_count == 0) return;
     put_text(w, "    def Scope \"Materials\"\n    {\n");
     for (int32_t i = 0; i < w->base.scene->material_count; i++) put_material(w, i);
