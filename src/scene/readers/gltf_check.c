@@ -9,17 +9,16 @@ static const struct {
     const char *name; /* one that ends in '*' stands for all that begin so */
     support how;
 } extensions[] = {
-    {"KHR_mesh_quantization", SUPPORTED}, {"KHR_texture_transform", SUPPORTED}, {"KHR_materials_*", SUPPORTED},
-    {"KHR_lights_punctual", SUPPORTED},   {"KHR_animation_pointer", IGNORED},   {"KHR_texture_basisu", UNDECODED},
-    {"EXT_texture_webp", UNDECODED},
+    {"KHR_mesh_quantization", SUPPORTED}, {"KHR_texture_transform", SUPPORTED},   {"KHR_materials_*", SUPPORTED},
+    {"KHR_lights_punctual", SUPPORTED},   {"KHR_animation_pointer", IGNORED},     {"KHR_texture_basisu", UNDECODED},
+    {"EXT_texture_webp", UNDECODED},      {"EXT_meshopt_compression", SUPPORTED},
 };
 
 static const struct {
     const char *name, *advice;
 } refused[] = {
     {"KHR_draco_mesh_compression", "re-export without Draco compression"},
-    {"EXT_meshopt_compression", "re-export without meshopt compression"},
-    {"KHR_meshopt_compression", "re-export without meshopt compression"},
+    {"KHR_meshopt_compression", "re-export without meshopt compression, or with EXT_meshopt_compression"},
 };
 
 static bool matches(const char *pattern, const char *name)
@@ -30,6 +29,8 @@ static bool matches(const char *pattern, const char *name)
 
 static bool check_extension(spl_gltf *g, const char *name)
 {
+    if (strcmp(name, "EXT_meshopt_compression") == 0 && !spl_gltf_has_meshopt())
+        return spl_gltf_fail(g, "needs the extension %s, which this build is without: re-export without meshopt", name);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (strcmp(refused[i].name, name) == 0)
             return spl_gltf_fail(g, "needs the extension %s, which is not supported: %s", name, refused[i].advice);

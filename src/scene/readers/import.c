@@ -25,7 +25,11 @@
 #endif
 
 enum { MILLISECONDS = 8000, BYTES_A_MILLISECOND = 10000 }; /* small files are done in 0.1 s; large ones get more */
-enum { LARGEST_RESULT = INT_MAX, LONGEST_REASON = 300 };
+enum { LONGEST_REASON = 300 };
+
+/* What a file of some size can rightly become; more is a program gone wrong. */
+#define RESULT_GROUND ((size_t)64 << 20)
+#define RESULT_GROWTH 64
 
 bool spl_import_takes(const char *path)
 {
@@ -102,7 +106,7 @@ static bool start(const char *program, const char *input, pid_t *child, int *out
 typedef struct run {
     const supple_allocator *a;
     uint8_t *data;
-    size_t size, room;
+    size_t size, room, limit;
     bool late, memory; /* took too long; no memory for the output */
     int status;        /* as waitpid has it; -1 if unknown */
 } run;
@@ -118,7 +122,8 @@ static bool make_room(run *r)
 {
     if (r->size < r->room) return true;
     size_t room = r->room ? 2 * r->room : (size_t)1 << 16;
-    uint8_t *grown = room <= LARGEST_RESULT ? spl_resize(r->a, r->data, room, 1) : NULL;
+    if (r->size >= r->limit) return false;
+    uint8_t *grown = spl_resize(r->a, r->data, room, 1);
     r->memory = !grown;
     if (!grown) return false;
     r->data = grown;
@@ -206,7 +211,7 @@ supple_result spl_import_load_file(const char *path, const supple_config *config
     if (stat(path, &st) != 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "%.150s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return spl_fail(error, SUPPLE_ERROR_INPUT, "%.150s: is not a regular file", path);
     supple_allocator a = spl_allocator_of(config);
-    run r = {.a = &a, .status = -1};
+    run r = {.a = &a, .status = -1, .limit = RESULT_GROUND + RESULT_GROWTH * (size_t)st.st_size};
     result = spl_progress(config, "load", 0, error);
     if (result == SUPPLE_OK) result = run_program(path, st.st_size, &r, error);
     if (result == SUPPLE_OK) result = spl_gltf_load_made(r.data, r.size, path, config, out, error);
