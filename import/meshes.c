@@ -239,6 +239,34 @@ static int32_t write_triangles(import_state *s, const making *m)
     return accessor;
 }
 
+/* The polygons themselves, for formats that have them: caches then fit the mesh as other programs import it. */
+static void write_polygons(import_state *s, const making *m, json_t *primitive)
+{
+    const struct aiMesh *mesh = m->mesh;
+    size_t polygons = 0, corners = 0;
+    bool other = false; /* than triangles */
+    for (unsigned f = 0; f < mesh->mNumFaces; f++) {
+        if (mesh->mFaces[f].mNumIndices < 3) continue;
+        polygons++;
+        corners += mesh->mFaces[f].mNumIndices;
+        other = other || mesh->mFaces[f].mNumIndices > 3;
+    }
+    if (!other) return;
+    uint32_t *size = import_new(polygons, sizeof *size), *corner = import_new(corners, sizeof *corner);
+    polygons = corners = 0;
+    for (unsigned f = 0; f < mesh->mNumFaces; f++) {
+        const struct aiFace *face = &mesh->mFaces[f];
+        if (face->mNumIndices < 3) continue;
+        size[polygons++] = face->mNumIndices;
+        for (unsigned k = 0; k < face->mNumIndices; k++) corner[corners++] = (uint32_t)m->of_corner[face->mIndices[k]];
+    }
+    int32_t sizes = glb_accessor(&s->out, size, polygons, GLB_UINT, 1, false);
+    int32_t list = glb_accessor(&s->out, corner, corners, GLB_UINT, 1, false);
+    glb_set(primitive, "extras", json_pack("{s:{s:i,s:i}}", "supple", "polygonSizes", sizes, "polygonCorners", list));
+    free(size);
+    free(corner);
+}
+
 /* Blend shapes as displacements; `count` of them, zero where this mesh has fewer. */
 static json_t *write_targets(import_state *s, const making *m, unsigned count)
 {
@@ -286,6 +314,7 @@ static json_t *write_primitive(import_state *s, making *m, unsigned targets)
         glb_set(primitive, "indices", json_integer(triangles));
     else
         glb_set(primitive, "mode", json_integer(0)); /* points */
+    write_polygons(s, m, primitive);
     int32_t material = m->mesh->mMaterialIndex < s->scene->mNumMaterials ? s->material[m->mesh->mMaterialIndex] : -1;
     if (material >= 0) glb_set(primitive, "material", json_integer(material));
     if (targets) glb_set(primitive, "targets", write_targets(s, m, targets));

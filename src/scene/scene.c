@@ -26,6 +26,8 @@ static void free_primitive(const supple_allocator *a, spl_primitive *p)
     spl_free(a, p->color);
     spl_free(a, p->triangle);
     spl_free(a, p->id);
+    spl_free(a, p->polygon_first);
+    spl_free(a, p->polygon_corner);
     spl_free(a, p->joint);
     spl_free(a, p->weight);
 }
@@ -121,6 +123,34 @@ const char *spl_instance_name(const supple_scene *scene, int32_t instance)
     if (scene->node[in->node].name[0]) return scene->node[in->node].name;
     const char *name = scene->mesh[in->mesh].name;
     return name && name[0] ? name : "mesh";
+}
+
+int32_t spl_face_count(const spl_primitive *p)
+{
+    return p->polygon_count ? p->polygon_count : p->triangle_count;
+}
+
+int64_t spl_face_corners(const spl_primitive *p)
+{
+    return p->polygon_count ? p->polygon_first[p->polygon_count] : 3 * (int64_t)p->triangle_count;
+}
+
+const int32_t *spl_face(const spl_primitive *p, int32_t face, int32_t *count)
+{
+    *count = p->polygon_count ? p->polygon_first[face + 1] - p->polygon_first[face] : 3;
+    return p->polygon_count ? p->polygon_corner + p->polygon_first[face] : p->triangle + 3 * (size_t)face;
+}
+
+int32_t spl_face_corner(const spl_primitive *p, int32_t face, int32_t k, bool turned)
+{
+    int32_t count;
+    const int32_t *corner = spl_face(p, face, &count);
+    return corner[turned ? (count - k) % count : k];
+}
+
+int32_t spl_point_of(const spl_mesh *mesh, const spl_primitive *p, int32_t first, int32_t vertex)
+{
+    return mesh->point_count ? p->id[vertex] : first + vertex;
 }
 
 double spl_scene_unit(const supple_scene *scene)

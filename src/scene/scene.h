@@ -38,6 +38,9 @@ typedef struct spl_primitive {
     int32_t *triangle;       /* 3 x triangle_count, indices below vertex_count; strips and fans are expanded */
     int32_t triangle_count;  /* 0 for points and lines */
     int32_t *id;             /* vertex_count, _SUPPLE_ID: which of the mesh's points a vertex is; or NULL */
+    int32_t polygon_count;   /* 0: only triangles are known */
+    int32_t *polygon_first;  /* polygon_count + 1: where a polygon's corners begin */
+    int32_t *polygon_corner; /* indices below vertex_count; three or more a polygon */
     int32_t influence_count; /* K: largest number of non-zero weights at a vertex; 0 if not skinned */
     uint16_t *joint; /* K x vertex_count, vertex by vertex, indices into the skin's joints; 0 where the weight is 0 */
     float *weight;   /* K x vertex_count, descending, sum 1 at each vertex */
@@ -144,6 +147,17 @@ supple_result spl_scene_finish(supple_scene *scene, supple_error *error);
 
 /* Adds a warning line (printf style). Running out of memory is silent: a warning is never worth failing for. */
 void spl_scene_warn(supple_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The faces to write: a primitive's polygons where they are known, else its triangles. */
+int32_t spl_face_count(const spl_primitive *p);
+int64_t spl_face_corners(const spl_primitive *p); /* of all faces */
+
+/* The vertices of a face, and how many; the k-th of them with the face turned round where `turned`. */
+const int32_t *spl_face(const spl_primitive *p, int32_t face, int32_t *count);
+int32_t spl_face_corner(const spl_primitive *p, int32_t face, int32_t k, bool turned);
+
+/* Which of its instance's points a vertex of a mesh's primitive is; `first` is the primitive's first vertex. */
+int32_t spl_point_of(const spl_mesh *mesh, const spl_primitive *p, int32_t first, int32_t vertex);
 
 /* Metres a unit of the scene's space. */
 double spl_scene_unit(const supple_scene *scene);

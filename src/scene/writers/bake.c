@@ -287,6 +287,20 @@ static bool fix_nodes(spl_bake *b)
     return ok;
 }
 
+/* An imported file's polygons are named by numbers of accessors, which change; glTF draws triangles anyway. */
+static void forget_polygons(spl_bake *b)
+{
+    json_t *mesh, *primitive;
+    size_t i, k;
+    json_array_foreach(json_object_get(b->root, "meshes"), i, mesh)
+        json_array_foreach(json_object_get(mesh, "primitives"), k, primitive)
+    {
+        json_t *extras = json_object_get(primitive, "extras");
+        json_object_del(extras, "supple");
+        if (extras && json_object_size(extras) == 0) json_object_del(primitive, "extras");
+    }
+}
+
 /* glTF is in metres with y up. A scene of other space gets a node above all others that turns and scales it; the data
  * keep the input's numbers. */
 static void stand_up(spl_bake *b)
@@ -353,6 +367,7 @@ static supple_result make_document(spl_bake *b, supple_error *error)
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
     json_object_del(b->root, "skins");
+    forget_polygons(b);
     json_t *asset = json_object_get(b->root, "asset");
     spl_bake_set(b, asset, "generator", json_string("Supple " SUPPLE_VERSION));
     stand_up(b);
