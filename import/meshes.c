@@ -367,6 +367,31 @@ static void name_targets(const import_state *s, const struct aiNode *node, unsig
     glb_set(mesh, "extras", json_pack("{s:o}", "targetNames", names));
 }
 
+/* Some exporters write normals that point into the surface; pictures of such a file look torn wherever they are made.
+ */
+static void check_normals(import_state *s, const struct aiNode *node, const char *name)
+{
+    uint64_t corners = 0, inward = 0;
+    for (unsigned i = 0; i < node->mNumMeshes; i++) {
+        const struct aiMesh *m = s->scene->mMeshes[node->mMeshes[i]];
+        for (unsigned f = 0; m->mNormals && f < m->mNumFaces; f++) {
+            const struct aiFace *face = &m->mFaces[f];
+            if (face->mNumIndices < 3) continue;
+            spl_vec3 a = spl_v3_from_float(&m->mVertices[face->mIndices[0]].x), area = spl_v3(0, 0, 0);
+            for (unsigned k = 1; k + 1 < face->mNumIndices; k++) {
+                spl_vec3 b = spl_v3_from_float(&m->mVertices[face->mIndices[k]].x);
+                spl_vec3 c = spl_v3_from_float(&m->mVertices[face->mIndices[k + 1]].x);
+                area = spl_add(area, spl_cross(spl_sub(b, a), spl_sub(c, a)));
+            }
+            for (unsigned k = 0; k < face->mNumIndices; k++, corners++)
+                inward += spl_dot(area, spl_v3_from_float(&m->mNormals[face->mIndices[k]].x)) < 0;
+        }
+    }
+    if (inward * 20 > corners)
+        import_warn(s, "'%.60s': %.0f %% of its normals point into the surface; its shading is wrong in the file", name,
+                    100 * (double)inward / (double)corners);
+}
+
 int32_t import_write_mesh(import_state *s, int32_t node, int32_t *skin_index)
 {
     const struct aiNode *ai = s->node[node].ai;
@@ -376,6 +401,7 @@ int32_t import_write_mesh(import_state *s, int32_t node, int32_t *skin_index)
     if (!points)
         import_warn(s, "'%.60s': its polygons were not found in the file; caches are in the order of its corners",
                     name);
+    check_normals(s, ai, name);
     bool *used = find_used(s, ai, points, surface, &unused);
     unsigned targets = 0;
     for (unsigned i = 0; i < ai->mNumMeshes; i++)
