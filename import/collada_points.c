@@ -242,7 +242,7 @@ static supple_result read_in_geometry(reader *r, const tag *t)
 {
     source *last = r->source_count ? &r->source[r->source_count - 1] : NULL;
     if (is(t->name, "source") && r->source_count < MOST_SOURCES) {
-        r->source[r->source_count++] = (source){.id = attribute(t, "id"), .stride = 3};
+        r->source[r->source_count++] = (source){.id = attribute(t, "id"), .numbers = {"", 0}, .stride = 3};
     } else if (is(t->name, "float_array") && last && !t->empty) {
         last->numbers = content(r);
     } else if (is(t->name, "accessor") && last) {

@@ -91,8 +91,7 @@ static bool start(const char *program, const char *input, pid_t *child, int *out
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)input, NULL};
-    char *environment[] = {(char *)(uintptr_t) "LC_ALL=C", NULL};
-    int code = posix_spawn(child, program, &files, &attributes, arguments, environment);
+    int code = posix_spawn(child, program, &files, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     close(ends[1]);
