@@ -3,9 +3,10 @@
  *     bench_mixed [--quick] [--paper] [--solvers] [--curve] [--frames N] [--tolerance T] [--one BODY CELLS CLIP SOLVER]
  *
  * Every row is a process of its own that plays a clip through the simulation: peak memory is that of the whole
- * character. Times are milliseconds a frame; parts and `cpu` are the least over the frames after the first, `min` and
- * `median` are the whole method's wall clock. A busy machine shows in the distance between min and median, and not in
- * cpu, the processor time of the whole step on all threads, upsampling included. */
+ * character. Times are milliseconds a frame over the frames after the first: what is the same work in each (rotations
+ * and all else as `other`, forces, assembly, factor) the least, `solve` and `cpu`, whose work varies, the median; `min`
+ * and `median` are the whole method's wall clock. A busy machine shows in the distance between min and median, and not
+ * in cpu, the processor time of the whole step on all threads, upsampling included. */
 #include "methods/mixed/mixed.h"
 #include "sim/sim.h"
 
@@ -36,7 +37,8 @@ typedef struct options {
 } options;
 
 typedef struct row {
-    double wall[256], cpu, force, assembly, factor, solve, other;
+    double wall[256], cpu[256], solve[256];
+    double force, assembly, factor, other;
     int32_t count;
     double iterations; /* mean */
     int32_t most;
@@ -73,18 +75,25 @@ static int by_size(const void *a, const void *b)
 /* Adds one frame; the first has no past and is left out. */
 static void add(row *r, const supple_stats *s, const spl_warp_stats *w, double cpu)
 {
-    if (r->count == 0) r->cpu = r->force = r->assembly = r->factor = r->solve = r->other = INFINITY;
+    if (r->count == 0) r->force = r->assembly = r->factor = r->other = INFINITY;
+    r->cpu[r->count] = cpu;
+    r->solve[r->count] = w->ms_solve;
     r->wall[r->count++] = s->ms_solve;
-    r->cpu = fmin(r->cpu, cpu);
     r->force = fmin(r->force, w->ms_force);
     r->assembly = fmin(r->assembly, w->ms_assembly);
     r->factor = fmin(r->factor, w->ms_factor);
-    r->solve = fmin(r->solve, w->ms_solve);
     r->other = fmin(r->other, s->ms_solve - w->ms_force - w->ms_assembly - w->ms_factor - w->ms_solve);
     r->iterations += s->iterations;
     if (w->iterations > 0) r->rate = fmax(r->rate, w->bytes * w->iterations * 1e-6 / w->ms_solve);
     if (s->iterations > r->most) r->most = s->iterations;
     r->residual = fmax(r->residual, s->residual);
+}
+
+/* Sorts them. */
+static double median(double *values, int32_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return values[count / 2];
 }
 
 static void head(const char *title)
@@ -99,15 +108,15 @@ static void print(const subject *b, const char *solver, int32_t threads, const s
 {
     const supple_body_info *i = supple_body_get_info(supple_sim_body(sim));
     const spl_warp_stats *w = spl_mixed_stats(sim->state);
-    qsort(r->wall, (size_t)r->count, sizeof *r->wall, by_size);
-    double mean = r->iterations / r->count;
+    double typical = median(r->wall, r->count), cpu = median(r->cpu, r->count), solve = median(r->solve, r->count),
+           mean = r->iterations / r->count;
     printf("%-5s %7d %7d %-6s %2d %7.0f | %6.2f %6.2f %6.2f %6.2f %5.1f/%3d %7.2f | %7.2f %7.2f %7.2f | %6.0f %5.1f "
            "%5.0f%% "
            "%7.1e ",
            b->body, (int)i->vertices, (int)i->tets, solver, (int)threads, w->ms_setup, r->other, r->force, r->assembly,
-           r->factor, mean, (int)r->most, r->solve, r->cpu, r->wall[0], r->wall[r->count / 2], peak_mb(), r->rate,
+           r->factor, mean, (int)r->most, solve, cpu, r->wall[0], typical, peak_mb(), r->rate,
            100 * r->rate / LIMIT_GB_S[threads], r->residual);
-    if (b->python_ms > 0) printf("%5.0fx", b->python_ms / r->wall[r->count / 2]);
+    if (b->python_ms > 0) printf("%5.0fx", b->python_ms / typical);
     printf("\n");
     fflush(stdout);
 }

@@ -24,7 +24,9 @@ static const struct {
     {"body", "from a character to flesh: from scratch, from the cache, by resolution"},
     {"upsample", "from a body's surface to the visual mesh: the weights once, then a frame"},
     {"sparse", "factorise and solve on lattices of tetrahedra, ours beside CHOLMOD"},
+    {"upsample_grid", "the projective paper's figure 5: kinds of upsampling beside each other"},
     {"fem", "the materials, in nanoseconds a call, beside naive twins"},
+    {"mixed", "the mixed paper's sizes: a frame by its parts, solver by solver, beside the authors' times"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 

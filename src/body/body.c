@@ -4,7 +4,9 @@
 #include "body/body_visual.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "math/mat3.h"
 #include "rig/bind.h"
+#include "rig/pose.h"
 
 #include <math.h>
 #include <string.h>
@@ -189,6 +191,74 @@ static supple_result copy_tets(spl_body *body, const spl_tets *given, supple_err
     return spl_tets_find_surface(t, error);
 }
 
+/* Mean distance of the tets' surface from the flesh's, after a map, of its diagonal; a few hundred vertices tell. */
+static double misfit(const spl_body *body, const spl_tree *tree, const spl_mat4 *map)
+{
+    const spl_tets *t = &body->tets;
+    int32_t step = t->surface_count / 200 + 1, count = 0;
+    double sum = 0;
+    for (int32_t i = 0; i < t->surface_count; i += step, count++) {
+        spl_hit hit;
+        spl_tree_nearest(tree, spl_mat4_point(map, t->position[t->surface[3 * (size_t)i]]), INFINITY, -1, &hit);
+        sum += hit.distance;
+    }
+    return count ? sum / count / body->surface.diagonal : 0;
+}
+
+/* The map from the scene's space, in the file's rest pose, to body space, as the bone with most flesh has it; the
+ * identity if there is none. */
+static supple_result from_scene(const spl_body *body, spl_mat4 *out, supple_error *error)
+{
+    const spl_bones *bones = &body->bones;
+    int32_t most = 0;
+    *out = spl_mat4_identity();
+    if (bones->bone_count == 0) return SUPPLE_OK;
+    for (int32_t b = 1; b < bones->bone_count; b++)
+        if (bones->influence[bones->bone[b].node] > bones->influence[bones->bone[most].node]) most = b;
+    spl_pose rest;
+    supple_result result = spl_pose_init(&rest, body->scene, error);
+    if (result != SUPPLE_OK) return result;
+    spl_mat4 map;
+    if (spl_bind_inverse(body->scene, body->home, bones->bone[most].node, &map)) {
+        map = spl_mat4_mul(&rest.world[bones->bone[most].node], &map);
+        if (!spl_mat4_inverse(&map, out)) *out = spl_mat4_identity();
+    }
+    spl_pose_release(&rest);
+    return SUPPLE_OK;
+}
+
+static supple_result move_tets(spl_tets *t, const spl_mat4 *map, supple_error *error)
+{
+    spl_mat3 linear = spl_mat3_linear(map);
+    for (int32_t v = 0; v < t->vertex_count; v++) t->position[v] = spl_mat4_point(map, t->position[v]);
+    if (spl_mat3_det(&linear) > 0) return SUPPLE_OK;
+    for (size_t k = 0; k < (size_t)t->tet_count; k++) { /* a mirror turns them inside out */
+        int32_t last = t->tet[4 * k + 3];
+        t->tet[4 * k + 3] = t->tet[4 * k + 2];
+        t->tet[4 * k + 2] = last;
+    }
+    return spl_tets_find_surface(t, error);
+}
+
+/* The user's tets may have been made of what a viewer shows, the scene in its rest pose, instead of the mesh's own
+ * space: where that fits and this does not, they are moved. */
+static supple_result fit_tets(spl_body *body, const spl_tree *tree, const supple_config *config, supple_error *error)
+{
+    const double bad = 0.02; /* of the diagonal */
+    spl_mat4 same = spl_mat4_identity(), back;
+    double here = misfit(body, tree, &same);
+    if (here <= bad) return SUPPLE_OK;
+    supple_result result = from_scene(body, &back, error);
+    if (result != SUPPLE_OK) return result;
+    if (misfit(body, tree, &back) > bad) {
+        spl_log(config, SUPPLE_LOG_WARNING,
+                "the tetrahedra do not fit the character: their surface is %.0f%% of its diagonal away", 100 * here);
+        return SUPPLE_OK;
+    }
+    spl_log(config, SUPPLE_LOG_INFO, "the tetrahedra fit the scene's rest pose: taken from there");
+    return move_tets(&body->tets, &back, error);
+}
+
 /* The user's tets know no limbs: each vertex takes the nearest place of the surface. */
 static supple_result place_tets(spl_body *body, const spl_tree *tree, supple_error *error)
 {
@@ -242,6 +312,7 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
     if (result != SUPPLE_OK) return result;
     if (options->tets) {
         result = copy_tets(body, options->tets, error);
+        if (result == SUPPLE_OK) result = fit_tets(body, &tree, config, error);
         if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
     } else
         result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,

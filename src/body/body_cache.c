@@ -9,7 +9,7 @@
 
 /* ---- tetrahedra ---- */
 
-enum { FLESH_VERSION = 2, REPORT_NUMBERS = 24 + 18 };
+enum { FLESH_VERSION = 3, REPORT_NUMBERS = 24 + 18 };
 
 static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
 {

@@ -58,10 +58,12 @@ static spl_vec3 in_solver(const spl_drive *d, spl_vec3 p)
     return spl_scale(spl_mat3_apply(&d->stretch, p), d->body->metre);
 }
 
-spl_vec3 spl_drive_axis(const spl_drive *d, int32_t bone)
+static void set_axes(spl_drive *d)
 {
-    const spl_bone *b = &d->body->bones.bone[bone];
-    return spl_unit(spl_mat3_apply(&d->stretch, spl_sub(b->tail, b->head)), spl_v3(0, 1, 0));
+    for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
+        const spl_bone *bone = &d->body->bones.bone[b];
+        d->axis[b] = spl_unit(spl_mat3_apply(&d->stretch, spl_sub(bone->tail, bone->head)), spl_v3(0, 1, 0));
+    }
 }
 
 /* The joint that alone begins where a bone ends: a bone of it, or -1. */
@@ -117,7 +119,7 @@ static double twist_between(const spl_drive *d, int32_t parent, int32_t child, s
 static void set_twists(spl_drive *d)
 {
     for (int32_t b = 0; b < d->body->bones.bone_count; b++) {
-        spl_vec3 axis = spl_drive_axis(d, b);
+        spl_vec3 axis = d->axis[b];
         bool tail = d->spread && d->driver[b] >= 0, head = d->spread && d->own[b];
         d->tail[b] = tail ? twist_between(d, b, d->driver[b], axis) : 0;
         d->head[b] = head ? twist_between(d, d->body->bones.bone[b].parent, b, axis) : 0;
@@ -149,8 +151,7 @@ double spl_drive_twist(const spl_drive *d, int32_t bone, double along)
 spl_quat spl_drive_turn(const spl_drive *d, int32_t bone, double along)
 {
     double angle = spl_drive_twist(d, bone, along);
-    return angle == 0 ? d->turn[bone]
-                      : spl_quat_mul(d->turn[bone], spl_quat_axis_angle(spl_drive_axis(d, bone), angle));
+    return angle == 0 ? d->turn[bone] : spl_quat_mul(d->turn[bone], spl_quat_axis_angle(d->axis[bone], angle));
 }
 
 spl_vec3 spl_drive_joint(const spl_drive *d, int32_t bone)
@@ -163,7 +164,7 @@ spl_vec3 spl_drive_move(const spl_drive *d, int32_t bone, double along, spl_vec3
     double angle = spl_drive_twist(d, bone, along);
     if (angle != 0) {
         spl_vec3 head = in_solver(d, d->body->bones.bone[bone].head);
-        p = spl_add(head, spl_quat_rotate(spl_quat_axis_angle(spl_drive_axis(d, bone), angle), spl_sub(p, head)));
+        p = spl_add(head, spl_quat_rotate(spl_quat_axis_angle(d->axis[bone], angle), spl_sub(p, head)));
     }
     return spl_mat4_point(&d->map[bone], p);
 }
@@ -190,13 +191,14 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
     out->relative = spl_new(a, bones, sizeof *out->relative);
     out->turned = spl_new(a, bones, sizeof *out->turned);
     out->driver = spl_new(a, bones, sizeof *out->driver);
+    out->axis = spl_new(a, bones, sizeof *out->axis);
     out->own = spl_new(a, bones, sizeof *out->own);
     out->tail = spl_new(a, bones, sizeof *out->tail);
     out->head = spl_new(a, bones, sizeof *out->head);
     out->rest = spl_new(a, n, 3 * sizeof *out->rest);
     spl_pose rest = {0};
-    bool ok = out->home && out->map && out->turn && out->relative && out->turned && out->driver && out->own &&
-              out->tail && out->head && out->rest;
+    bool ok = out->home && out->map && out->turn && out->relative && out->turned && out->driver && out->axis &&
+              out->own && out->tail && out->head && out->rest;
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the bones' motion");
     for (size_t b = 0; result == SUPPLE_OK && b < bones; b++)
         if (!spl_bind_inverse(body->scene, body->home, body->bones.bone[b].node, &out->home[b]))
@@ -206,6 +208,7 @@ supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, 
         spl_pose_sample(&rest, body->scene, -1, 0);
         find_stretch(out, &rest);
         set_rest(out);
+        set_axes(out);
         plan_twists(out);
         spl_pose_release(&rest);
     } else
@@ -222,6 +225,7 @@ void spl_drive_release(spl_drive *d)
     spl_free(&d->allocator, d->relative);
     spl_free(&d->allocator, d->turned);
     spl_free(&d->allocator, d->driver);
+    spl_free(&d->allocator, d->axis);
     spl_free(&d->allocator, d->own);
     spl_free(&d->allocator, d->tail);
     spl_free(&d->allocator, d->head);

@@ -32,6 +32,7 @@ typedef struct spl_drive {
     spl_quat *turn;      /* by bone: its rotation, on the side of its parent's and of its own last one */
     spl_quat *relative;  /* by bone: the same against its parent's */
     bool *turned;        /* by bone: `relative` holds the last pose's */
+    spl_vec3 *axis;      /* by bone: its direction in the rest shape */
     bool spread;         /* twists along bones, the default */
     int32_t *driver;     /* by bone: the bone beyond its tail whose twist it takes, -1 */
     bool *own;           /* by bone: it takes up its own twist against its parent */
@@ -52,9 +53,8 @@ void spl_drive_reset(spl_drive *d);
 double spl_drive_along(const spl_drive *d, int32_t bone, spl_vec3 p);
 double spl_drive_twist(const spl_drive *d, int32_t bone, double along);
 
-/* A bone's rotation there, and its direction in the rest shape. */
+/* A bone's rotation there. */
 spl_quat spl_drive_turn(const spl_drive *d, int32_t bone, double along);
-spl_vec3 spl_drive_axis(const spl_drive *d, int32_t bone);
 
 /* Where a bone's head is in this pose. */
 spl_vec3 spl_drive_joint(const spl_drive *d, int32_t bone);

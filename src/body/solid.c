@@ -161,7 +161,7 @@ static spl_vec3 carried(const carry *c, int32_t b, double along, spl_vec3 p)
     then.tail = c->past->tail;
     then.head = c->past->head;
     double angle = spl_drive_twist(d, b, along) - spl_drive_twist(&then, b, along);
-    spl_vec3 axis = spl_quat_rotate(d->turn[b], spl_drive_axis(d, b));
+    spl_vec3 axis = spl_quat_rotate(d->turn[b], d->axis[b]);
     spl_vec3 head = spl_drive_joint(d, b);
     return spl_add(head, spl_quat_rotate(spl_quat_axis_angle(axis, angle), spl_sub(q, head)));
 }

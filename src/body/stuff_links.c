@@ -4,20 +4,49 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define NEAR_CELLS   1.75 /* along the surface, in cells: always the same limb */
+#define NEAR_CELLS   1.75 /* along the surface, in cells: the same limb, if the flesh below sees each other */
+#define UNSEEN_CELLS 1.00 /* ... and if it does not */
 #define NEAR_RATIO   1.8  /* along the surface over straight distance; half way round a cylinder it is 1.57 */
 #define HITS_AT_MOST 8
 
-/* The other side of a limb, if it is thin there: where the inward normal leaves it. */
-static bool other_side(const stuff *s, const spl_place *at, spl_place *out)
+/* Whether a segment between two points inside the body leaves it. Surfaces inside the body (parts that overlap) do not
+ * count: between hits the winding number decides. */
+static bool leaves(const spl_stuff_input *in, spl_vec3 from, spl_vec3 to)
+{
+    spl_vec3 d = spl_sub(to, from);
+    double t = 0, small = 1e-9;
+    for (int i = 0; i < HITS_AT_MOST; i++) {
+        spl_hit hit;
+        if (!spl_tree_ray(in->tree, spl_madd(from, d, t), d, 1 - t, &hit)) return false;
+        double next = t + hit.distance + small;
+        spl_hit after;
+        double end = spl_tree_ray(in->tree, spl_madd(from, d, next), d, 1 - next, &after) ? next + after.distance : 1;
+        if (spl_winding_number(in->winding, spl_madd(from, d, 0.5 * (next + end))) < 0.5) return true;
+        t = next;
+    }
+    return true;
+}
+
+/* What lies straight below a place. */
+typedef struct below {
+    bool thin;       /* the limb ends there, at `other` */
+    spl_place other; /* the other side */
+    spl_vec3 inner;  /* half way to it, or as far inside as thin limbs are looked through */
+} below;
+
+static below look_below(const stuff *s, const spl_place *at)
 {
     const spl_stuff_input *in = s->in;
     spl_vec3 n = spl_surface_normal(in->surface, at), p = spl_surface_point(in->surface, at);
     double small = 1e-4 * s->lattice.half;
-    spl_hit hit;
-    if (!spl_tree_ray(in->tree, spl_madd(p, n, -small), spl_scale(n, -1), in->thickness, &hit)) return false;
-    *out = (spl_place){hit.triangle, {hit.bary[0], hit.bary[1], hit.bary[2]}};
-    return spl_dot(spl_surface_normal(in->surface, out), n) < 0;
+    below b = {0};
+    spl_hit hit = {.distance = in->thickness};
+    if (spl_tree_ray(in->tree, spl_madd(p, n, -small), spl_scale(n, -1), in->thickness, &hit)) {
+        b.other = (spl_place){hit.triangle, {hit.bary[0], hit.bary[1], hit.bary[2]}};
+        b.thin = spl_dot(spl_surface_normal(in->surface, &b.other), n) < 0;
+    }
+    b.inner = spl_madd(p, n, -0.5 * hit.distance - small);
+    return b;
 }
 
 supple_result spl_stuff_scratch_make(const stuff *s, stuff_scratch *out, supple_error *error)
@@ -63,49 +92,34 @@ static double near_limit(const stuff *s, const spl_place *a, const spl_place *b)
 }
 
 /* Ways between a and b: along the surface, or through a thin part first. Each is tried as a straight walk; only if none
- * leads there the geodesic distances are computed. */
+ * leads there the geodesic distances are computed. Where the flesh under a does not see that under b (two fingers, from
+ * either side of their web) only a short way along the surface counts. */
 bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place *a, const spl_place *b)
 {
     if (a->triangle < 0 || b->triangle < 0) return false;
     const spl_surface *f = s->in->surface;
-    spl_place through_a, through_b;
+    double near = UNSEEN_CELLS * 2 * s->lattice.half;
+    if (spl_surface_walk(f, a, b, near) < INFINITY) return true;
+    below below_a = look_below(s, a), below_b = look_below(s, b);
+    if (leaves(s->in, below_a.inner, below_b.inner)) return spl_geodesic_near(scratch, f, a, b, near);
     const spl_place *way[3][2] = {{a, b}};
     int ways = 1;
-    double limit[3] = {near_limit(s, a, b)};
-    if (spl_surface_walk(f, a, b, limit[0]) < INFINITY) return true;
-    if (other_side(s, a, &through_a)) {
-        way[ways][0] = &through_a;
+    if (below_a.thin) {
+        way[ways][0] = &below_a.other;
         way[ways++][1] = b;
     }
-    if (other_side(s, b, &through_b)) {
+    if (below_b.thin) {
         way[ways][0] = a;
-        way[ways++][1] = &through_b;
+        way[ways++][1] = &below_b.other;
     }
-    for (int i = 1; i < ways; i++) {
+    double limit[3];
+    for (int i = 0; i < ways; i++) {
         limit[i] = near_limit(s, way[i][0], way[i][1]);
         if (spl_surface_walk(f, way[i][0], way[i][1], limit[i]) < INFINITY) return true;
     }
     for (int i = 0; i < ways; i++)
         if (spl_geodesic_near(scratch, f, way[i][0], way[i][1], limit[i])) return true;
     return false;
-}
-
-/* Whether a segment between two points inside the body leaves it. Surfaces inside the body (parts that overlap) do not
- * count: between hits the winding number decides. */
-static bool leaves(const spl_stuff_input *in, spl_vec3 from, spl_vec3 to)
-{
-    spl_vec3 d = spl_sub(to, from);
-    double t = 0, small = 1e-9;
-    for (int i = 0; i < HITS_AT_MOST; i++) {
-        spl_hit hit;
-        if (!spl_tree_ray(in->tree, spl_madd(from, d, t), d, 1 - t, &hit)) return false;
-        double next = t + hit.distance + small;
-        spl_hit after;
-        double end = spl_tree_ray(in->tree, spl_madd(from, d, next), d, 1 - next, &after) ? next + after.distance : 1;
-        if (spl_winding_number(in->winding, spl_madd(from, d, 0.5 * (next + end))) < 0.5) return true;
-        t = next;
-    }
-    return true;
 }
 
 static spl_vec3 point_of(const stuff *s, int32_t node)

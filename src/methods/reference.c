@@ -11,9 +11,7 @@ enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS };
 
 static const spl_parameter PARAMETERS[] = {
     [P_ENERGY] = {"energy", "", 1, 0, 3, "what flesh is made of", "arap|corot|neohookean|stvk"},
-    [P_PIN] = {"pin", "", 0, 0, 2,
-               "hard: the flesh inside bones is held; three: the three vertices nearest to each handle; bones: all "
-               "vertices along the bones",
+    [P_PIN] = {"pin", "", 0, 0, 2, "what is held: flesh inside bones, three vertices a handle, all along bones",
                "hard|three|bones"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of the pins of three and bones", NULL},
     [P_SOLVER] = {"solver", "", 0, 0, 1, "how Newton's systems are solved", "pcg|direct"},

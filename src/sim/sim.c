@@ -201,6 +201,17 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
     return result;
 }
 
+/* The first state: the rest pose, which is not one of the frames that `verify` asks for. */
+static supple_result take_rest(supple_sim *sim, supple_error *error)
+{
+    int32_t verify = sim->flesh.verify;
+    sim->flesh.verify = 0;
+    supple_result result = supple_sim_step_clip(sim, -1, 0, error);
+    sim->flesh.verify = verify;
+    if (result == SUPPLE_OK) supple_sim_reset(sim);
+    return result;
+}
+
 static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
@@ -214,9 +225,8 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = init_method(sim, error);
-    if (result == SUPPLE_OK) result = supple_sim_step_clip(sim, -1, 0, error);
+    if (result == SUPPLE_OK) result = take_rest(sim, error);
     if (result != SUPPLE_OK) return result;
-    supple_sim_reset(sim);
     sim->setup.method = sim->method->name;
     sim->setup.thread_count = spl_pool_thread_count(sim->pool);
     sim->setup.ms_total = spl_now_ms() - start;

@@ -329,7 +329,7 @@ def section_runs(s):
         assert done.err == "", f"a clean run into a pipe says: {done.err!r}"
 
     def says_auto():
-        done = s.tool.good("skin", "demo:arm", "-o", s.path("auto.npy"))
+        done = s.tool.good("skin", "demo:arm", "-o", s.path("auto.npy"), "--resolution", 20, "--frames", 0)
         assert "auto" in done.err or "method" in done.err, f"does not say which method it chose: {done.err!r}"
 
     def progress():
@@ -385,7 +385,7 @@ def section_info(s):
     def text():
         done = s.tool("info", "demo:hero")
         assert done.code == 0, done
-        for word in ("walk", "reach", "twist", "vertices", "joints", "flesh", "linear"):
+        for word in ("walk", "reach", "twist", "vertices", "joints", "flesh", "mixed"):
             assert word in done.out, f"does not mention {word}: {done.out}"
 
     def parsed(path):

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 enum { K = SPL_BONE_INFLUENCES };
+#define FAINT 1e-3 /* share of a bone in a tet's rotation that is left out: a fifth of a degree at most */
 
 /* ---- who is nearest ---- */
 
@@ -90,6 +91,20 @@ static supple_result assign(const spl_solid *s, spl_cluster_kind kind, spl_clust
     return SUPPLE_OK;
 }
 
+/* Weights that turn nothing visibly are left out; the others are made to sum to 1. */
+static void drop_faint(int32_t *bone, float *weight, double total)
+{
+    double kept = 0;
+    for (int i = 0; i < K; i++) {
+        if ((double)weight[i] < FAINT * total) {
+            bone[i] = -1;
+            weight[i] = 0;
+        }
+        kept += (double)weight[i];
+    }
+    for (int i = 0; i < K; i++) weight[i] = (float)((double)weight[i] / kept);
+}
+
 /* A tet's weights are the means of its corners'; of up to sixteen bones the strongest are kept. */
 static void blend_tet(const spl_solid *s, int32_t tet, int32_t *bone, float *weight)
 {
@@ -118,7 +133,7 @@ static void blend_tet(const spl_solid *s, int32_t tet, int32_t *bone, float *wei
         if (best >= 0) sum[best] = 0;
         total += (double)weight[i];
     }
-    for (int i = 0; i < K; i++) weight[i] = (float)((double)weight[i] / total);
+    drop_faint(bone, weight, total);
 }
 
 /* Everything that smooth needs of a tet. */
@@ -208,22 +223,19 @@ typedef struct rotate {
     double *rotation;
 } rotate;
 
-static spl_quat blend(const rotate *r, const float *weight, size_t first)
-{
-    const spl_clusters *c = r->clusters;
-    spl_quat q = {0, 0, 0, 0};
-    for (size_t i = first; i < first + K && c->bone[i] >= 0; i++)
-        q = spl_quat_add(q,
-                         spl_quat_scale(spl_drive_turn(r->drive, c->bone[i], (double)c->along[i]), (double)weight[i]));
-    return spl_quat_normalise(q);
-}
-
 /* The rotation of the sharp blend, and of what it lacks towards the soft one only the twist about the limb: a limb that
  * bends folds at its joint, one that twists does so along its length. */
 static spl_quat smooth_rotation(const rotate *r, size_t tet)
 {
     const spl_clusters *c = r->clusters;
-    spl_quat bent = blend(r, c->sharp, K * tet), soft = blend(r, c->weight, K * tet);
+    spl_quat bent = {0, 0, 0, 0}, soft = {0, 0, 0, 0};
+    for (size_t i = K * tet; i < K * (tet + 1) && c->bone[i] >= 0; i++) {
+        spl_quat q = spl_drive_turn(r->drive, c->bone[i], (double)c->along[i]);
+        if (i == K * tet && c->weight[i] == 1) return q;
+        bent = spl_quat_add(bent, spl_quat_scale(q, (double)c->sharp[i]));
+        soft = spl_quat_add(soft, spl_quat_scale(q, (double)c->weight[i]));
+    }
+    bent = spl_quat_normalise(bent);
     spl_quat rest = spl_quat_mul(spl_quat_conjugate(bent), soft);
     double along = spl_dot(spl_v3(rest.x, rest.y, rest.z), c->axis[tet]);
     spl_vec3 v = spl_scale(c->axis[tet], along);

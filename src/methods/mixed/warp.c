@@ -277,9 +277,16 @@ static supple_result prepare(spl_warp *w, const spl_warp_problem *p, spl_warp_st
     return result;
 }
 
-/* The scale of the residual is that of the forces at the solution, which only the solution tells, and it is the forces,
- * not the recurrence, that have to be small: they are computed again after a correction, and now and then it takes
- * another. */
+/* What |f - A dx| may be. The residual is a share of the forces at the solution before they cancel, which only the
+ * solution tells; at the start they may be several times larger, in the last solution they were much the same. */
+static double aim(const spl_warp *w, const spl_warp_problem *p, double scale)
+{
+    double expected = w->last_scale > 0 ? fmin(fmax(w->last_scale, 0.1 * scale), scale) : scale;
+    return 0.9 * p->tolerance * expected;
+}
+
+/* It is the forces, not the recurrence, that have to be small: they are computed again after a correction, and now and
+ * then it takes another. */
 static supple_result solve(spl_warp *w, const spl_warp_problem *p, double *x, spl_warp_stats *stats,
                            supple_error *error)
 {
@@ -289,12 +296,13 @@ static supple_result solve(spl_warp *w, const spl_warp_problem *p, double *x, sp
     for (int i = 0; i < CORRECTIONS && result == SUPPLE_OK && w->count > 0; i++) {
         if (stats->residual <= p->tolerance || stats->iterations >= p->max_iterations) break;
         if (i == 0) result = prepare(w, p, stats, error);
-        double start = spl_now_ms(), aim = (i == 0 ? 0.9 : 0.5) * p->tolerance * scale;
-        if (result == SUPPLE_OK) result = correct(w, p, aim, i == 0 && !p->follow_up, stats, error);
+        double start = spl_now_ms(), goal = i == 0 ? aim(w, p, scale) : 0.5 * p->tolerance * scale;
+        if (result == SUPPLE_OK) result = correct(w, p, goal, i == 0 && !p->follow_up, stats, error);
         if (result == SUPPLE_OK) move(w, x);
         stats->ms_solve += spl_now_ms() - start;
         if (result == SUPPLE_OK) result = look(w, p, x, &scale, stats, error);
     }
+    w->last_scale = scale;
     return result;
 }
 
@@ -310,6 +318,7 @@ supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, 
 void spl_warp_forget(spl_warp *w)
 {
     w->past.count = 0;
+    w->last_scale = 0;
 }
 
 const double *spl_warp_forces(const spl_warp *w)

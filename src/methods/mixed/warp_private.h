@@ -38,7 +38,8 @@ struct spl_warp {
     spl_stars stars;
     spl_pcg *pcg;
     spl_past past;
-    double *start; /* 3 x nodes: the part of dx that the past gave */
+    double *start;     /* 3 x nodes: the part of dx that the past gave */
+    double last_scale; /* of the residual, at the last solution; 0: unknown */
     double ms_setup;
 };
 

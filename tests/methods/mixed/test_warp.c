@@ -45,7 +45,9 @@ static void problem_make(problem *p, int32_t n, int32_t height, double angle)
     for (int32_t v = 0; v < vertices; v++) {
         p->held[v] = p->box.mesh.unknown[v] < 0 ? 0 : -1;
         for (int c = 0; c < 3; c++) p->force[3 * v + c] = 100 * random_real(&seed);
-        if (p->held[v] < 0 && v % 11 == 5 && at < 2) p->pin[at++] = (spl_pin){v, {0.3, 2, 1.5 + at}, 3e3 * (1 + at)};
+        if (p->held[v] >= 0 || v % 11 != 5 || at == 2) continue;
+        p->pin[at] = (spl_pin){v, {0.3, 2, 1.5 + at}, 3e3 * (1 + at)};
+        at++;
     }
     for (int i = 0; i < 2; i++) p->spring[p->pin[i].vertex] += p->pin[i].stiffness;
 }
