@@ -31,6 +31,7 @@ typedef struct reader {
     int32_t source_count;
     source source[MOST_SOURCES];
     span position;       /* id of the position source */
+    span skinned;        /* id of the geometry of the last <skin> */
     double vertex_at;    /* offset of VERTEX among a corner's indices, -1 for none */
     double index_stride; /* indices a corner */
     bool triangles, counted, polygons;
@@ -263,6 +264,21 @@ static supple_result read_in_geometry(reader *r, const tag *t)
     return SUPPLE_OK;
 }
 
+/* The geometry stands before its skin in the files that there are; where it does not, the rest pose serves. */
+static supple_result read_bind(reader *r)
+{
+    spl_numbers all = {0};
+    supple_result result = read_numbers(r, content(r), &all);
+    for (int32_t i = 0; result == SUPPLE_OK && all.count == 16 && i < r->out->surface_count; i++) {
+        spl_surface *s = &r->out->surface[i];
+        if (!is(r->skinned, s->name)) continue;
+        memcpy(s->bind, all.value, sizeof s->bind);
+        s->has_bind = true;
+    }
+    spl_free(&r->out->allocator, all.value);
+    return result;
+}
+
 static void read_up(reader *r)
 {
     span text = content(r);
@@ -276,6 +292,8 @@ static supple_result read_tag(reader *r, const tag *t)
     if (t->closing) return SUPPLE_OK;
     if (r->surface) return read_in_geometry(r, t);
     if (is(t->name, "geometry") && !t->empty) return begin_geometry(r, t);
+    if (is(t->name, "skin")) r->skinned = reference(t, "source");
+    if (is(t->name, "bind_shape_matrix") && !t->empty) return read_bind(r);
     if (is(t->name, "unit")) r->out->unit = number_attribute(t, "meter", 1);
     if (is(t->name, "up_axis") && !t->empty) read_up(r);
     if (!is(t->name, "node")) return SUPPLE_OK;
@@ -310,7 +328,7 @@ supple_result spl_points_read_collada(const uint8_t *data, size_t size, const su
         return spl_fail_memory(error, "a reader");
     }
     const char *text = (const char *)data;
-    *r = (reader){.at = text, .begin = text, .end = text + size, .out = out, .error = error};
+    *r = (reader){.skinned = {"", 0}, .at = text, .begin = text, .end = text + size, .out = out, .error = error};
     supple_result result = read_all(r);
     spl_free(a, r->corner.value);
     spl_free(a, r->size.value);

@@ -55,8 +55,8 @@ typedef struct import_skin {
     int32_t rest;          /* the place of the mesh's own node: what has no weight moves with it; -1 if not asked for */
 } import_skin;
 
-/* False if none of the node's meshes has a bone. `loose`: some vertices have no weight. */
-bool import_make_skin(import_state *s, int32_t node, bool loose, import_skin *out);
+/* False if none of the node's meshes has a bone. `loose`: some vertices have no weight. `surface` may be NULL. */
+bool import_make_skin(import_state *s, int32_t node, const spl_surface *surface, bool loose, import_skin *out);
 int32_t import_write_skin(import_state *s, const import_skin *skin, int32_t node);
 void import_free_skin(import_skin *skin);
 

@@ -23,6 +23,7 @@ typedef struct making {
     int32_t *of_corner;         /* corner vertex -> vertex */
     int32_t *from;              /* vertex -> corner vertex; -1 for a control point that no polygon uses */
     int32_t *id;                /* vertex -> control point */
+    int32_t *weights_of;        /* vertex -> the corner vertex whose weights it takes, -1 for none */
 } making;
 
 /* What makes two corners of one control point one vertex. */
@@ -184,8 +185,7 @@ static void write_weights(import_state *s, const making *m, json_t *attributes)
         memset(joint, 0, (size_t)m->count * 4 * sizeof *joint);
         memset(weight, 0, (size_t)m->count * 4 * sizeof *weight);
         for (int32_t v = 0; v < m->count; v++) {
-            int32_t begin = m->from[v] < 0 ? 0 : in.first[m->from[v]];
-            int32_t n = m->from[v] < 0 ? 0 : in.first[m->from[v] + 1] - begin;
+            int32_t of = m->weights_of[v], begin = of < 0 ? 0 : in.first[of], n = of < 0 ? 0 : in.first[of + 1] - begin;
             for (int32_t k = 4 * set; k < n && k < 4 * set + 4; k++) {
                 joint[4 * v + k % 4] = (uint16_t)in.joint[begin + k];
                 weight[4 * v + k % 4] = in.weight[begin + k];
@@ -289,6 +289,35 @@ static json_t *write_targets(import_state *s, const making *m, unsigned count)
 }
 
 /* ---- the mesh of a node ----------------------------------------------------------------------------------------- */
+
+/* The corner vertex nearest to a point, -1 if there is none. */
+static int32_t nearest_corner(const struct aiMesh *mesh, const double *p)
+{
+    double least = INFINITY;
+    int32_t found = -1;
+    for (unsigned v = 0; v < mesh->mNumVertices; v++) {
+        spl_vec3 to = spl_sub(spl_v3_from_float(&mesh->mVertices[v].x), spl_v3(p[0], p[1], p[2]));
+        double distance = spl_dot(to, to);
+        if (!(distance < least)) continue;
+        least = distance;
+        found = (int32_t)v;
+    }
+    return found;
+}
+
+/* The library drops the weights of points that no polygon uses: those of the nearest stand for them, within reason. */
+static void choose_weights(making *m)
+{
+    const double budget = 2e9;
+    double tests = 0;
+    m->weights_of = import_new((size_t)m->count, sizeof *m->weights_of);
+    for (int32_t v = 0; v < m->count; v++) {
+        m->weights_of[v] = m->from[v];
+        if (m->from[v] >= 0) continue;
+        tests += m->mesh->mNumVertices;
+        if (tests < budget) m->weights_of[v] = nearest_corner(m->mesh, m->surface->point + 3 * (size_t)m->id[v]);
+    }
+}
 
 /* Control points that no polygon uses go to the first primitive, so that caches have them too. */
 static void add_unused_points(making *m, const bool *used)
@@ -408,17 +437,19 @@ int32_t import_write_mesh(import_state *s, int32_t node, int32_t *skin_index)
         if (s->scene->mMeshes[ai->mMeshes[i]]->mNumAnimMeshes > targets)
             targets = s->scene->mMeshes[ai->mMeshes[i]]->mNumAnimMeshes;
     import_skin skin;
-    bool skinned = import_make_skin(s, node, unused > 0 || has_unweighted(s, ai), &skin);
+    bool skinned = import_make_skin(s, node, surface, unused > 0 || has_unweighted(s, ai), &skin);
     json_t *primitives = json_array();
     for (unsigned i = 0; i < ai->mNumMeshes; i++) {
         making m = {.mesh = s->scene->mMeshes[ai->mMeshes[i]], .point = points ? points[i] : NULL, .surface = surface};
         m.skin = skinned ? &skin : NULL;
         merge_corners(&m, i == 0 ? unused : 0);
         if (i == 0 && unused) add_unused_points(&m, used);
+        choose_weights(&m);
         if (m.count > 0) glb_append(primitives, write_primitive(s, &m, targets));
         free(m.of_corner);
         free(m.from);
         free(m.id);
+        free(m.weights_of);
     }
     for (unsigned i = 0; points && i < ai->mNumMeshes; i++) free(points[i]);
     free(points);

@@ -16,6 +16,8 @@ typedef struct spl_surface {
     int32_t polygon_count;
     int32_t *first;  /* polygon_count + 1: where a polygon's corners begin; the last is the number of corners */
     int32_t *corner; /* indices below point_count */
+    bool has_bind;   /* Collada: a skin places the points so before its joints move them */
+    double bind[16]; /* row by row */
 } spl_surface;
 
 /* A node of the file that is a joint by the file's own word, weighted or not (FBX: LimbNode, Collada: type JOINT), and

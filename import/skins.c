@@ -49,7 +49,20 @@ static void add_unweighted(const import_state *s, int32_t mesh_node, bool *bone,
     free(tree);
 }
 
-bool import_make_skin(import_state *s, int32_t node, bool loose, import_skin *out)
+/* How vertices without weights move with the mesh's own node: as its children do, but for Collada, whose skins leave
+ * the node out and place the points by a matrix of their own. */
+static spl_mat4 rest_inverse(const import_state *s, int32_t node, const spl_surface *surface)
+{
+    spl_mat4 bind, back;
+    if (!surface || !surface->has_bind || !spl_mat4_inverse(&s->node[node].world, &back)) return spl_mat4_identity();
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 4; c++) bind.m[4 * c + r] = surface->bind[4 * r + c];
+    bind.m[3] = bind.m[7] = bind.m[11] = 0;
+    bind.m[15] = 1;
+    return spl_mat4_mul(&back, &bind);
+}
+
+bool import_make_skin(import_state *s, int32_t node, const spl_surface *surface, bool loose, import_skin *out)
 {
     *out = (import_skin){.rest = -1};
     size_t n = (size_t)s->node_count;
@@ -70,7 +83,7 @@ bool import_make_skin(import_state *s, int32_t node, bool loose, import_skin *ou
         if (loose && bone[node]) loose = false; /* a mesh that is a bone as well: the skin's first joint must do */
         if (loose) {
             out->rest = out->count;
-            out->inverse[out->count] = spl_mat4_identity();
+            out->inverse[out->count] = rest_inverse(s, node, surface);
             out->joint[out->count++] = node;
         }
     }
