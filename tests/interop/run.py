@@ -145,6 +145,30 @@ def imported(tool, cases, out, folder):
         cases.run(f"blender_import_{file.name}", check_imported, results, file.name)
 
 
+def read_pc2(path):
+    import numpy as np
+    raw = open(path, "rb").read()
+    points, frames = np.frombuffer(raw, "<u4", 1, 16)[0], np.frombuffer(raw, "<u4", 1, 28)[0]
+    return np.frombuffer(raw, "<f4", offset=32).reshape(frames, points, 3).astype(float)
+
+
+def check_made(tool, folder, up):
+    """Blend shapes, several meshes, vertices without weights: a file that Blender made, against its own import."""
+    import numpy as np
+    base = os.path.join(folder, f"made-{up}")
+    tool.good("skin", base + ".fbx", "--method", "linear", "-o", base + ".pc2")
+    played = np.load(base + ".npz")
+    assert len(played.files) == 3
+    for name in played.files:
+        x, theirs = 0.01 * read_pc2(f"{base}.{name}.pc2"), played[name]
+        if up == "Y":
+            x = np.stack([x[..., 0], -x[..., 2], x[..., 1]], axis=-1)
+        diagonal = np.linalg.norm(np.ptp(theirs.reshape(-1, 3), axis=0))
+        error, moved = abs(x - theirs).max() / diagonal, abs(theirs - theirs[0]).max() / diagonal
+        print(f"    made-{up}.fbx {name}: {len(x)} frames, error {error:.3g} of the diagonal")
+        assert moved > 0.1 and error <= IMPORTED, f"{name}: {error:.3g} of the diagonal"
+
+
 def make(tool, cases, folder):
     characters = []
     for source in assets() + ["demo:" + name for name in DEMOS]:
@@ -188,6 +212,10 @@ def main():
     cases.run("picture_of_both", picture_of_both, tool, characters, out)
     if assets() and os.path.exists(os.path.join(os.path.dirname(os.path.abspath(options.tool)), "supple-import")):
         imported(tool, cases, out, data)
+        cases.run("blender_makes_fbx", call, os.path.join(out, "blender_made.log"), 300, "blender", "-b", "--factory-startup",
+                  "--python-exit-code", "1", "--python", os.path.join(HERE, "blender_made.py"), "--", data)
+        for up in "YZ":
+            cases.run(f"made_{up}", check_made, tool, data, up)
     cases.end(plain=True)
 
 
