@@ -29,10 +29,11 @@ static void print_report(const char *input, const supple_scene *scene, const sup
     printf("parts:\n");
     for (int32_t i = 0; i < r->part_count; i++) print_part(&r->parts[i]);
     printf("bones: %d\n", (int)r->bone_count);
+    double fps = supple_scene_fps(scene);
     if (supple_scene_clip_count(scene)) printf("clips:\n");
     for (int32_t i = 0; i < supple_scene_clip_count(scene); i++)
-        printf("  %-3d %-28s %7.3f s  %4d frames at 30 fps\n", (int)i, supple_scene_clip_name(scene, i),
-               supple_scene_clip_duration(scene, i), (int)supple_scene_frame_count(scene, i, 30));
+        printf("  %-3d %-28s %7.3f s  %4d frames at %g fps\n", (int)i, supple_scene_clip_name(scene, i),
+               supple_scene_clip_duration(scene, i), (int)supple_scene_frame_count(scene, i, fps), fps);
     if (r->finding_count) printf("findings:\n");
     for (int32_t i = 0; i < r->finding_count; i++)
         printf("  %s%s\n", r->findings[i].warning ? "warning: " : "", r->findings[i].text);

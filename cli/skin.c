@@ -20,7 +20,7 @@ static const cli_option options[] = {
     {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
-    {"--fps", "N", "frames per second (the motion's own, else 30)", false},
+    {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
     {"--body", "KIND", "tets, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
@@ -303,7 +303,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
 static int prepare(job *j, const cli_arguments *arguments)
 {
     const char *fps = cli_get(arguments, "--fps", 0);
-    j->fps = 30;
+    j->fps = 0; /* the motion's, or the file's */
     j->motion = -1;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple skin IN -o OUT");
     if (fps && !cli_number(fps, 1e-3, 1e4, &j->fps))
@@ -324,6 +324,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     supple_error error;
     double start = now_ms();
     if (supple_scene_load_file(j->input, &j->config, &j->scene, &error) != SUPPLE_OK) return cli_fail(&error);
+    if (!(j->fps > 0)) j->fps = supple_scene_fps(j->scene);
     j->load_ms = now_ms() - start;
     if (supple_scene_skin_count(j->scene) == 0 && !j->plays_vertices) {
         snprintf(error.message, sizeof error.message,
@@ -504,7 +505,7 @@ static void print_parameters(int32_t method)
 
 static void print_lists(void)
 {
-    puts("IN: a .glb or .gltf file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
+    puts("IN: a .glb, .gltf, .fbx or .dae file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
     for (int32_t i = 0; supple_output_ending(i); i++)
         printf("  %-10s %s\n", supple_output_ending(i), supple_output_summary(i));
     puts("\nMethods:");

@@ -11,8 +11,10 @@ extern "C" {
 /* What a file says: meshes, skins, joints, clips, materials, images; validated. */
 typedef struct supple_scene supple_scene;
 
-/* Loads a .glb or .gltf file, or a built-in character as "demo:NAME" (see supple_demo_name). Files that a .gltf refers
- * to must be regular files below its folder. A malformed file is SUPPLE_ERROR_INPUT. A file without a skin loads. */
+/* Loads a .glb, .gltf, .fbx or .dae file, or a built-in character as "demo:NAME" (see supple_demo_name). Files that a
+ * .gltf refers to must be regular files below its folder. A malformed file is SUPPLE_ERROR_INPUT. A file without a skin
+ * loads. FBX and Collada are read by the program supple-import, which is looked for beside the library, and first at
+ * the path that the environment variable SUPPLE_IMPORT names. */
 SUPPLE_API supple_result supple_scene_load_file(const char *path, const supple_config *config, supple_scene **out,
                                                 supple_error *error);
 
@@ -49,6 +51,9 @@ SUPPLE_API double supple_scene_clip_duration(const supple_scene *scene, int32_t 
 
 /* Frames per second of a clip's source; 0 if it says nothing (glTF never does) or the index is out of range. */
 SUPPLE_API double supple_scene_clip_fps(const supple_scene *scene, int32_t clip);
+
+/* Frames per second of the file's clips where it says so (FBX), else 30. */
+SUPPLE_API double supple_scene_fps(const supple_scene *scene);
 
 /* Finds a clip by name, by the part of its name after the last '|', or by index written in decimal; an exact name wins.
  * -1 if there is none or if the part after '|' is ambiguous. */

@@ -15,9 +15,10 @@
 #define RIGID        0.90 /* weight of a joint at the skin above which the limb under it is its own */
 #define FAR_DEPTHS   2.00 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
 #define FAR_CELLS    1.50 /* ... and so many cells more */
-#define SLIM_CELLS   1.00 /* a limb this thick on a bone this near the skin is slim: it has no soft flesh to spare ... \
-                           */
-#define SLIM_FAR 0.75     /* ... and is held from so many cells on */
+#define SLIM_CELLS                                                                                                     \
+    1.00              /* a limb this thick on a bone this near the skin is slim: it has no soft flesh to spare ...     \
+                       */
+#define SLIM_FAR 0.75 /* ... and is held from so many cells on */
 enum { HOLD_AT_LEAST = 4, NEAREST = 12, SECTIONS = 3 };
 
 typedef struct capsule {

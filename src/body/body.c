@@ -8,6 +8,7 @@
 #include "rig/bind.h"
 #include "rig/pose.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ASSUMED_SIZE   1.8 /* metres, where the file's own unit gives no sensible size */
@@ -164,15 +165,20 @@ static supple_result find_weights(spl_body *body, supple_error *error)
 
 /* ---- the tetrahedra and what holds them ---- */
 
-static void set_unit(spl_body *body, const spl_body_options *options, const supple_config *config)
+static supple_result set_unit(spl_body *body, const spl_body_options *options, const supple_config *config,
+                              supple_error *error)
 {
-    double diagonal = body->surface.diagonal;
-    bool sensible = diagonal >= SMALLEST_METRE && diagonal <= LARGEST_METRE;
-    body->size_m = options->size_m > 0 ? options->size_m : sensible ? diagonal : ASSUMED_SIZE;
+    double scale;
+    if (!spl_bind_scale(body->scene, body->home, &scale)) return spl_fail_memory(error, "the rest pose");
+    if (fabs(scale - 1) < 1e-3) scale = 1; /* rounding is no scale */
+    double diagonal = body->surface.diagonal, metres = diagonal * scale * spl_scene_unit(body->scene);
+    bool sensible = metres >= SMALLEST_METRE && metres <= LARGEST_METRE;
+    body->size_m = options->size_m > 0 ? options->size_m : sensible ? metres : ASSUMED_SIZE;
     body->metre = diagonal > 0 ? body->size_m / diagonal : 1;
     if (!sensible && !(options->size_m > 0))
-        spl_log(config, SUPPLE_LOG_WARNING, "the character is %.4g units across: taken as %g m (--size METRES sets it)",
-                diagonal, ASSUMED_SIZE);
+        spl_log(config, SUPPLE_LOG_WARNING, "the character is %.4g m across: taken as %g m (--size METRES sets it)",
+                metres, ASSUMED_SIZE);
+    return SUPPLE_OK;
 }
 
 static supple_result copy_tets(spl_body *body, const spl_tets *given, supple_error *error)
@@ -298,8 +304,8 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
     if (result == SUPPLE_OK) result = make_surface(body, error);
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
+    if (result == SUPPLE_OK) result = set_unit(body, options, config, error);
     if (result != SUPPLE_OK) return result;
-    set_unit(body, options, config);
     spl_tree tree;
     result = spl_tree_make(body->surface.position, body->surface.triangle, body->surface.triangle_count,
                            &body->allocator, &tree, error);

@@ -13,6 +13,7 @@
 #define MAY_BE_CUT     12.0 /* openness below which it is flesh if its border meets others */
 #define BORDERS_MEET   5e-3 /* of the diagonal */
 #define MEETING_SHARE  0.75 /* of a border's vertices */
+#define CUT_SHARE      0.99 /* the same, where a mesh is cut into its materials: the vertices are equal there */
 
 enum { WINDING_SAMPLES = 16 };
 
@@ -137,29 +138,36 @@ static bool is_inside(court *c, const shape *inner, const shape *outer)
     return inner->welded_count > 0;
 }
 
-/* Whether a point lies on the border of another skinned part than k. */
-static bool meets_border(court *c, int32_t k, spl_vec3 p)
+/* Whether a point lies within reach of the border of another skinned part than k; `instance` -1, or one to stay in. */
+static bool meets_border(court *c, int32_t k, int32_t instance, double reach, spl_vec3 p)
 {
     for (int32_t o = 0; o < c->count; o++) {
-        if (o == k || !c->skinned[o]) continue;
+        if (o == k || !c->skinned[o] || (instance >= 0 && c->shapes[o].part->instance != instance)) continue;
         const spl_topology *t = &c->shapes[o].topology;
         c->budget -= t->border_edges;
         for (int32_t i = 0; i < t->border_edges && c->budget >= 0; i++) {
             const float *q = c->shapes[o].welded + 3 * (size_t)t->border[2 * (size_t)i];
-            if (spl_distance(spl_v3_from_float(q), p) <= BORDERS_MEET * c->diagonal) return true;
+            if (spl_distance(spl_v3_from_float(q), p) <= reach) return true;
         }
     }
     return false;
 }
 
 /* Of the border vertices of part k, the share that lies on the border of another skinned part. */
-static double meeting_share(court *c, int32_t k)
+static double meeting_share(court *c, int32_t k, int32_t instance, double reach)
 {
     const shape *s = &c->shapes[k];
     int32_t meeting = 0;
     for (int32_t e = 0; e < s->topology.border_edges; e++)
-        meeting += meets_border(c, k, spl_v3_from_float(s->welded + 3 * (size_t)s->topology.border[2 * (size_t)e]));
+        meeting += meets_border(c, k, instance, reach,
+                                spl_v3_from_float(s->welded + 3 * (size_t)s->topology.border[2 * (size_t)e]));
     return s->topology.border_edges ? (double)meeting / s->topology.border_edges : 0;
+}
+
+/* Whether the part is a piece of one mesh that is cut into its materials: it ends where others of the mesh begin. */
+static bool is_cut_by_material(court *c, int32_t k)
+{
+    return meeting_share(c, k, c->shapes[k].part->instance, 2 * WELD_TOLERANCE * c->diagonal) >= CUT_SHARE;
 }
 
 static const char *joint_above(const court *c, int32_t node)
@@ -199,7 +207,9 @@ static void judge_skinned(court *c, int32_t k)
         judge(out, SUPPLE_ROLE_FLESH, "closed and skinned");
     else if (out->openness < NEARLY_SOLID)
         judge(out, SUPPLE_ROLE_FLESH, "nearly closed: its openings are small");
-    else if (out->openness < MAY_BE_CUT && meeting_share(c, k) >= MEETING_SHARE)
+    else if (is_cut_by_material(c, k))
+        judge(out, SUPPLE_ROLE_FLESH, "its borders are those of the mesh's other materials");
+    else if (out->openness < MAY_BE_CUT && meeting_share(c, k, -1, BORDERS_MEET * c->diagonal) >= MEETING_SHARE)
         judge(out, SUPPLE_ROLE_FLESH, "its borders meet those of other parts");
     else
         judge(out, SUPPLE_ROLE_FOLLOW, "an open sheet");

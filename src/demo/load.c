@@ -2,6 +2,7 @@
  * `demo:hero` is what a file written by `supple demo hero` is. */
 #include "core/error.h"
 #include "scene/readers/gltf.h"
+#include "scene/readers/import.h"
 
 #include <string.h>
 #include <supple/tools.h>
@@ -13,6 +14,7 @@ supple_result supple_scene_load_file(const char *path, const supple_config *conf
     *out = NULL;
     supple_result result = spl_config_check(config, error);
     if (result != SUPPLE_OK) return result;
+    if (spl_import_takes(path)) return spl_import_load_file(path, config, out, error);
     if (strncmp(path, prefix, sizeof prefix - 1) != 0) return spl_gltf_load_file(path, config, out, error);
     void *glb;
     size_t size;

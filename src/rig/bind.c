@@ -1,5 +1,9 @@
 #include "rig/bind.h"
 
+#include "rig/pose.h"
+
+#include <math.h>
+
 spl_mat4 spl_bind_between(const supple_scene *scene, int32_t from, int32_t to)
 {
     const spl_skin *a = &scene->skin[from], *b = &scene->skin[to];
@@ -36,4 +40,31 @@ bool spl_bind_inverse(const supple_scene *scene, int32_t home, int32_t node, spl
         return true;
     }
     return false;
+}
+
+static double volume_ratio(const spl_mat4 *m)
+{
+    spl_vec3 x = spl_v3(m->m[0], m->m[1], m->m[2]), y = spl_v3(m->m[4], m->m[5], m->m[6]);
+    return fabs(spl_dot(spl_v3(m->m[8], m->m[9], m->m[10]), spl_cross(x, y)));
+}
+
+bool spl_bind_scale(const supple_scene *scene, int32_t skin, double *out)
+{
+    spl_pose pose;
+    *out = 1;
+    if (spl_pose_init(&pose, scene, NULL) != SUPPLE_OK) return false;
+    spl_pose_sample(&pose, scene, -1, 0);
+    const spl_skin *s = &scene->skin[skin];
+    double sum = 0;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->joint_count; i++) {
+        spl_mat4 whole = spl_mat4_mul(&pose.world[s->joint[i]], &s->inverse_bind[i]);
+        double ratio = volume_ratio(&whole);
+        if (!(ratio > 1e-30 && ratio < 1e30)) continue;
+        sum += log(ratio) / 3;
+        count++;
+    }
+    spl_pose_release(&pose);
+    if (count) *out = exp(sum / count);
+    return true;
 }

@@ -25,6 +25,9 @@ static void free_primitive(const supple_allocator *a, spl_primitive *p)
     spl_free(a, p->uv);
     spl_free(a, p->color);
     spl_free(a, p->triangle);
+    spl_free(a, p->id);
+    spl_free(a, p->polygon_first);
+    spl_free(a, p->polygon_corner);
     spl_free(a, p->joint);
     spl_free(a, p->weight);
 }
@@ -85,6 +88,7 @@ void supple_scene_destroy(supple_scene *scene)
     spl_free(&a, scene->material);
     spl_free(&a, scene->image); /* the bytes belong to the document */
     spl_free(&a, scene->instance);
+    spl_free(&a, scene->point_vertex);
     for (int32_t i = 0; i < scene->warning_count; i++) spl_free(&a, scene->warning[i]);
     spl_free(&a, scene->warning);
     for (int32_t i = 0; i < scene->file_count; i++) spl_free(&a, scene->file[i]);
@@ -122,6 +126,50 @@ const char *spl_instance_name(const supple_scene *scene, int32_t instance)
     return name && name[0] ? name : "mesh";
 }
 
+int32_t spl_face_count(const spl_primitive *p)
+{
+    return p->polygon_count ? p->polygon_count : p->triangle_count;
+}
+
+int64_t spl_face_corners(const spl_primitive *p)
+{
+    return p->polygon_count ? p->polygon_first[p->polygon_count] : 3 * (int64_t)p->triangle_count;
+}
+
+const int32_t *spl_face(const spl_primitive *p, int32_t face, int32_t *count)
+{
+    *count = p->polygon_count ? p->polygon_first[face + 1] - p->polygon_first[face] : 3;
+    return p->polygon_count ? p->polygon_corner + p->polygon_first[face] : p->triangle + 3 * (size_t)face;
+}
+
+int32_t spl_face_corner(const spl_primitive *p, int32_t face, int32_t k, bool turned)
+{
+    int32_t count;
+    const int32_t *corner = spl_face(p, face, &count);
+    return corner[turned ? (count - k) % count : k];
+}
+
+int32_t spl_point_of(const spl_mesh *mesh, const spl_primitive *p, int32_t first, int32_t vertex)
+{
+    return mesh->point_count ? p->id[vertex] : first + vertex;
+}
+
+double spl_scene_unit(const supple_scene *scene)
+{
+    return scene->unit > 0 ? scene->unit : 1;
+}
+
+/* Characters face along -y where z is up, and along z where y or x is: each turn ends facing along z. */
+void spl_scene_upright(const supple_scene *scene, float *rows, size_t count)
+{
+    for (size_t i = 0; scene->up != SPL_UP_Y && i < count; i++) {
+        float *v = rows + 3 * i, x = v[0], y = v[1], z = v[2];
+        v[0] = scene->up == SPL_UP_Z ? x : -y;
+        v[1] = scene->up == SPL_UP_Z ? z : x;
+        v[2] = scene->up == SPL_UP_Z ? -y : z;
+    }
+}
+
 /* Vertices and triangles of a mesh over its primitives. */
 static void count_mesh(const spl_mesh *mesh, int64_t *vertices, int64_t *triangles)
 {
@@ -136,6 +184,7 @@ static supple_result place_instances(supple_scene *scene, supple_error *error)
 {
     int64_t vertex = 0, triangle = 0;
     int32_t count = 0;
+    scene->point_count = 0;
     for (int32_t i = 0; i < scene->node_count; i++) {
         const spl_node *node = &scene->node[i];
         if (node->mesh < 0) continue;
@@ -144,14 +193,45 @@ static supple_result place_instances(supple_scene *scene, supple_error *error)
         if (vertices > INT32_MAX - vertex || triangles > INT32_MAX - triangle)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "%.80s: more than %d vertices or triangles in all", scene->path,
                             INT32_MAX);
-        scene->instance[count++] =
-            (spl_instance){i, node->mesh, node->skin, (int32_t)vertex, (int32_t)vertices}; /* in node order */
+        int32_t points = scene->mesh[node->mesh].point_count ? scene->mesh[node->mesh].point_count : (int32_t)vertices;
+        scene->instance[count++] = (spl_instance){.node = i, /* in node order */
+                                                  .mesh = node->mesh,
+                                                  .skin = node->skin,
+                                                  .first_vertex = (int32_t)vertex,
+                                                  .vertex_count = (int32_t)vertices,
+                                                  .first_point = scene->point_count,
+                                                  .point_count = points};
+        scene->point_count += points; /* no more than there are vertices */
         vertex += vertices;
         triangle += triangles;
     }
     scene->vertex_count = (int32_t)vertex;
     scene->triangle_count = (int32_t)triangle;
     return SUPPLE_OK;
+}
+
+/* The first vertex of each point. Vertices of one point are one place, and move alike. */
+static bool place_points(supple_scene *scene)
+{
+    if (scene->point_count == scene->vertex_count) {
+        bool ids = false;
+        for (int32_t i = 0; i < scene->mesh_count; i++) ids = ids || scene->mesh[i].point_count > 0;
+        if (!ids) return true;
+    }
+    scene->point_vertex = spl_new(&scene->allocator, (size_t)scene->point_count, sizeof *scene->point_vertex);
+    if (!scene->point_vertex) return false;
+    for (int32_t i = 0; i < scene->instance_count; i++) {
+        const spl_instance *in = &scene->instance[i];
+        const spl_mesh *mesh = &scene->mesh[in->mesh];
+        int32_t vertex = in->first_vertex + in->vertex_count;
+        for (int32_t k = mesh->primitive_count; k-- > 0;)
+            for (int32_t v = mesh->primitive[k].vertex_count; v-- > 0;) {
+                vertex--;
+                int32_t point = mesh->point_count ? mesh->primitive[k].id[v] : vertex - in->first_vertex;
+                scene->point_vertex[in->first_point + point] = vertex;
+            }
+    }
+    return true;
 }
 
 supple_result spl_scene_finish(supple_scene *scene, supple_error *error)
@@ -170,7 +250,11 @@ supple_result spl_scene_finish(supple_scene *scene, supple_error *error)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "%.80s: too many joints", scene->path);
     }
     scene->joint_count = (int32_t)joints;
-    return place_instances(scene, error);
+    supple_result result = place_instances(scene, error);
+    if (result != SUPPLE_OK) return result;
+    spl_free(&scene->allocator, scene->point_vertex);
+    scene->point_vertex = NULL;
+    return place_points(scene) ? SUPPLE_OK : spl_fail_memory(error, "points");
 }
 
 /* ---- the public accessors --------------------------------------------------------------------------------------- */
@@ -253,6 +337,11 @@ static int32_t find_by_number(const supple_scene *scene, const char *name)
         if (value >= scene->clip_count) return -1;
     }
     return (int32_t)value;
+}
+
+double supple_scene_fps(const supple_scene *scene)
+{
+    return scene->fps > 0 ? scene->fps : 30;
 }
 
 int32_t supple_scene_clip_find(const supple_scene *scene, const char *name)

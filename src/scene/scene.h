@@ -37,6 +37,10 @@ typedef struct spl_primitive {
     float *color;            /* 4 x vertex_count, COLOR_0 as stored (linear), alpha 1 if it has none; or NULL */
     int32_t *triangle;       /* 3 x triangle_count, indices below vertex_count; strips and fans are expanded */
     int32_t triangle_count;  /* 0 for points and lines */
+    int32_t *id;             /* vertex_count, _SUPPLE_ID: which of the mesh's points a vertex is; or NULL */
+    int32_t polygon_count;   /* 0: only triangles are known */
+    int32_t *polygon_first;  /* polygon_count + 1: where a polygon's corners begin */
+    int32_t *polygon_corner; /* indices below vertex_count; three or more a polygon */
     int32_t influence_count; /* K: largest number of non-zero weights at a vertex; 0 if not skinned */
     uint16_t *joint; /* K x vertex_count, vertex by vertex, indices into the skin's joints; 0 where the weight is 0 */
     float *weight;   /* K x vertex_count, descending, sum 1 at each vertex */
@@ -51,6 +55,7 @@ typedef struct spl_mesh {
     char *name;
     int32_t primitive_count;
     spl_primitive *primitive;
+    int32_t point_count; /* where every primitive has ids: each number below this is the id of a vertex; else 0 */
 } spl_mesh;
 
 typedef struct spl_skin {
@@ -107,7 +112,11 @@ typedef struct spl_instance {
     int32_t node, mesh, skin; /* skin -1: rigid */
     int32_t first_vertex;     /* in output order */
     int32_t vertex_count;     /* over all primitives */
+    int32_t first_point;      /* in cache order, which is output order but where the mesh has ids */
+    int32_t point_count;
 } spl_instance;
+
+typedef enum spl_up { SPL_UP_Y, SPL_UP_Z, SPL_UP_X } spl_up;
 
 struct supple_scene {
     supple_allocator allocator;
@@ -126,6 +135,11 @@ struct supple_scene {
     spl_image *image;
     spl_instance *instance; /* in node order */
     int32_t vertex_count, triangle_count, joint_count;
+    int32_t point_count;   /* in cache order */
+    int32_t *point_vertex; /* point_count: a vertex that is at the point; NULL where points are vertices */
+    double unit;           /* metres a unit of the file; 0 if it does not say (glTF: metres) */
+    spl_up up;             /* the axis that points up */
+    double fps;            /* of the file's clips; 0 if it does not say */
     int32_t warning_count;
     char **warning; /* one line each, sanitised, for the log and for `info` */
 };
@@ -136,6 +150,23 @@ supple_result spl_scene_finish(supple_scene *scene, supple_error *error);
 
 /* Adds a warning line (printf style). Running out of memory is silent: a warning is never worth failing for. */
 void spl_scene_warn(supple_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The faces to write: a primitive's polygons where they are known, else its triangles. */
+int32_t spl_face_count(const spl_primitive *p);
+int64_t spl_face_corners(const spl_primitive *p); /* of all faces */
+
+/* The vertices of a face, and how many; the k-th of them with the face turned round where `turned`. */
+const int32_t *spl_face(const spl_primitive *p, int32_t face, int32_t *count);
+int32_t spl_face_corner(const spl_primitive *p, int32_t face, int32_t k, bool turned);
+
+/* Which of its instance's points a vertex of a mesh's primitive is; `first` is the primitive's first vertex. */
+int32_t spl_point_of(const spl_mesh *mesh, const spl_primitive *p, int32_t first, int32_t vertex);
+
+/* Metres a unit of the scene's space. */
+double spl_scene_unit(const supple_scene *scene);
+
+/* Turns vectors of the scene's space, 3 floats each, to y up, in place: for pictures. */
+void spl_scene_upright(const supple_scene *scene, float *rows, size_t count);
 
 /* Name for messages and file names: the node's, else the mesh's, else "mesh"; not sanitised for paths. */
 const char *spl_instance_name(const supple_scene *scene, int32_t instance);

@@ -153,11 +153,14 @@ static void find_size(inspection *x)
         x->report.size[k] = x->scene->vertex_count ? high[k] - low[k] : 0;
         sum += x->report.size[k] * x->report.size[k];
     }
-    double diagonal = sqrt(sum);
-    bool sensible = diagonal >= SMALLEST_METRE && diagonal <= LARGEST_METRE;
-    x->report.size_m = sensible ? diagonal : ASSUMED_SIZE;
+    double unit = spl_scene_unit(x->scene), metres = sqrt(sum) * unit;
+    bool sensible = metres >= SMALLEST_METRE && metres <= LARGEST_METRE;
+    x->report.size_m = sensible ? metres : ASSUMED_SIZE;
+    if (x->scene->unit > 0 || x->scene->up != SPL_UP_Y)
+        add_finding(x, false, "the file's unit is %g m, its %c axis points up; caches keep both", unit,
+                    "yzx"[x->scene->up]);
     if (!sensible)
-        add_finding(x, true, "the character is %.4g units across: not metres; physics takes it as %g m", diagonal,
+        add_finding(x, true, "the character is %.4g m across, if that is its unit; physics takes it as %g m", metres,
                     ASSUMED_SIZE);
 }
 

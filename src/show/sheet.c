@@ -242,6 +242,8 @@ static supple_result sheet_frame(supple_writer *writer, const supple_frame *fram
             memcpy(f->normal, frame->normal, bytes);
         else
             memset(f->normal, 0, bytes); /* faceted */
+        spl_scene_upright(w->base.scene, f->position, (size_t)w->base.scene->vertex_count);
+        spl_scene_upright(w->base.scene, f->normal, (size_t)w->base.scene->vertex_count);
         f->box = spl_show_box(&w->show, f->position);
     }
     return frame->index == range->frame_count - 1 ? draw_block(w, range, error) : SUPPLE_OK;

@@ -65,7 +65,7 @@ static supple_scene character(void)
                                        .weight = weight,
                                        .material = -1};
         mesh[i] = (spl_mesh){.name = names[i], .primitive_count = 1, .primitive = &primitive[i]};
-        instance[i] = (spl_instance){i, i, i == 5 ? -1 : 0, i * VERTICES, VERTICES};
+        instance[i] = (spl_instance){i, i, i == 5 ? -1 : 0, i * VERTICES, VERTICES, i * VERTICES, VERTICES};
         node[i] = (spl_node){.name = names[i], .parent = PARTS, .mesh = i};
     }
     node[PARTS] = (spl_node){.name = names[PARTS], .parent = -1, .mesh = -1};

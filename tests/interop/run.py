@@ -17,6 +17,7 @@ from tool import Tool, assets, shared
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
 BLENDER, THREE = 1e-6, 2e-6  # largest errors, of the diagonal, of exact files
 ALLOWED = 5e-4  # of files whose frames are components: the tool's glb-error
+IMPORTED = 1e-4  # of FBX and Collada against Blender's own import of them: other readers, single precision
 FRAMES = 90  # of each clip: enough to see a wrong time or order, little enough for the time there is
 WHOLE = ("CesiumMan", "demo-hero")  # these are played whole
 
@@ -117,6 +118,77 @@ def picture_of_both(tool, characters, folder):
     call(os.path.join(folder, "compare.log"), 60, "node", "compare.mjs", ours, hero[0].picture, os.path.join(folder, "compare.png"))
 
 
+class Imported:
+    """An FBX or Collada file, and two of its clips as caches."""
+
+    def __init__(self, tool, source, folder):
+        self.source, self.name = source, os.path.basename(source)
+        info = json.loads(tool("info", source, "--json").out)
+        names = [clip["name"] for clip in info["clips"]]
+        space = [f["text"] for f in info["findings"] if f["text"].startswith("the file's unit is ")]
+        assert len(space) == 1, "info says nothing of the file's unit and axes"
+        words = space[0].split()
+        self.unit, self.up = float(words[4]), words[7].upper()
+        self.clips = []
+        for name in [names[len(names) // 3], names[-1]][-min(2, len(names)):]:
+            base = os.path.join(folder, f"{self.name}.{len(self.clips)}")
+            caches = {"npy": base + ".npy", "pc2": base + ".pc2"}
+            tool.good("skin", source, "--method", "linear", "--clip", name, "--fps", 24, "-o", caches["npy"], "-o", caches["pc2"])
+            self.clips.append({"clip": name.split("|")[-1], **caches})
+
+    def job(self):
+        return {"name": self.name, "input": self.source, "clips": self.clips, "fps": 24, "unit": self.unit, "up": self.up}
+
+
+def check_imported(results, name):
+    result, = need(results, name)
+    for clip in result["clips"]:
+        for what in ("armature", "pc2"):
+            error, frames = clip[what]["error"], clip[what]["frames"]
+            print(f"    {name} {clip['clip']}, {what}: {frames} frames, error {error:.3g} of the diagonal")
+            assert error <= (IMPORTED if what == "armature" else BLENDER), f"{what}: {error:.3g} of the diagonal"
+        assert clip["armature"]["moved"] > 1e-3, "nothing moves"
+
+
+def imported(tool, cases, out, folder):
+    """FBX and Collada in Blender: the same poses, and our caches on its own import."""
+    sources = [os.path.join(shared("assets"), n) for n in sorted(os.listdir(shared("assets"))) if n.lower().endswith((".fbx", ".dae"))]
+    files = []
+    for source in sources:
+        cases.run(f"write_{os.path.basename(source)}", lambda: files.append(Imported(tool, source, folder)))
+    jobs = os.path.join(out, "imported-jobs.json")
+    with open(jobs, "w") as file:
+        json.dump([f.job() for f in files], file)
+    results = outside(cases, "blender_import", out, jobs, 600, "blender", "-b", "--factory-startup", "--python-exit-code", "1", "--python",
+                      os.path.join(HERE, "blender_import.py"), "--")
+    for file in files:
+        cases.run(f"blender_import_{file.name}", check_imported, results, file.name)
+
+
+def read_pc2(path):
+    import numpy as np
+    raw = open(path, "rb").read()
+    points, frames = np.frombuffer(raw, "<u4", 1, 16)[0], np.frombuffer(raw, "<u4", 1, 28)[0]
+    return np.frombuffer(raw, "<f4", offset=32).reshape(frames, points, 3).astype(float)
+
+
+def check_made(tool, folder, up):
+    """Blend shapes, several meshes, vertices without weights: a file that Blender made, against its own import."""
+    import numpy as np
+    base = os.path.join(folder, f"made-{up}")
+    tool.good("skin", base + ".fbx", "--method", "linear", "-o", base + ".pc2")
+    played = np.load(base + ".npz")
+    assert len(played.files) == 3
+    for name in played.files:
+        x, theirs = 0.01 * read_pc2(f"{base}.{name}.pc2"), played[name]
+        if up == "Y":
+            x = np.stack([x[..., 0], -x[..., 2], x[..., 1]], axis=-1)
+        diagonal = np.linalg.norm(np.ptp(theirs.reshape(-1, 3), axis=0))
+        error, moved = abs(x - theirs).max() / diagonal, abs(theirs - theirs[0]).max() / diagonal
+        print(f"    made-{up}.fbx {name}: {len(x)} frames, error {error:.3g} of the diagonal")
+        assert moved > 0.1 and error <= IMPORTED, f"{name}: {error:.3g} of the diagonal"
+
+
 def make(tool, cases, folder):
     characters = []
     for source in assets() + ["demo:" + name for name in DEMOS]:
@@ -180,6 +252,12 @@ def main():
     cases.run("alembic", check_abc, tool, data)
     cases.run("usd", check_usd, tool, data)
     cases.run("picture_of_both", picture_of_both, tool, characters, out)
+    if assets() and os.path.exists(os.path.join(os.path.dirname(os.path.abspath(options.tool)), "supple-import")):
+        imported(tool, cases, out, data)
+        cases.run("blender_makes_fbx", call, os.path.join(out, "blender_made.log"), 300, "blender", "-b", "--factory-startup",
+                  "--python-exit-code", "1", "--python", os.path.join(HERE, "blender_made.py"), "--", data)
+        for up in "YZ":
+            cases.run(f"made_{up}", check_made, tool, data, up)
     cases.end(plain=True)
 
 

@@ -36,13 +36,15 @@ static void make_little(little *s, int32_t count, const char *const *names)
                                       .triangle_count = 2,
                                       .material = 0};
     s->primitive[1] = (spl_primitive){.vertex_count = 2, .position = dots, .material = -1};
-    s->mesh = (spl_mesh){(char *)"body", 2, s->primitive};
+    s->mesh = (spl_mesh){.name = (char *)"body", .primitive_count = 2, .primitive = s->primitive};
     s->material = (spl_material){.name = (char *)"red paint", .base_color = {0.8f, 0.1f, 0.2f, 1}};
     for (int32_t i = 0; i < count; i++) {
         s->node[i] = (spl_node){.name = (char *)(names ? names[i] : "thing"), .parent = -1, .skin = -1};
         s->node[i].r[3] = s->node[i].s[0] = s->node[i].s[1] = s->node[i].s[2] = 1;
         s->node_order[i] = i;
         s->instance[i] = (spl_instance){.node = i, .mesh = 0, .skin = -1, .first_vertex = 6 * i, .vertex_count = 6};
+        s->instance[i].first_point = 6 * i;
+        s->instance[i].point_count = 6;
     }
     s->scene = (supple_scene){.allocator = spl_allocator_of(NULL),
                               .path = (char *)"demo:little",
@@ -55,7 +57,8 @@ static void make_little(little *s, int32_t count, const char *const *names)
                               .material = &s->material,
                               .instance_count = count,
                               .instance = s->instance,
-                              .vertex_count = 6 * count};
+                              .vertex_count = 6 * count,
+                              .point_count = 6 * count};
 }
 
 static const supple_range seven = {-1, 0, 7};

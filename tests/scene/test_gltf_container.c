@@ -170,7 +170,7 @@ TEST(required_extensions_are_supported_or_named)
                                        "KHR_materials_anything", "KHR_lights_punctual"};
     static const char *const warn[] = {"KHR_texture_basisu", "EXT_texture_webp", "KHR_animation_pointer"};
     static const char *const bad[][2] = {{"KHR_draco_mesh_compression", "without Draco"},
-                                         {"EXT_meshopt_compression", "without meshopt"},
+                                         {"KHR_meshopt_compression", "without meshopt"},
                                          {"ACME_secret", "ACME_secret"},
                                          {"KHR_mesh_quantization2", "KHR_mesh_quantization2"}};
     char rest[200];

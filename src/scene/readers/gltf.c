@@ -125,6 +125,15 @@ supple_result spl_gltf_load_memory(const void *data, size_t size, const char *na
     return end(&g, ok, config, out);
 }
 
+supple_result spl_gltf_load_made(const void *data, size_t size, const char *path, const supple_config *config,
+                                 supple_scene **out, supple_error *error)
+{
+    *out = NULL;
+    spl_gltf g = {.error = error};
+    bool ok = begin(&g, path, true, config) && find_folder(&g, path) && read_scene(&g, data, size, config);
+    return end(&g, ok, config, out);
+}
+
 supple_result supple_scene_load_memory(const void *data, size_t size, const char *name, const supple_config *config,
                                        supple_scene **out, supple_error *error)
 {

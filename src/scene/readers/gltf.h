@@ -13,4 +13,8 @@ supple_result spl_gltf_load_file(const char *path, const supple_config *config, 
 supple_result spl_gltf_load_memory(const void *data, size_t size, const char *name, const supple_config *config,
                                    supple_scene **out, supple_error *error);
 
+/* The same of a .glb that was made from the file at `path`, which gives the scene its name and its folder. */
+supple_result spl_gltf_load_made(const void *data, size_t size, const char *path, const supple_config *config,
+                                 supple_scene **out, supple_error *error);
+
 #endif

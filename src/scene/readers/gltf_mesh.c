@@ -172,6 +172,122 @@ static bool read_triangles(reading *r, const json_t *object)
     return ok;
 }
 
+/* ---- points ----------------------------------------------------------------------------------------------------- */
+
+/* _SUPPLE_ID: whole numbers, as integers or (since glTF allows 32-bit integers for no attribute of a vertex) as floats.
+ * Ids that are none are left out; whether they fit each other is for the mesh to say. */
+static bool read_ids(reading *r, const json_t *attributes)
+{
+    float *read = NULL;
+    spl_primitive *p = r->out;
+    if (!read_attribute(r, attributes, "_SUPPLE_ID", 1, &read)) return false;
+    if (!read) return true;
+    bool whole = true;
+    p->id = spl_gltf_new(r->g, (size_t)p->vertex_count, sizeof *p->id, "ids");
+    for (int32_t v = 0; p->id && v < p->vertex_count; v++) {
+        float id = read[v];
+        whole = whole && id >= 0 && id < (float)INT32_MAX && id == floorf(id);
+        if (whole) p->id[v] = (int32_t)id;
+    }
+    spl_free(r->g->a, read);
+    if (!p->id) return false;
+    if (whole) return true;
+    spl_scene_warn(r->g->scene, "%s: _SUPPLE_ID is ignored: it is not of whole numbers", r->where);
+    spl_free(r->g->a, p->id);
+    p->id = NULL;
+    return true;
+}
+
+/* A list of whole numbers that extras.supple names, NULL with *count 0 if it is absent. */
+static bool read_extra(reading *r, const json_t *extras, const char *key, uint32_t **out, size_t *count)
+{
+    int32_t index;
+    *out = NULL;
+    *count = 0;
+    if (!spl_gltf_index(r->g, extras, key, r->accessor_count, r->where, -1, &index)) return false;
+    if (index < 0) return true;
+    spl_accessor accessor;
+    if (!spl_gltf_accessor(r->g, index, &accessor)) return false;
+    if (accessor.width != 1) return true;
+    *out = spl_gltf_uints(r->g, &accessor);
+    *count = accessor.count;
+    return *out != NULL;
+}
+
+/* Fills the polygons; false if the lists do not fit each other. */
+static bool fit_polygons(spl_primitive *p, const uint32_t *size, size_t polygons, const uint32_t *corner,
+                         size_t corners)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < polygons; i++) {
+        p->polygon_first[i] = (int32_t)at;
+        if (size[i] < 3 || size[i] > corners - at) return false;
+        at += size[i];
+    }
+    p->polygon_first[polygons] = (int32_t)at;
+    for (size_t i = 0; i < corners; i++) {
+        if (corner[i] >= (uint32_t)p->vertex_count) return false;
+        p->polygon_corner[i] = (int32_t)corner[i];
+    }
+    return at == corners;
+}
+
+/* The polygons that the triangles of an imported file were cut from (import/meshes.c). */
+static bool read_polygons(reading *r, const json_t *object)
+{
+    const json_t *extras = json_object_get(json_object_get(object, "extras"), "supple");
+    spl_primitive *p = r->out;
+    uint32_t *size = NULL, *corner = NULL;
+    size_t polygons, corners;
+    bool ok = read_extra(r, extras, "polygonSizes", &size, &polygons) &&
+              read_extra(r, extras, "polygonCorners", &corner, &corners);
+    if (ok && size && corner && corners < INT32_MAX) {
+        p->polygon_first = spl_gltf_new(r->g, polygons + 1, sizeof *p->polygon_first, "polygons");
+        p->polygon_corner =
+            p->polygon_first ? spl_gltf_new(r->g, corners, sizeof *p->polygon_corner, "polygons") : NULL;
+        ok = p->polygon_corner != NULL;
+        bool fits = ok && fit_polygons(p, size, polygons, corner, corners);
+        if (fits) p->polygon_count = (int32_t)polygons;
+        if (ok && !fits) spl_scene_warn(r->g->scene, "%s: its polygons are ignored: they do not fit it", r->where);
+    }
+    spl_free(r->g->a, size);
+    spl_free(r->g->a, corner);
+    return ok;
+}
+
+/* Points count from 0 on without a gap, or caches keep the order of the vertices. */
+static bool count_points(spl_gltf *g, spl_mesh *mesh, int32_t index)
+{
+    int64_t vertices = 0;
+    int32_t with_ids = 0, count = 0;
+    for (int32_t k = 0; k < mesh->primitive_count; k++) {
+        const spl_primitive *p = &mesh->primitive[k];
+        vertices += p->vertex_count;
+        with_ids += p->id != NULL;
+        for (int32_t v = 0; p->id && v < p->vertex_count; v++)
+            if (p->id[v] >= count) count = p->id[v] + 1;
+    }
+    if (!with_ids) return true;
+    bool good = with_ids == mesh->primitive_count && count <= vertices;
+    bool *seen = good ? spl_gltf_new(g, (size_t)count, sizeof *seen, "points") : NULL;
+    if (good && !seen) return false;
+    int32_t found = 0;
+    for (int32_t k = 0; good && k < mesh->primitive_count; k++)
+        for (int32_t v = 0; v < mesh->primitive[k].vertex_count; v++) {
+            bool *at = &seen[mesh->primitive[k].id[v]];
+            found += !*at;
+            *at = true;
+        }
+    spl_free(g->a, seen);
+    if (good && found == count)
+        mesh->point_count = count;
+    else
+        spl_scene_warn(g->scene,
+                       "mesh %d: _SUPPLE_ID is ignored: not every number below %d is there, in each primitive", index,
+                       count);
+    return true;
+}
+
 /* ---- morph targets ---------------------------------------------------------------------------------------------- */
 
 static bool read_targets(reading *r, const json_t *object)
@@ -220,8 +336,8 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
            read_optional(r, attributes, "NORMAL", 3, &p->normal) &&
            read_optional(r, attributes, "TANGENT", 4, &p->tangent) &&
            read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_colors(r, attributes) &&
-           read_triangles(r, object) && read_targets(r, object) &&
-           (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
+           read_ids(r, attributes) && read_triangles(r, object) && read_polygons(r, object) &&
+           read_targets(r, object) && (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
 }
 
 static bool read_mesh(spl_gltf *g, const json_t *object, int32_t index, const spl_skin *skin)
@@ -243,7 +359,7 @@ static bool read_mesh(spl_gltf *g, const json_t *object, int32_t index, const sp
             spl_scene_warn(g->scene, "%s has %d morph targets, the first primitive %d", r.where,
                            mesh->primitive[i].target_count, mesh->primitive[0].target_count);
     }
-    return true;
+    return count_points(g, mesh, index);
 }
 
 /* For each mesh the skin with the fewest joints that it is drawn with, -1 for none: its joint indices must be within

@@ -71,6 +71,11 @@ bool spl_gltf_read_document(spl_gltf *g, const uint8_t *data, size_t size);
  * `kind` is "buffer" or "image". */
 bool spl_gltf_uri(spl_gltf *g, const char *uri, const char *kind, int32_t at, spl_buffer *out);
 
+/* Decodes what EXT_meshopt_compression has compressed and takes the extension out of the document (meshopt.c). Does
+ * nothing in a build without libmeshoptimizer. */
+bool spl_gltf_has_meshopt(void);
+bool spl_gltf_decompress(spl_gltf *g);
+
 /* ---- accessors (gltf_accessor.c) ---- */
 
 enum {

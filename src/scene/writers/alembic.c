@@ -3,7 +3,7 @@
  * Points, normals and bounds go to the file as the frames come; what does not change (faces, texture coordinates, face
  * sets) and all that refers to the samples follows at the end, so memory holds one number a mesh, frame and property.
  * One face set for each primitive of a mesh that has several, named after its material. Faces wind clockwise, and v
- * runs upwards, as Alembic has it. */
+ * runs upwards, as Alembic has it. Where a mesh has ids its points are those, and normals belong to the corners. */
 #include "scene/writers/alembic.h"
 
 #include "core/error.h"
@@ -45,9 +45,12 @@ static supple_result make_meshes(abc_writer *w, supple_error *error)
     bool ok = w->mesh != NULL;
     for (int32_t i = 0; i < scene->instance_count && ok; i++) {
         abc_mesh *mesh = &w->mesh[i];
-        size_t n = (size_t)scene->instance[i].vertex_count;
+        const spl_mesh *shape = &scene->mesh[scene->instance[i].mesh];
+        size_t n = (size_t)scene->instance[i].vertex_count, corners = 0;
+        for (int32_t k = 0; k < shape->primitive_count; k++) corners += (size_t)spl_face_corners(&shape->primitive[k]);
+        if (shape->point_count && corners > n) n = corners;
         largest = n > largest ? n : largest;
-        mesh->has_normal = spl_mesh_has_normals(&scene->mesh[scene->instance[i].mesh]);
+        mesh->has_normal = spl_mesh_has_normals(shape);
         ok = make_series(w, &mesh->point) && make_series(w, &mesh->bounds) &&
              (!mesh->has_normal || make_series(w, &mesh->normal));
     }
@@ -68,6 +71,12 @@ static supple_result abc_open(supple_writer *writer, supple_error *error)
 }
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
+
+/* The k-th corner of a face in Alembic's order: clockwise, unless the mesh is a mirror image. */
+static int32_t corner(const spl_primitive *p, int32_t face, int32_t k, bool mirrored)
+{
+    return spl_face_corner(p, face, k, !mirrored);
+}
 
 static void put_f64(uint8_t out[8], double value)
 {
@@ -94,17 +103,41 @@ static void record_bounds(abc_writer *w, spl_abc_series *series, const float *ro
     spl_abc_record(&w->abc, series, bytes, sizeof bytes);
 }
 
+/* A normal for each corner of each face, in the order of the faces' indices. */
+static void record_corner_normals(abc_writer *w, int32_t instance, const float *normal)
+{
+    const spl_mesh *mesh = &w->base.scene->mesh[w->base.scene->instance[instance].mesh];
+    uint8_t *row = w->row;
+    for (int32_t m = 0; m < mesh->primitive_count; m++) {
+        const spl_primitive *p = &mesh->primitive[m];
+        for (int32_t f = 0, n; f < spl_face_count(p); f++) {
+            spl_face(p, f, &n);
+            for (int32_t k = 0; k < n; k++) {
+                const float *at = normal + 3 * (size_t)corner(p, f, k, w->mirrored[instance]);
+                for (int c = 0; c < 3; c++, row += 4) spl_put_f32(row, at[c], false);
+            }
+        }
+        normal += 3 * (size_t)p->vertex_count;
+    }
+    spl_abc_record(&w->abc, &w->mesh[instance].normal, w->row, (size_t)(row - w->row));
+}
+
 static supple_result abc_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
     abc_writer *w = (abc_writer *)writer;
     w->abc.error = error;
+    const float *points = spl_writer_points(writer, frame->position);
     for (int32_t i = 0; i < writer->scene->instance_count && w->abc.result == SUPPLE_OK; i++) {
         const spl_instance *instance = &writer->scene->instance[i];
-        size_t at = 3 * (size_t)instance->first_vertex, n = (size_t)instance->vertex_count;
-        if (!frame->normal) w->mesh[i].has_normal = false;
-        record_rows(w, &w->mesh[i].point, frame->position + at, n);
-        record_bounds(w, &w->mesh[i].bounds, frame->position + at, n);
-        if (w->mesh[i].has_normal) record_rows(w, &w->mesh[i].normal, frame->normal + at, n);
+        size_t at = 3 * (size_t)instance->first_point, n = (size_t)instance->point_count;
+        const float *normal = frame->normal ? frame->normal + 3 * (size_t)instance->first_vertex : NULL;
+        if (!normal) w->mesh[i].has_normal = false;
+        record_rows(w, &w->mesh[i].point, points + at, n);
+        record_bounds(w, &w->mesh[i].bounds, points + at, n);
+        if (w->mesh[i].has_normal && writer->scene->mesh[instance->mesh].point_count)
+            record_corner_normals(w, i, normal);
+        else if (w->mesh[i].has_normal)
+            record_rows(w, &w->mesh[i].normal, normal, n);
     }
     return w->abc.result;
 }
@@ -117,6 +150,8 @@ static const spl_abc_property PROPERTY_INHERITS = {".inherits", SPL_ABC_SCALAR, 
                               PROPERTY_INDICES = {".faceIndices", SPL_ABC_ARRAY, SPL_ABC_I32, 1, SPL_ABC_META_NONE},
                               PROPERTY_COUNTS = {".faceCounts", SPL_ABC_ARRAY, SPL_ABC_I32, 1, SPL_ABC_META_NONE},
                               PROPERTY_NORMALS = {"N", SPL_ABC_ARRAY, SPL_ABC_F32, 3, SPL_ABC_META_NORMAL},
+                              PROPERTY_CORNER_NORMALS = {"N", SPL_ABC_ARRAY, SPL_ABC_F32, 3,
+                                                         SPL_ABC_META_CORNER_NORMAL},
                               PROPERTY_UV = {"uv", SPL_ABC_ARRAY, SPL_ABC_F32, 2, SPL_ABC_META_UV},
                               PROPERTY_FACES = {".faces", SPL_ABC_ARRAY, SPL_ABC_I32, 1, SPL_ABC_META_NONE};
 
@@ -135,22 +170,17 @@ static void put_f32(spl_ogawa_bytes *bytes, float value)
     spl_ogawa_put(bytes, text, sizeof text);
 }
 
-/* The k-th corner of a triangle in Alembic's order: clockwise, unless the mesh is a mirror image. */
-static int32_t corner(const spl_primitive *p, int32_t triangle, int k, bool mirrored)
-{
-    static const int clockwise[3] = {0, 2, 1};
-    return p->triangle[3 * (size_t)triangle + (size_t)(mirrored ? k : clockwise[k])];
-}
-
 static void add_faces(abc_writer *w, spl_abc_list *list, const spl_mesh *mesh, bool mirrored)
 {
     spl_ogawa_bytes indices = {.allocator = w->abc.allocator}, counts = indices;
-    int64_t first = 0;
+    int32_t first = 0;
     for (int32_t m = 0; m < mesh->primitive_count; m++) {
         const spl_primitive *p = &mesh->primitive[m];
-        for (int32_t t = 0; t < p->triangle_count; t++) {
-            for (int k = 0; k < 3; k++) spl_ogawa_put_int(&indices, (uint64_t)(first + corner(p, t, k, mirrored)), 4);
-            spl_ogawa_put_int(&counts, 3, 4);
+        for (int32_t f = 0, n; f < spl_face_count(p); f++) {
+            spl_face(p, f, &n);
+            for (int32_t k = 0; k < n; k++)
+                spl_ogawa_put_int(&indices, (uint64_t)spl_point_of(mesh, p, first, corner(p, f, k, mirrored)), 4);
+            spl_ogawa_put_int(&counts, (uint64_t)n, 4);
         }
         first += p->vertex_count;
     }
@@ -167,12 +197,14 @@ static void add_uv(abc_writer *w, spl_abc_list *list, const spl_mesh *mesh, bool
         any = any || (mesh->primitive[m].uv && mesh->primitive[m].triangle_count);
     for (int32_t m = 0; any && m < mesh->primitive_count; m++) {
         const spl_primitive *p = &mesh->primitive[m];
-        for (int32_t t = 0; t < p->triangle_count; t++)
-            for (int k = 0; k < 3; k++) {
-                const float *at = p->uv ? p->uv + 2 * (size_t)corner(p, t, k, mirrored) : NULL;
+        for (int32_t f = 0, n; f < spl_face_count(p); f++) {
+            spl_face(p, f, &n);
+            for (int32_t k = 0; k < n; k++) {
+                const float *at = p->uv ? p->uv + 2 * (size_t)corner(p, f, k, mirrored) : NULL;
                 put_f32(&uv, at ? at[0] : 0);
                 put_f32(&uv, at ? 1.0f - at[1] : 0);
             }
+        }
     }
     if (any) add_array(&w->abc, list, &PROPERTY_UV, &uv);
 }
@@ -186,9 +218,9 @@ static spl_ogawa_child face_set(abc_writer *w, const spl_mesh *mesh, int32_t pri
     spl_abc *abc = &w->abc;
     spl_ogawa_bytes faces = {.allocator = abc->allocator};
     int64_t first = 0;
-    for (int32_t m = 0; m < primitive; m++) first += mesh->primitive[m].triangle_count;
-    for (int32_t t = 0; t < mesh->primitive[primitive].triangle_count; t++)
-        spl_ogawa_put_int(&faces, (uint64_t)(first + t), 4);
+    for (int32_t m = 0; m < primitive; m++) first += spl_face_count(&mesh->primitive[m]);
+    for (int32_t f = 0; f < spl_face_count(&mesh->primitive[primitive]); f++)
+        spl_ogawa_put_int(&faces, (uint64_t)(first + f), 4);
     spl_abc_list own = spl_abc_list_begin(abc), schema = spl_abc_list_begin(abc), none = spl_abc_list_begin(abc);
     spl_abc_add_value(abc, &schema, &PROPERTY_BOUNDS, no_box, sizeof no_box);
     add_array(abc, &schema, &PROPERTY_FACES, &faces);
@@ -220,7 +252,9 @@ static spl_ogawa_child mesh_object(abc_writer *w, int32_t instance)
     spl_abc_add_series(abc, &geom, &PROPERTY_BOUNDS, &series->bounds);
     spl_abc_add_series(abc, &geom, &PROPERTY_POINTS, &series->point);
     add_faces(w, &geom, mesh, mirrored);
-    if (series->has_normal) spl_abc_add_series(abc, &geom, &PROPERTY_NORMALS, &series->normal);
+    if (series->has_normal)
+        spl_abc_add_series(abc, &geom, mesh->point_count ? &PROPERTY_CORNER_NORMALS : &PROPERTY_NORMALS,
+                           &series->normal);
     add_uv(w, &geom, mesh, mirrored);
     spl_abc_add_compound(abc, &own, ".geom", SPL_ABC_META_MESH, spl_abc_end_compound(abc, &geom));
     if (mesh->primitive_count > 1) add_face_sets(w, &children, mesh);

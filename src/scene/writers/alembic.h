@@ -25,7 +25,8 @@ typedef enum spl_abc_meta {
     SPL_ABC_META_FACE_SET,
     SPL_ABC_META_BOX,
     SPL_ABC_META_POINT,
-    SPL_ABC_META_NORMAL,
+    SPL_ABC_META_NORMAL,        /* of points */
+    SPL_ABC_META_CORNER_NORMAL, /* of the faces' corners */
     SPL_ABC_META_UV,
     SPL_ABC_META_COUNT
 } spl_abc_meta;

@@ -32,6 +32,7 @@ static const char *const metadata[SPL_ABC_META_COUNT] = {
     [SPL_ABC_META_BOX] = "interpretation=box",
     [SPL_ABC_META_POINT] = "geoScope=vtx;interpretation=point",
     [SPL_ABC_META_NORMAL] = GEOM_PARAM("vtx", "normal", "3"),
+    [SPL_ABC_META_CORNER_NORMAL] = GEOM_PARAM("fvr", "normal", "3"),
     [SPL_ABC_META_UV] = GEOM_PARAM("fvr", "vector", "2"),
 };
 

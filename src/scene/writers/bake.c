@@ -360,6 +360,54 @@ static bool fix_nodes(spl_bake *b)
     return ok;
 }
 
+/* An imported file's polygons are named by numbers of accessors, which change; glTF draws triangles anyway. */
+static void forget_polygons(spl_bake *b)
+{
+    json_t *mesh, *primitive;
+    size_t i, k;
+    json_array_foreach(json_object_get(b->root, "meshes"), i, mesh)
+        json_array_foreach(json_object_get(mesh, "primitives"), k, primitive)
+    {
+        json_t *extras = json_object_get(primitive, "extras");
+        json_object_del(extras, "supple");
+        if (extras && json_object_size(extras) == 0) json_object_del(primitive, "extras");
+    }
+}
+
+/* glTF is in metres with y up. A scene of other space gets a node above all others that turns and scales it; the data
+ * keep the input's numbers. */
+static void stand_up(spl_bake *b)
+{
+    const supple_scene *scene = b->scene;
+    double unit = spl_scene_unit(scene);
+    if (unit == 1 && scene->up == SPL_UP_Y) return;
+    json_t *nodes = spl_bake_list(b, "nodes"), *item;
+    size_t k;
+    json_array_foreach(json_object_get(b->root, "scenes"), k, item)
+    {
+        json_t *node = json_object(), *matrix = json_array(), *roots = json_object_get(item, "nodes");
+        if (!roots) {
+            json_decref(node);
+            json_decref(matrix);
+            continue;
+        }
+        for (int column = 0; column < 4; column++) {
+            float row[3] = {column == 0, column == 1, column == 2};
+            spl_scene_upright(scene, row, 1);
+            for (int c = 0; c < 3; c++) spl_bake_append(b, matrix, json_real(unit * (double)row[c]));
+            spl_bake_append(b, matrix, json_real(column == 3));
+        }
+        spl_bake_set(b, node, "name", json_string("to metres, y up"));
+        spl_bake_set(b, node, "matrix", matrix);
+        spl_bake_set(b, node, "children", json_incref(roots));
+        spl_bake_set(b, item, "nodes", json_pack("[I]", (json_int_t)json_array_size(nodes)));
+        spl_bake_append(b, nodes, node);
+    }
+    json_t *origin = json_object_get(json_object_get(json_object_get(b->root, "asset"), "extras"), "supple");
+    json_object_del(origin, "unit");
+    json_object_del(origin, "up");
+}
+
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static supple_result check_frames(const spl_bake *b, supple_error *error)
@@ -393,8 +441,10 @@ static supple_result make_document(spl_bake *b, supple_error *error)
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
     json_object_del(b->root, "skins");
+    forget_polygons(b);
     json_t *asset = json_object_get(b->root, "asset");
     spl_bake_set(b, asset, "generator", json_string("Supple " SUPPLE_VERSION));
+    stand_up(b);
     spl_bake_select_motion(b);
     supple_result result = spl_bake_keep(b, error);
     if (result == SUPPLE_OK) result = spl_bake_parts(b, error);

@@ -47,11 +47,12 @@ static supple_result cache_open(cache_writer *w, supple_error *error)
 static supple_result cache_frame(supple_writer *writer, const supple_frame *frame, bool big_endian, supple_error *error)
 {
     cache_writer *w = (cache_writer *)writer;
+    const float *points = spl_writer_points(writer, frame->position);
     for (int32_t i = 0; i < w->output_count; i++) {
         const spl_instance *instance = &writer->scene->instance[i];
-        const float *position = frame->position + 3 * (size_t)instance->first_vertex;
+        const float *position = points + 3 * (size_t)instance->first_point;
         supple_result result =
-            spl_output_floats(&w->outputs[i], position, 3 * (size_t)instance->vertex_count, big_endian, error);
+            spl_output_floats(&w->outputs[i], position, 3 * (size_t)instance->point_count, big_endian, error);
         if (result != SUPPLE_OK) return result;
     }
     return SUPPLE_OK;
@@ -80,7 +81,7 @@ static supple_result pc2_open(supple_writer *writer, supple_error *error)
     for (int32_t i = 0; i < w->output_count && result == SUPPLE_OK; i++) {
         uint8_t header[32] = "POINTCACHE2";
         spl_put_u32(header + 12, 1, false); /* version */
-        spl_put_u32(header + 16, (uint32_t)writer->scene->instance[i].vertex_count, false);
+        spl_put_u32(header + 16, (uint32_t)writer->scene->instance[i].point_count, false);
         spl_put_f32(header + 20, 0, false); /* start */
         spl_put_f32(header + 24, 1, false); /* samples a frame */
         spl_put_u32(header + 28, (uint32_t)writer->frame_total, false);
@@ -124,7 +125,7 @@ static supple_result mdd_open(supple_writer *writer, supple_error *error)
     cache_writer *w = (cache_writer *)writer;
     supple_result result = cache_open(w, error);
     for (int32_t i = 0; i < w->output_count && result == SUPPLE_OK; i++)
-        result = mdd_header(writer, &w->outputs[i], writer->scene->instance[i].vertex_count, error);
+        result = mdd_header(writer, &w->outputs[i], writer->scene->instance[i].point_count, error);
     return result;
 }
 

@@ -1,4 +1,4 @@
-/* NumPy's .npy, version 1.0: float32, C order, frames x vertices x 3, all mesh instances in output order. */
+/* NumPy's .npy, version 1.0: float32, C order, frames x points x 3, all mesh instances in cache order. */
 #include "core/npy.h"
 #include "scene/writers/writer.h"
 
@@ -12,14 +12,15 @@ static supple_result npy_open(supple_writer *writer, supple_error *error)
     npy_writer *w = (npy_writer *)writer;
     supple_result result = spl_writer_output(writer, writer->path, &w->output, error);
     if (result != SUPPLE_OK) return result;
-    const size_t shape[3] = {(size_t)writer->frame_total, (size_t)writer->scene->vertex_count, 3};
+    const size_t shape[3] = {(size_t)writer->frame_total, (size_t)writer->scene->point_count, 3};
     return spl_npy_header(&w->output, SPL_NPY_FLOAT32, shape, error);
 }
 
 static supple_result npy_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
     npy_writer *w = (npy_writer *)writer;
-    return spl_output_floats(&w->output, frame->position, 3 * (size_t)writer->scene->vertex_count, false, error);
+    const float *points = spl_writer_points(writer, frame->position);
+    return spl_output_floats(&w->output, points, 3 * (size_t)writer->scene->point_count, false, error);
 }
 
 static supple_result npy_close(supple_writer *writer, supple_error *error)

@@ -94,35 +94,42 @@ typedef struct counts {
     int64_t v, vt, vn;
 } counts;
 
-static void write_vertices(FILE *f, const spl_primitive *p, const float *position, const float *normal)
+static void write_points(FILE *f, const float *position, int32_t count)
 {
-    for (int32_t v = 0; v < p->vertex_count; v++)
+    for (int32_t v = 0; v < count; v++)
         fprintf(f, "v %.9g %.9g %.9g\n", (double)position[3 * v], (double)position[3 * v + 1],
                 (double)position[3 * v + 2]);
+}
+
+static void write_vertices(FILE *f, const spl_primitive *p, const float *normal)
+{
     for (int32_t v = 0; p->uv && v < p->vertex_count; v++) /* v runs upwards in .obj */
         fprintf(f, "vt %.9g %.9g\n", (double)p->uv[2 * v], (double)(1.0f - p->uv[2 * v + 1]));
     for (int32_t v = 0; normal && v < p->vertex_count; v++)
         fprintf(f, "vn %.9g %.9g %.9g\n", (double)normal[3 * v], (double)normal[3 * v + 1], (double)normal[3 * v + 2]);
 }
 
-static void write_faces(FILE *f, const spl_primitive *p, bool has_normal, bool mirrored, const counts *c)
+/* With ids, v counts the mesh's points, which all come before its first primitive; vt and vn always count vertices. */
+static void write_faces(FILE *f, const spl_mesh *mesh, const spl_primitive *p, bool has_normal, bool mirrored,
+                        const counts *c)
 {
-    static const int order[2][3] = {{0, 1, 2}, {0, 2, 1}};
-    for (int32_t t = 0; t < p->triangle_count; t++) {
+    for (int32_t t = 0, n; t < spl_face_count(p); t++) {
         fputc('f', f);
-        for (int k = 0; k < 3; k++) {
-            long long i = p->triangle[3 * t + order[mirrored][k]];
-            fprintf(f, " %lld", i + 1 + c->v);
-            if (p->uv) fprintf(f, "/%lld", i + 1 + c->vt);
-            if (has_normal) fprintf(f, "%s%lld", p->uv ? "/" : "//", i + 1 + c->vn);
+        spl_face(p, t, &n);
+        for (int32_t k = 0; k < n; k++) {
+            int32_t i = spl_face_corner(p, t, k, mirrored);
+            fprintf(f, " %lld", (long long)spl_point_of(mesh, p, 0, i) + 1 + c->v);
+            if (p->uv) fprintf(f, "/%lld", (long long)i + 1 + c->vt);
+            if (has_normal) fprintf(f, "%s%lld", p->uv ? "/" : "//", (long long)i + 1 + c->vn);
         }
         fputc('\n', f);
     }
 }
 
-static void write_frame(const obj_writer *w, FILE *f, const supple_frame *frame)
+static void write_frame(obj_writer *w, FILE *f, const supple_frame *frame)
 {
     const supple_scene *scene = w->base.scene;
+    const float *points = spl_writer_points(&w->base, frame->position);
     counts c = {0, 0, 0};
     fprintf(f, "# Supple %s\n", SUPPLE_VERSION);
     path_text mtl = final_path(w, -1);
@@ -132,17 +139,20 @@ static void write_frame(const obj_writer *w, FILE *f, const supple_frame *frame)
         const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
         size_t first = (size_t)scene->instance[i].first_vertex;
         fprintf(f, "o %s\n", w->names[i]);
+        if (mesh->point_count) write_points(f, points + 3 * (size_t)scene->instance[i].first_point, mesh->point_count);
         for (int32_t k = 0; k < mesh->primitive_count; k++) {
             const spl_primitive *p = &mesh->primitive[k];
             const float *normal = p->normal && frame->normal ? frame->normal + 3 * first : NULL;
-            write_vertices(f, p, frame->position + 3 * first, normal);
+            if (!mesh->point_count) write_points(f, frame->position + 3 * first, p->vertex_count);
+            write_vertices(f, p, normal);
             if (p->material >= 0) fprintf(f, "usemtl %s\n", w->materials[p->material]);
-            write_faces(f, p, normal != NULL, w->mirrored[i], &c);
-            c.v += p->vertex_count;
+            write_faces(f, mesh, p, normal != NULL, w->mirrored[i], &c);
+            c.v += mesh->point_count ? 0 : p->vertex_count;
             c.vt += p->uv ? p->vertex_count : 0;
             c.vn += normal ? p->vertex_count : 0;
             first += (size_t)p->vertex_count;
         }
+        c.v += mesh->point_count;
     }
 }
 

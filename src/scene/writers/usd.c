@@ -3,7 +3,8 @@
  * USD keeps the samples of an attribute together, the frames bring them mesh after mesh: frames go to an unlinked spool
  * as they come, and the text is made at the end, one sample at a time. Numbers have the fewest digits that give the
  * same float back. Time codes are frames from 0; texture coordinates have v upwards; a mesh whose primitives have
- * several materials has a GeomSubset for each primitive. */
+ * several materials has a GeomSubset for each primitive. Where a mesh has ids its points are those, and normals and
+ * texture coordinates belong to the corners of its faces. */
 #include "core/decimal.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -21,6 +22,7 @@ typedef struct usd_writer {
     char **materials;
     bool *mirrored;
     float *row;      /* 3 floats a vertex of the largest mesh */
+    float *corner;   /* 3 floats a corner of the largest mesh with ids, or of none */
     bool has_normal; /* every frame so far brought normals */
     bool failed;     /* the text could not be written */
 } usd_writer;
@@ -44,18 +46,24 @@ static supple_result make_names(usd_writer *w, supple_error *error)
 {
     const supple_scene *scene = w->base.scene;
     const supple_allocator *a = &w->base.allocator;
-    size_t largest = 0;
+    size_t largest = 0, most = 0;
     for (int32_t i = 0; i < scene->instance_count; i++) {
-        size_t n = (size_t)scene->instance[i].vertex_count;
+        const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
+        size_t n = (size_t)scene->instance[i].vertex_count, corners = 0;
+        for (int32_t k = 0; k < mesh->primitive_count; k++) corners += (size_t)spl_face_corners(&mesh->primitive[k]);
         largest = n > largest ? n : largest;
+        if (mesh->point_count && corners > most) most = corners;
     }
+    w->corner = spl_new(a, most, 3 * sizeof *w->corner);
     w->root = root_name(w);
     w->names = spl_instance_identifiers(scene, "Materials", a);
     w->materials = spl_material_identifiers(scene, a);
     w->mirrored = spl_writer_mirrored(&w->base);
     w->row = spl_new(a, largest, 3 * sizeof *w->row);
     w->has_normal = true;
-    return w->root && w->names && w->materials && w->mirrored && w->row ? SUPPLE_OK : spl_fail_memory(error, "a .usda");
+    return w->root && w->names && w->materials && w->mirrored && w->row && w->corner
+               ? SUPPLE_OK
+               : spl_fail_memory(error, "a .usda");
 }
 
 static supple_result usd_open(supple_writer *writer, supple_error *error)
@@ -140,6 +148,45 @@ static void put_extent(usd_writer *w, int32_t instance)
     put_rows(w, box, 2, 3);
 }
 
+/* Rows of the vertices as rows of the faces' corners, in the order of the faces' indices; returns how many. */
+static size_t spread(usd_writer *w, int32_t instance, const float *rows, size_t width)
+{
+    const spl_mesh *mesh = &w->base.scene->mesh[w->base.scene->instance[instance].mesh];
+    float *to = w->corner;
+    for (int32_t m = 0; m < mesh->primitive_count; m++) {
+        const spl_primitive *p = &mesh->primitive[m];
+        for (int32_t f = 0, n; f < spl_face_count(p); f++) {
+            spl_face(p, f, &n);
+            for (int32_t k = 0; k < n; k++, to += width)
+                memcpy(to, rows + width * (size_t)spl_face_corner(p, f, k, w->mirrored[instance]), width * sizeof *to);
+        }
+        rows += width * (size_t)p->vertex_count;
+    }
+    return (size_t)(to - w->corner) / width;
+}
+
+/* The points of a mesh: the vertices in `row`, or gathered from them; returns how many. */
+static size_t gather(usd_writer *w, int32_t instance, const float **rows)
+{
+    const spl_instance *at = &w->base.scene->instance[instance];
+    *rows = w->row;
+    if (!w->base.scene->mesh[at->mesh].point_count) return (size_t)at->vertex_count;
+    const int32_t *vertex = w->base.scene->point_vertex + at->first_point;
+    for (int32_t i = 0; i < at->point_count; i++)
+        memcpy(w->base.points + 3 * (size_t)i, w->row + 3 * (size_t)(vertex[i] - at->first_vertex), 3 * sizeof *w->row);
+    *rows = w->base.points;
+    return (size_t)at->point_count;
+}
+
+/* One sample of points or normals. */
+static void put_sample(usd_writer *w, int32_t instance, bool normal)
+{
+    const float *rows = w->corner;
+    bool ids = w->base.scene->mesh[w->base.scene->instance[instance].mesh].point_count > 0;
+    size_t count = normal && ids ? spread(w, instance, w->row, 3) : gather(w, instance, &rows);
+    put_rows(w, rows, count, 3);
+}
+
 typedef enum sampled { EXTENT, POINTS, NORMALS } sampled;
 
 /* An attribute with a sample for each frame. */
@@ -154,7 +201,7 @@ static supple_result put_samples(usd_writer *w, int32_t instance, sampled what, 
         if (what == EXTENT)
             put_extent(w, instance);
         else
-            put_rows(w, w->row, (size_t)w->base.scene->instance[instance].vertex_count, 3);
+            put_sample(w, instance, what == NORMALS);
         put_text(w, ",\n");
     }
     put_text(w, "        }\n");
@@ -165,27 +212,39 @@ static supple_result put_samples(usd_writer *w, int32_t instance, sampled what, 
 
 static void put_faces(usd_writer *w, const spl_mesh *mesh, bool mirrored)
 {
-    static const int order[2][3] = {{0, 1, 2}, {0, 2, 1}};
     FILE *f = w->output.stream;
     const char *comma = "";
+    int32_t n;
     put_text(w, "        int[] faceVertexCounts = [");
     for (int32_t m = 0; m < mesh->primitive_count; m++)
-        for (int32_t t = 0; t < mesh->primitive[m].triangle_count; t++, comma = ", ") fprintf(f, "%s3", comma);
+        for (int32_t i = 0; i < spl_face_count(&mesh->primitive[m]); i++, comma = ", ") {
+            spl_face(&mesh->primitive[m], i, &n);
+            fprintf(f, "%s%d", comma, (int)n);
+        }
     put_text(w, "]\n        int[] faceVertexIndices = [");
     comma = "";
-    long long first = 0;
+    int32_t first = 0;
     for (int32_t m = 0; m < mesh->primitive_count; m++) {
         const spl_primitive *p = &mesh->primitive[m];
-        for (int32_t t = 0; t < p->triangle_count; t++)
-            for (int k = 0; k < 3; k++, comma = ", ")
-                fprintf(f, "%s%lld", comma, first + p->triangle[3 * (size_t)t + (size_t)order[mirrored][k]]);
+        for (int32_t i = 0; i < spl_face_count(p); i++) {
+            spl_face(p, i, &n);
+            for (int32_t k = 0; k < n; k++, comma = ", ")
+                fprintf(f, "%s%d", comma, (int)spl_point_of(mesh, p, first, spl_face_corner(p, i, k, mirrored)));
+        }
         first += p->vertex_count;
     }
     put_text(w, "]\n");
 }
 
+/* Whose values an attribute has, as its metadata. */
+static void put_interpolation(usd_writer *w, const char *before, const spl_mesh *mesh)
+{
+    fprintf(w->output.stream, "%s            interpolation = \"%s\"\n        )\n", before,
+            mesh->point_count ? "faceVarying" : "vertex");
+}
+
 /* Texture coordinates of every vertex; zeros where one primitive has none and another has. */
-static void put_uv(usd_writer *w, const spl_mesh *mesh)
+static void put_uv(usd_writer *w, int32_t instance, const spl_mesh *mesh)
 {
     bool any = false;
     for (int32_t m = 0; m < mesh->primitive_count; m++) any = any || mesh->primitive[m].uv;
@@ -199,8 +258,11 @@ static void put_uv(usd_writer *w, const spl_mesh *mesh)
         }
     }
     put_text(w, "        texCoord2f[] primvars:st = ");
-    put_rows(w, w->row, (size_t)(row - w->row) / 2, 2);
-    put_text(w, " (\n            interpolation = \"vertex\"\n        )\n");
+    if (mesh->point_count)
+        put_rows(w, w->corner, spread(w, instance, w->row, 2), 2);
+    else
+        put_rows(w, w->row, (size_t)(row - w->row) / 2, 2);
+    put_interpolation(w, " (\n", mesh);
 }
 
 static void put_binding(usd_writer *w, const char *indent, int32_t material)
@@ -217,13 +279,13 @@ static void put_subsets(usd_writer *w, const spl_mesh *mesh)
     long long face = 0;
     for (int32_t m = 0; m < mesh->primitive_count; m++) {
         const spl_primitive *p = &mesh->primitive[m];
-        if (p->triangle_count == 0) continue;
+        if (spl_face_count(p) == 0) continue;
         fprintf(f,
                 "\n        def GeomSubset \"part_%d\" (\n            prepend apiSchemas = [\"MaterialBindingAPI\"]\n"
                 "        )\n        {\n            uniform token elementType = \"face\"\n"
                 "            uniform token familyName = \"materialBind\"\n            int[] indices = [",
                 (int)m);
-        for (int32_t t = 0; t < p->triangle_count; t++) fprintf(f, "%s%lld", t ? ", " : "", face++);
+        for (int32_t i = 0; i < spl_face_count(p); i++) fprintf(f, "%s%lld", i ? ", " : "", face++);
         put_text(w, "]\n");
         put_binding(w, "            ", p->material);
         put_text(w, "        }\n");
@@ -239,12 +301,12 @@ static supple_result put_mesh(usd_writer *w, int32_t instance, supple_error *err
             "        uniform token subdivisionScheme = \"none\"\n",
             w->names[instance]);
     put_faces(w, mesh, w->mirrored[instance]);
-    put_uv(w, mesh);
+    put_uv(w, instance, mesh);
     if (one) put_binding(w, "        ", mesh->primitive[0].material);
     supple_result result = put_samples(w, instance, EXTENT, error);
     if (result == SUPPLE_OK) result = put_samples(w, instance, POINTS, error);
     if (result == SUPPLE_OK && w->has_normal && spl_mesh_has_normals(mesh)) {
-        put_text(w, "        normal3f[] normals (\n            interpolation = \"vertex\"\n        )\n");
+        put_interpolation(w, "        normal3f[] normals (\n", mesh);
         result = put_samples(w, instance, NORMALS, error);
     }
     if (!one) put_subsets(w, mesh);
@@ -273,7 +335,7 @@ static void put_material(usd_writer *w, int32_t index)
             text);
 }
 
-/* Layer metadata: y up and metres, as glTF has it; one time code a frame. */
+/* Layer metadata: the input's axis and unit (USD knows y and z up); one time code a frame. */
 static void put_head(usd_writer *w)
 {
     fprintf(w->output.stream,
@@ -281,10 +343,12 @@ static void put_head(usd_writer *w)
             "    framesPerSecond = ",
             w->root, SUPPLE_VERSION, (int)w->base.frame_total - 1);
     put_real(w, w->base.fps);
-    put_text(w, "\n    metersPerUnit = 1\n    startTimeCode = 0\n    timeCodesPerSecond = ");
+    put_text(w, "\n    metersPerUnit = ");
+    put_real(w, spl_scene_unit(w->base.scene));
+    put_text(w, "\n    startTimeCode = 0\n    timeCodesPerSecond = ");
     put_real(w, w->base.fps);
-    fprintf(w->output.stream, "\n    upAxis = \"Y\"\n)\n\ndef Xform \"%s\" (\n    kind = \"component\"\n)\n{\n",
-            w->root);
+    fprintf(w->output.stream, "\n    upAxis = \"%s\"\n)\n\ndef Xform \"%s\" (\n    kind = \"component\"\n)\n{\n",
+            w->base.scene->up == SPL_UP_Z ? "Z" : "Y", w->root);
     if (w->base.scene->material_count == 0) return;
     put_text(w, "    def Scope \"Materials\"\n    {\n");
     for (int32_t i = 0; i < w->base.scene->material_count; i++) put_material(w, i);
@@ -319,6 +383,7 @@ static void usd_release(supple_writer *writer)
     spl_free(a, w->root);
     spl_free(a, w->mirrored);
     spl_free(a, w->row);
+    spl_free(a, w->corner);
 }
 
 const spl_format spl_format_usda = {

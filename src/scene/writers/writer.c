@@ -73,6 +73,7 @@ static void free_writer(supple_writer *writer)
     writer->format->release(writer);
     spl_free(&a, writer->path);
     spl_free(&a, writer->ranges);
+    spl_free(&a, writer->points);
     spl_free(&a, writer);
 }
 
@@ -92,12 +93,15 @@ static supple_writer *make_writer(const spl_format *format, const supple_scene *
     w->range_count = plan->range_count;
     w->path = spl_strdup(&a, path);
     w->ranges = spl_new(&a, (size_t)plan->range_count, sizeof *w->ranges);
-    if (w->path && w->ranges) {
+    bool points = scene->point_vertex != NULL;
+    if (points) w->points = spl_new(&a, (size_t)scene->point_count, 3 * sizeof *w->points);
+    if (w->path && w->ranges && (w->points || !points)) {
         memcpy(w->ranges, plan->ranges, (size_t)plan->range_count * sizeof *w->ranges);
         return w;
     }
     spl_free(&a, w->path);
     spl_free(&a, w->ranges);
+    spl_free(&a, w->points);
     spl_free(&a, w);
     return NULL;
 }
@@ -250,6 +254,15 @@ char *spl_writer_sibling(const supple_writer *writer, const char *part, const ch
     char *path = spl_new(&writer->allocator, size, 1);
     if (path) snprintf(path, size, "%.*s%s%s%s", (int)stem, writer->path, part ? "." : "", part ? part : "", tail);
     return path;
+}
+
+const float *spl_writer_points(supple_writer *writer, const float *position)
+{
+    const supple_scene *scene = writer->scene;
+    if (!scene->point_vertex) return position;
+    for (size_t i = 0; i < (size_t)scene->point_count; i++)
+        memcpy(writer->points + 3 * i, position + 3 * (size_t)scene->point_vertex[i], 3 * sizeof *position);
+    return writer->points;
 }
 
 bool spl_mesh_has_normals(const spl_mesh *mesh)

@@ -20,7 +20,8 @@ struct supple_writer {
     int32_t range_count;
     int32_t frame_total, frames_done;
     double fps, glb_error;
-    bool broken; /* a frame failed: what was written is not whole and never will be */
+    float *points; /* room for a frame in cache order; NULL where that is the output order */
+    bool broken;   /* a frame failed: what was written is not whole and never will be */
 };
 
 struct spl_format {
@@ -63,6 +64,10 @@ supple_result spl_outputs_commit(spl_output *outputs, int32_t count, const suppl
 /* The writer's path with a part before its ending, "out.PART.pc2", or (part NULL) another ending, "out.bin"; NULL if
  * memory is out. `ending` NULL keeps the path's own. To be freed with the writer's allocator. */
 char *spl_writer_sibling(const supple_writer *writer, const char *part, const char *ending);
+
+/* A frame's positions in cache order (spl_instance.first_point): they themselves, or gathered into the writer's room.
+ */
+const float *spl_writer_points(supple_writer *writer, const float *position);
 
 /* Floats as IEEE 754 in the byte order asked for, whatever the machine's. */
 supple_result spl_output_floats(spl_output *output, const float *values, size_t count, bool big_endian,

@@ -1,0 +1,26 @@
+# supple-import: FBX and Collada by libassimp, in a program of its own that the library starts. Left out where libassimp is
+# not there: everything else works without.
+option(SUPPLE_IMPORT "Build supple-import, which reads FBX and Collada" ON)
+if(SUPPLE_IMPORT)
+  pkg_check_modules(ASSIMP IMPORTED_TARGET assimp)
+  find_package(ZLIB)
+  if(NOT ASSIMP_FOUND OR NOT ZLIB_FOUND)
+    message(STATUS "supple-import is left out: it needs libassimp-dev and zlib1g-dev (scripts/install-deps import)")
+    set(SUPPLE_HAVE_IMPORT OFF)
+  else()
+    set(SUPPLE_HAVE_IMPORT ON)
+  endif()
+endif()
+if(SUPPLE_HAVE_IMPORT)
+  # What reads control points is a library, so that tests and fuzzers can have it without the program.
+  add_library(supple_points STATIC import/points.c import/fbx_binary.c import/fbx_text.c import/collada_points.c
+    import/triangulate.c)
+  target_include_directories(supple_points PUBLIC import)
+  target_link_libraries(supple_points PUBLIC supple_static ZLIB::ZLIB)
+  file(GLOB SUPPLE_IMPORT_SOURCES CONFIGURE_DEPENDS import/*.c)
+  list(FILTER SUPPLE_IMPORT_SOURCES EXCLUDE REGEX "/(points|fbx_[a-z]*|collada_points|triangulate)\\.c$")
+  add_executable(supple_import ${SUPPLE_IMPORT_SOURCES})
+  set_target_properties(supple_import PROPERTIES OUTPUT_NAME supple-import RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  target_link_libraries(supple_import PRIVATE supple_points PkgConfig::ASSIMP)
+  install(TARGETS supple_import RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/supple)
+endif()

@@ -1,0 +1,118 @@
+/* supple-import INPUT: reads FBX or Collada and writes a .glb to its standard output.
+ *
+ * A program of its own, because the importing library aborts, hangs or asks for endless memory on damaged files: the
+ * library Supple starts it, waits for so long and no longer, and takes its death for a damaged file. What goes wrong is
+ * one line on the standard output instead, with exit code 1. */
+#include "convert.h"
+#include "core/file.h"
+#include "core/memory.h"
+
+#include <assimp/cimport.h>
+#include <assimp/config.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0 /* sanitizers reserve terabytes of addresses */
+#endif
+
+#define LARGEST_INPUT ((size_t)1 << 30)
+#define MEMORY_LIMIT  ((rlim_t)4 << 30) /* and three bytes for each of a large file */
+
+static int result_file = STDOUT_FILENO;
+
+_Noreturn void import_fail(const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (length > (int)sizeof line - 1) length = (int)sizeof line - 1;
+    if (length < 0 || write(result_file, line, (size_t)length) < 0) _exit(2);
+    _exit(1); /* without destructors: they are the importing library's, whose state is unknown here */
+}
+
+/* Only we write to what is read from us, whatever a library prints. */
+static void keep_output(void)
+{
+    int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (copy < 0 || null < 0) _exit(2);
+    dup2(null, STDOUT_FILENO);
+    result_file = copy;
+}
+
+static void set_limits(size_t input)
+{
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* not to outlive whoever waits */
+    rlim_t bytes = MEMORY_LIMIT + 40 * (rlim_t)input;
+    struct rlimit memory = {bytes, bytes};
+    if (!SANITIZED) setrlimit(RLIMIT_AS, &memory);
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t n = strlen(path), k = strlen(ending);
+    return n > k && strcasecmp(path + n - k, ending) == 0;
+}
+
+static const struct aiScene *read_scene(const char *path)
+{
+    struct aiPropertyStore *settings = aiCreatePropertyStore();
+    if (!settings) import_fail("out of memory");
+    aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, 0); /* one node a joint, not seven */
+    aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_FBX_READ_CAMERAS, 0);
+    aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_FBX_READ_LIGHTS, 0);
+    aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
+    const struct aiScene *scene = aiImportFileExWithProperties(path, 0, NULL, settings);
+    aiReleasePropertyStore(settings);
+    if (!scene || !scene->mRootNode) import_fail("cannot be imported: %.180s", aiGetErrorString());
+    if (scene->mNumMeshes == 0) import_fail("holds no mesh; is it a character, and complete?");
+    return scene;
+}
+
+static void read_points(import_state *s)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error;
+    uint8_t *data;
+    size_t size;
+    if (spl_file_read(s->path, LARGEST_INPUT, &a, &data, &size, &error) != SUPPLE_OK) import_fail("cannot be read");
+    set_limits(size);
+    supple_result result = s->collada ? spl_points_read_collada(data, size, &a, &s->points, &error)
+                                      : spl_points_read_fbx(data, size, &a, &s->points, &error);
+    if (result != SUPPLE_OK) import_fail("%s", error.message);
+    spl_free(&a, data);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 || argv[1][0] == '-') {
+        fputs("usage: supple-import FILE.fbx|FILE.dae >OUT.glb (called by Supple; not meant for people)\n", stderr);
+        return 2;
+    }
+    keep_output();
+    import_state s = {.path = argv[1], .collada = ends_in(argv[1], ".dae")};
+    read_points(&s); /* ours first: it finds damage without danger, and says where */
+    s.scene = read_scene(argv[1]);
+    import_convert(&s);
+    if (!glb_write(&s.out, result_file)) return 2;
+    _exit(0); /* all is written; the libraries' destructors have nothing to add */
+}
