@@ -4,6 +4,8 @@
 #include "test.h"
 
 #include <locale.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 static char folder[] = "writers.d";
 
@@ -388,6 +390,33 @@ TEST(a_full_disk_is_an_error)
     CHECK(files_in(folder) == 0);
 }
 
+/* No file may grow beyond a few thousand bytes: every format notices, and leaves nothing. */
+TEST(a_limit_on_files_is_an_error)
+{
+    static const char *const outputs[] = {"a.npy", "a.pc2", "a.mdd", "a.obj", "a.abc", "a.usda"};
+    little s;
+    make_little(&s, 8, NULL);
+    supple_range many = {-1, 0, 60};
+    frames f = make_frames(&s.scene, &many, 24);
+    struct rlimit before, low;
+    getrlimit(RLIMIT_FSIZE, &before);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < 6; i++)
+        for (rlim_t limit = 1000; limit <= 4000; limit += 1500) {
+            supple_error error = {0};
+            clean_folder(folder);
+            low = (struct rlimit){limit, before.rlim_max};
+            setrlimit(RLIMIT_FSIZE, &low);
+            supple_result r = write_frames(&s.scene, in_folder(outputs[i]), &many, 24, &f, &error);
+            setrlimit(RLIMIT_FSIZE, &before);
+            bool small = i == 3 && limit > 3000; /* one .obj is small */
+            CHECK(small || (r == SUPPLE_ERROR_OUTPUT && files_in(folder) == 0));
+        }
+    signal(SIGXFSZ, handler);
+    clean_folder(folder);
+    free_frames(&f);
+}
+
 TEST(every_allocation_may_fail)
 {
     static const char *const outputs[] = {"a.npy", "a.pc2", "a.mdd", "a.obj", "a.abc", "a.usda"};
@@ -414,4 +443,4 @@ TEST(every_allocation_may_fail)
 TEST_MAIN(RUN(npy_holds_the_bits), RUN(caches_of_one_mesh), RUN(names_from_files_stay_in_the_folder), RUN(safe_names),
           RUN(obj_sequence_is_exact), RUN(plans_are_checked), RUN(frames_come_in_order_and_are_numbers),
           RUN(the_input_is_never_overwritten), RUN(whole_or_nothing), RUN(a_folder_in_the_way),
-          RUN(a_full_disk_is_an_error), RUN(every_allocation_may_fail))
+          RUN(a_full_disk_is_an_error), RUN(a_limit_on_files_is_an_error), RUN(every_allocation_may_fail))

@@ -5,6 +5,9 @@
 #include "scene/writer_frames.h"
 #include "test.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 static const char folder[] = "writers_long.d", path[] = "writers_long.d/a.glb", text_path[] = "writers_long.d/a.gltf";
 static const double ALLOWED = 0.0005;
 
@@ -191,6 +194,30 @@ TEST(every_allocation_may_fail)
     free_frames(&f);
 }
 
+/* No file may grow: kept frames, components and the document all notice. */
+TEST(a_limit_on_files_is_an_error)
+{
+    supple_scene *scene = load_asset("CesiumMan.glb");
+    if (!scene) SKIP("the shared assets are not there");
+    supple_range range = {0, 0, 6};
+    frames f = make_frames(scene, &range, 4);
+    struct rlimit before, low;
+    getrlimit(RLIMIT_FSIZE, &before);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    const rlim_t limits[] = {10000, 300000}; /* not even a frame fits; some do */
+    for (int i = 0; i < 2; i++) {
+        clean_folder(folder);
+        low = (struct rlimit){limits[i], before.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &low);
+        supple_result r = write_allowing(scene, path, range, 4, &f, 1e-5, NULL, NULL);
+        setrlimit(RLIMIT_FSIZE, &before);
+        CHECK(r == SUPPLE_ERROR_OUTPUT && files_in(folder) == 0);
+    }
+    signal(SIGXFSZ, handler);
+    supple_scene_destroy(scene);
+    free_frames(&f);
+}
+
 TEST(errors_out_of_range)
 {
     supple_scene *scene = load_asset("SimpleSkin.gltf");
@@ -206,4 +233,5 @@ TEST(errors_out_of_range)
 
 TEST_MAIN(RUN(more_than_255_frames), RUN(a_textured_figure), RUN(props_stay_as_they_are),
           RUN(exact_where_it_is_asked_for), RUN(a_bound_out_of_reach_is_said),
-          RUN(the_same_bytes_at_any_number_of_threads), RUN(every_allocation_may_fail), RUN(errors_out_of_range))
+          RUN(the_same_bytes_at_any_number_of_threads), RUN(every_allocation_may_fail),
+          RUN(a_limit_on_files_is_an_error), RUN(errors_out_of_range))

@@ -99,10 +99,9 @@ TEST(without_ffmpeg)
  * then fails, as on a full disk. */
 TEST(nothing_is_left_of_a_failure)
 {
-    static const char *const scripts[] = {"echo 'no such encoder' >&2; cat > /dev/null; exit 1",
-                                          "head -c 1000 > /dev/null; kill -9 $$", "exit 0", "cat > /dev/null",
-                                          "for a; do last=$a; done; head -c 5000 > \"${last#file:}\"; echo 'No space "
-                                          "left on device' >&2; exit 1"};
+    static const char *const scripts[] = {
+        "echo 'no such encoder' >&2; cat > /dev/null; exit 1", "head -c 1000 > /dev/null; kill -9 $$", "exit 0",
+        "cat > /dev/null", "for a; do last=$a; done; head -c 5000 > \"${last#file:}\"; echo No space left >&2; exit 1"};
     static const char *const words[] = {"no such encoder", "ffmpeg failed", "ffmpeg failed", "ffmpeg failed",
                                         "No space left"};
     for (int i = 0; i < 5; i++) {
