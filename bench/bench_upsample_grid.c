@@ -133,7 +133,7 @@ static body make_body(const mesh *m, int32_t resolution, spl_pool *pool)
     spl_surface surface;
     spl_flesh_options options = spl_flesh_options_default();
     spl_flesh_report report;
-    spl_place *place;
+    spl_place *place = NULL;
     options.resolution = resolution;
     if (spl_surface_make(m->rest[0], VERTICES, m->triangle[0], TRIANGLES, &a, &surface, &error) != SUPPLE_OK ||
         spl_flesh_make(&surface, &options, NULL, pool, &a, &b.tets, &place, &report, &error) != SUPPLE_OK ||
@@ -160,7 +160,7 @@ static void upsample(mesh *m, const body *b, spl_upsample_kind kind, int32_t k, 
                                   .triangle_count = TRIANGLES,
                                   .triangle = m->triangle[0]};
     spl_upsample *u;
-    spl_upsample_frame *f;
+    spl_upsample_frame *f = NULL;
     spl_upsample_target to = {m->out[0], 12, m->normal[0], 12};
     if (spl_upsample_create(&b->skin, &visual, &options, pool, &a, &u, &error) != SUPPLE_OK ||
         spl_upsample_frame_create(u, &a, &f, &error) != SUPPLE_OK)
