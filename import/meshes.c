@@ -104,7 +104,7 @@ static void write_uvs(import_state *s, const making *m, json_t *attributes)
 {
     for (int i = 0; i < UV_SETS && m->mesh->mTextureCoords[i]; i++) {
         float *out = import_new((size_t)m->count, 2 * sizeof *out);
-        char name[16];
+        char name[24];
         for (int32_t v = 0; v < m->count; v++) {
             if (m->from[v] < 0) continue;
             const struct aiVector3D *uv = &m->mesh->mTextureCoords[i][m->from[v]];
