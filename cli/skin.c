@@ -43,7 +43,6 @@ typedef struct job {
     supple_config config;
     cli_progress progress;
     supple_scene *scene;
-    supple_body *body;
     supple_sim *sim;
     cli_metrics *metrics;
     const char *metrics_path, *dump_path;
@@ -245,29 +244,16 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
     return 0;
 }
 
-static bool is_baseline(const char *method)
+/* How the options ask for the body to be made. */
+static int read_body(const cli_arguments *arguments, supple_body_config *bc)
 {
-    return method && (strcmp(method, "linear") == 0 || strcmp(method, "dualquat") == 0 || strcmp(method, "none") == 0);
-}
-
-/* The body that the options ask for. Baselines need one only to be measured; "auto" does without if there is none. */
-static int create_body(job *j, const cli_arguments *arguments, const char *method)
-{
-    supple_body_config bc = supple_body_config_default();
-    supple_error error;
-    int code = cli_body_config(arguments, &bc, false);
-    if (code) return code;
     const char *kind = cli_get(arguments, "--body", 0);
+    *bc = supple_body_config_default();
     if (kind && supple_tets_known(kind))
-        bc.tet_file = kind;
+        bc->tet_file = kind;
     else if (kind && strcmp(kind, "tets") != 0)
         return cli_usage_error("--body %.60s: takes tets, or a .msh, .mesh or .vtk file", kind);
-    bool baseline = is_baseline(method);
-    if (baseline && !j->metrics_path) return 0;
-    if (supple_body_create(j->scene, &bc, &j->config, &j->body, &error) == SUPPLE_OK) return 0;
-    bool automatic = !method || strcmp(method, "auto") == 0;
-    if (error.code == SUPPLE_ERROR_INPUT && (baseline || (automatic && !kind))) return 0;
-    return cli_fail(&error);
+    return cli_body_config(arguments, bc, false);
 }
 
 static int make_dump_folder(const char *path)
@@ -278,26 +264,37 @@ static int make_dump_folder(const char *path)
     return SUPPLE_ERROR_OUTPUT;
 }
 
+/* The folder and what is constant in it; nothing is left where there is nothing to dump. */
+static int begin_dump(const job *j)
+{
+    supple_error error;
+    struct stat st;
+    bool there = stat(j->dump_path, &st) == 0;
+    int code = make_dump_folder(j->dump_path);
+    if (code || supple_sim_dump(j->sim, j->dump_path, -1, &error) == SUPPLE_OK) return code;
+    if (!there) rmdir(j->dump_path);
+    return cli_fail(&error);
+}
+
 static int create_sim(job *j, const cli_arguments *arguments)
 {
     supple_setting settings[CLI_MAX_VALUES];
     supple_sim_config sc = supple_sim_config_default();
+    supple_body_config bc;
     supple_error error;
     const char *method = j->plays_vertices ? "none" : cli_get(arguments, "--method", 0);
     if (method) sc.method = method;
     int code = read_settings(arguments, settings, &sc);
-    if (code == 0) code = create_body(j, arguments, method);
-    if (code == 0 && j->dump_path) code = make_dump_folder(j->dump_path);
+    if (code == 0) code = read_body(arguments, &bc);
     if (code) return code;
-    sc.body = j->body;
+    sc.body_config = &bc;
     sc.material_file = cli_get(arguments, "--material", 0);
     sc.force_file = cli_get(arguments, "--forces", 0);
     sc.fps = j->fps;
     sc.measure = j->metrics_path != NULL;
     for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;
     if (supple_sim_create(j->scene, &sc, &j->config, &j->sim, &error) != SUPPLE_OK) return cli_fail(&error);
-    if (j->dump_path && supple_sim_dump(j->sim, j->dump_path, -1, &error) != SUPPLE_OK) return cli_fail(&error);
-    return 0;
+    return j->dump_path ? begin_dump(j) : 0;
 }
 
 static int prepare(job *j, const cli_arguments *arguments)
@@ -478,7 +475,6 @@ static int run(const cli_arguments *arguments)
     }
     cli_metrics_free(j.metrics);
     supple_sim_destroy(j.sim);
-    supple_body_destroy(j.body);
     supple_scene_destroy(j.scene);
     free(j.ranges);
     free(j.position);

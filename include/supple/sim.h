@@ -24,12 +24,13 @@ typedef struct supple_sim_config {
     const char *method; /* name of a method, or "auto" (the default), which is logged with its reason */
     const supple_setting *settings;
     int32_t setting_count;
-    const supple_body *body;   /* for methods that need one; must outlive the simulation. NULL: made by the defaults */
-    const char *material_file; /* materials by region (docs/materials.md), or NULL */
-    const char *force_file;    /* external forces (docs/materials.md), or NULL */
-    double fps;                /* frames per second that frame numbers of force files count (30) */
-    bool measure;              /* also fill the measures of supple_stats that cost time */
-    int32_t frame_total;       /* frames that will be stepped, over which `verify` spreads its own; 0: unknown */
+    const supple_body *body; /* for methods that need one; must outlive the simulation. NULL: made here, */
+    const supple_body_config *body_config; /* as this says; NULL: by the defaults */
+    const char *material_file;             /* materials by region (docs/materials.md), or NULL */
+    const char *force_file;                /* external forces (docs/materials.md), or NULL */
+    double fps;                            /* frames per second that frame numbers of force files count (30) */
+    bool measure;                          /* also fill the measures of supple_stats that cost time */
+    int32_t frame_total; /* frames that will be stepped, over which `verify` spreads its own; 0: unknown */
 } supple_sim_config;
 
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */

@@ -20,12 +20,14 @@ static bool rides(const spl_body *body, int32_t part)
     return role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
 }
 
-static supple_result take_body(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *error)
 {
     double start = spl_now_ms();
     f->given = s->sim->body;
     if (!f->given) {
-        supple_result result = supple_body_create(s->scene, NULL, s->config, &f->own, error);
+        supple_result result = supple_body_create(s->scene, s->sim->body_config, s->config, &f->own, error);
+        bool own_tets = s->sim->body_config && s->sim->body_config->tet_file;
+        s->no_flesh = result == SUPPLE_ERROR_INPUT && !own_tets;
         if (result != SUPPLE_OK) return result;
         f->given = f->own;
     }
@@ -99,7 +101,7 @@ static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, sup
                               error);
 }
 
-static supple_result build(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *error)
 {
     supple_result result = take_body(f, s, error);
     if (result == SUPPLE_OK) result = read_files(f, s, error);
@@ -117,7 +119,7 @@ static supple_result build(spl_flesh_sim *f, const spl_flesh_setup *s, supple_er
     return result == SUPPLE_OK ? make_verify(f, s, error) : result;
 }
 
-supple_result spl_flesh_sim_create(const spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error)
+supple_result spl_flesh_sim_create(spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error)
 {
     *out = (spl_flesh_sim){.allocator = spl_allocator_of(setup->config)};
     supple_result result = build(out, setup, error);

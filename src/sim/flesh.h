@@ -49,11 +49,12 @@ typedef struct spl_flesh_setup {
     spl_pool *pool;
     supple_setup *setup;
     const double *common; /* values of spl_flesh_parameter */
-    bool baseline;
+    bool baseline;        /* the method moves visual vertices: the body is only measured */
+    bool no_flesh;        /* out: creation failed because the character has no body, not for another reason */
 } spl_flesh_setup;
 
 /* Makes (or takes) the body and everything around it. */
-supple_result spl_flesh_sim_create(const spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error);
+supple_result spl_flesh_sim_create(spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error);
 void spl_flesh_sim_release(spl_flesh_sim *f);
 void spl_flesh_sim_reset(spl_flesh_sim *f);
 const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f);

@@ -32,11 +32,19 @@ static bool needs_body(const supple_sim *sim)
     return sim->method->output == SPL_OUTPUT_BODY;
 }
 
-static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+/* *no_flesh (may be NULL) is whether it failed for want of a body. */
+static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bool *no_flesh, supple_error *error)
 {
-    spl_flesh_setup setup = {sim->scene, sc, &sim->config, sim->pool, &sim->setup, sim->common, !needs_body(sim)};
+    spl_flesh_setup setup = {.scene = sim->scene,
+                             .sim = sc,
+                             .config = &sim->config,
+                             .pool = sim->pool,
+                             .setup = &sim->setup,
+                             .common = sim->common,
+                             .baseline = !needs_body(sim)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
+    if (no_flesh) *no_flesh = setup.no_flesh;
     return result;
 }
 
@@ -48,8 +56,9 @@ static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, s
     supple_error failed;
     sim->method = spl_method_auto(sim->scene, true, &why);
     if (needs_body(sim)) {
-        supple_result result = make_flesh(sim, sc, &failed);
-        if (result != SUPPLE_OK && result != SUPPLE_ERROR_INPUT) {
+        bool no_flesh;
+        supple_result result = make_flesh(sim, sc, &no_flesh, &failed);
+        if (result != SUPPLE_OK && !no_flesh) {
             if (error) *error = failed;
             return result;
         }
@@ -73,8 +82,20 @@ static supple_result choose_method(supple_sim *sim, const supple_sim_config *sc,
             error, SUPPLE_ERROR_INPUT,
             "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
             scene->path);
-    bool wanted = needs_body(sim) || (sc->body && sc->measure && sim->method == &spl_method_linear);
-    return wanted ? make_flesh(sim, sc, error) : SUPPLE_OK;
+    if (needs_body(sim)) return make_flesh(sim, sc, NULL, error);
+    if (!sc->measure || sim->method != &spl_method_linear || !(sc->body || sc->body_config)) return SUPPLE_OK;
+    bool no_flesh; /* a baseline's body is only measured: it does without */
+    supple_result result = make_flesh(sim, sc, &no_flesh, error);
+    return no_flesh ? SUPPLE_OK : result;
+}
+
+/* Files that say something of flesh are not left unread. */
+static supple_result check_files(const supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    const char *file = sc->material_file ? sc->material_file : sc->force_file;
+    if (!file || needs_body(sim)) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%.120s: method %s moves no flesh, which materials and forces need",
+                    file, sim->method->name);
 }
 
 /* The index of a word in "a|b|c", -1 if it is none of them. */
@@ -222,6 +243,7 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
     if (result == SUPPLE_OK) result = set_common(sim, sc, error);
     if (result == SUPPLE_OK) result = choose_method(sim, sc, error);
+    if (result == SUPPLE_OK) result = check_files(sim, sc, error);
     if (result == SUPPLE_OK) result = set_parameters(sim, sc, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
