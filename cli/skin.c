@@ -57,6 +57,11 @@ typedef struct job {
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
     supple_writer *current[MAX_OUTPUTS]; /* outputs of the range under way */
     float *position, *normal, *tangent;
+    struct {
+        int unsolved, inverted;       /* frames that did not reach their tolerance; most inverted tetrahedra */
+        double residual;              /* the worst of those frames */
+        int residual_at, inverted_at; /* frames */
+    } trouble;
 } job;
 
 static double now_ms(void)
@@ -430,6 +435,35 @@ static supple_result dump_frame(const job *j, const char *clip, int frame, suppl
     return supple_sim_dump(j->sim, folder, frame, error);
 }
 
+/* What a person should know of a frame that was written all the same. */
+static void note_trouble(job *j, int frame)
+{
+    const supple_stats *s = supple_sim_stats(j->sim);
+    if (!s->converged && (j->trouble.unsolved++ == 0 || s->residual > j->trouble.residual)) {
+        j->trouble.residual = s->residual;
+        j->trouble.residual_at = frame;
+    }
+    if (s->inverted > j->trouble.inverted) {
+        j->trouble.inverted = s->inverted;
+        j->trouble.inverted_at = frame;
+    }
+}
+
+static void tell_trouble(const job *j)
+{
+    char line[200];
+    if (j->trouble.inverted > 0) {
+        snprintf(line, sizeof line, "inverted: %d tetrahedra at frame %d, the most", j->trouble.inverted,
+                 j->trouble.inverted_at);
+        j->config.log(NULL, SUPPLE_LOG_INFO, line);
+    }
+    if (j->trouble.unsolved == 0) return;
+    snprintf(line, sizeof line,
+             "%d frame%s did not reach the tolerance; the worst is %d, residual %.2g (--set iterations=N allows more)",
+             j->trouble.unsolved, j->trouble.unsolved == 1 ? "" : "s", j->trouble.residual_at, j->trouble.residual);
+    j->config.log(NULL, SUPPLE_LOG_WARNING, line);
+}
+
 static supple_result run_range(job *j, int r, supple_error *error)
 {
     const supple_range *range = &j->ranges[r];
@@ -442,6 +476,7 @@ static supple_result run_range(job *j, int r, supple_error *error)
         double time = frame / j->fps;
         if (cli_interrupted()) return cancelled(error);
         result = supple_sim_step_clip(j->sim, range->clip, time, error);
+        if (result == SUPPLE_OK) note_trouble(j, frame);
         if (result == SUPPLE_OK) result = write_frame(j, r, k, error);
         if (result == SUPPLE_OK && j->metrics_path) cli_metrics_frame(j->metrics, clip, frame, time, j->sim);
         if (result == SUPPLE_OK && j->dump_path) result = dump_frame(j, clip, frame, error);
@@ -460,7 +495,9 @@ static int run_job(job *j)
     if (result == SUPPLE_OK) result = close_outputs(j, j->shared, &error);
     if (result == SUPPLE_OK && j->metrics_path) result = cli_metrics_write(j->metrics, j->metrics_path, &error);
     cli_progress_end(&j->progress);
-    return result == SUPPLE_OK ? 0 : cli_fail(&error);
+    if (result != SUPPLE_OK) return cli_fail(&error);
+    tell_trouble(j);
+    return 0;
 }
 
 static int run(const cli_arguments *arguments)

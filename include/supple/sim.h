@@ -37,9 +37,11 @@ typedef struct supple_sim_config {
 typedef struct supple_stats {
     double ms_total, ms_pose, ms_contact, ms_solve, ms_upsample, ms_slide;
     int32_t iterations;
+    bool converged; /* the method's own tolerance was reached, where it has one */
     double residual, energy;
     double volume_ratio, min_det_f, max_strain;
-    int32_t inverted, contacts;
+    int32_t inverted; /* tetrahedra turned inside out; also without `measure` */
+    int32_t contacts;
     double max_penetration;         /* metres */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */

@@ -244,15 +244,21 @@ static supple_result move_tets(spl_tets *t, const spl_mat4 *map, supple_error *e
  * space: where that fits and this does not, they are moved. */
 static supple_result fit_tets(spl_body *body, const spl_tree *tree, const supple_config *config, supple_error *error)
 {
-    const double bad = 0.02; /* of the diagonal */
+    const double bad = 0.02, another = 0.25; /* of the diagonal */
     spl_mat4 same = spl_mat4_identity(), back;
     double here = misfit(body, tree, &same);
     if (here <= bad) return SUPPLE_OK;
     supple_result result = from_scene(body, &back, error);
     if (result != SUPPLE_OK) return result;
-    if (misfit(body, tree, &back) > bad) {
+    double there = misfit(body, tree, &back), least = fmin(here, there);
+    if (least > another)
+        return spl_fail(error, SUPPLE_ERROR_INPUT,
+                        "the tetrahedra are not this character's: their surface is %.0f%% of its diagonal away; give "
+                        "them in the space of its mesh, in the bind pose",
+                        100 * least);
+    if (there > bad) {
         spl_log(config, SUPPLE_LOG_WARNING,
-                "the tetrahedra do not fit the character: their surface is %.0f%% of its diagonal away", 100 * here);
+                "the tetrahedra do not fit the character: their surface is %.0f%% of its diagonal away", 100 * least);
         return SUPPLE_OK;
     }
     spl_log(config, SUPPLE_LOG_INFO, "the tetrahedra fit the scene's rest pose: taken from there");

@@ -7,24 +7,6 @@
 
 #define ISLAND_SOFTNESS 1e-3 /* stiffness of an island's springs, of that of its own flesh */
 
-/* ---- pieces that nothing holds firmly ---- */
-
-int32_t spl_solid_island_pin_count(const spl_solid *s)
-{
-    int32_t count = 0;
-    for (int32_t v = 0; v < s->body->tets.vertex_count; v++) count += s->island[v] >= 0;
-    return count;
-}
-
-void spl_solid_island_pins(const spl_solid *s, spl_pin *pins)
-{
-    for (int32_t v = 0; v < s->body->tets.vertex_count; v++) {
-        if (s->island[v] < 0) continue;
-        spl_vec3 p = spl_drive_point(&s->drive, s->island[v], v);
-        *pins++ = (spl_pin){v, {p.x, p.y, p.z}, s->island_stiffness};
-    }
-}
-
 /* ---- creation ---- */
 
 static supple_result make_weights(spl_solid *s, const supple_config *config, spl_pool *pool, supple_error *error)

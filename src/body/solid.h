@@ -31,10 +31,6 @@ supple_result spl_solid_create(const spl_body *body, const spl_material_set *mat
                                spl_pool *pool, spl_solid *out, supple_error *error);
 void spl_solid_release(spl_solid *s);
 
-/* The springs of islands in this pose; `pins` has room for spl_solid_island_pins() of them. */
-int32_t spl_solid_island_pin_count(const spl_solid *s);
-void spl_solid_island_pins(const spl_solid *s, spl_pin *pins);
-
 /* What a pose was, to carry positions from it to the next. */
 typedef struct spl_pose_past {
     spl_mat4 *map;       /* by bone */

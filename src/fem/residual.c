@@ -203,3 +203,26 @@ spl_strain spl_strain_measure(const spl_elements *e, const double *x, const bool
     out.inverted = (int32_t)inverted;
     return out;
 }
+
+static void count_chunks(void *context, size_t begin, size_t end)
+{
+    const survey *s = context;
+    for (size_t chunk = begin; chunk < end; chunk++) {
+        size_t last = (chunk + 1) * CHUNK < (size_t)s->e->count ? (chunk + 1) * CHUNK : (size_t)s->e->count;
+        double inverted = 0;
+        for (size_t k = chunk * CHUNK; k < last; k++) {
+            spl_mat3 F = spl_element_F(s->e, (int32_t)k, s->x);
+            inverted += spl_mat3_det(&F) <= 0;
+        }
+        s->partial[chunk] = inverted;
+    }
+}
+
+int32_t spl_inverted_count(const spl_elements *e, const double *x, double *scratch, spl_pool *pool)
+{
+    survey s = {e, x, NULL, scratch};
+    double sum = 0;
+    spl_parallel_for(pool, chunk_count(e), 1, count_chunks, &s);
+    for (size_t chunk = 0; chunk < chunk_count(e); chunk++) sum += scratch[chunk];
+    return (int32_t)sum;
+}

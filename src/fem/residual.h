@@ -42,6 +42,9 @@ typedef struct spl_strain {
     int32_t inverted;  /* det F <= 0 */
 } spl_strain;
 
+/* How many tets have det F <= 0. `scratch`: tets/1024 + 1 doubles. */
+int32_t spl_inverted_count(const spl_elements *e, const double *x, double *scratch, spl_pool *pool);
+
 /* Over the tets that `member` marks (NULL: all; none: as undeformed). `scratch`: 4 x (tets/1024 + 1). */
 spl_strain spl_strain_measure(const spl_elements *e, const double *x, const bool *member, double *scratch,
                               spl_pool *pool);

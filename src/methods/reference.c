@@ -1,10 +1,8 @@
 /* The plain quasistatic answer: Newton's method on the whole body, to convergence. What every other method is measured
  * against, and standard finite elements with the mixed paper's two ways to pin (its figure 4). */
-#include "core/error.h"
-#include "core/memory.h"
+#include "body/pins.h"
 #include "core/timer.h"
 #include "methods/method.h"
-#include "methods/mixed/pins.h"
 #include "statics/statics.h"
 
 enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS };
@@ -23,27 +21,12 @@ typedef struct reference {
     const spl_law *law;
     spl_statics *statics;
     spl_pins pins;
-    int32_t *free_all; /* by vertex: -1, where nothing is held */
-    const int32_t *held;
 } reference;
-
-static supple_result choose_pins(reference *r, const spl_method_context *c, supple_error *error)
-{
-    const spl_solid *s = c->solid;
-    size_t n = (size_t)s->elements.vertex_count;
-    int pin = (int)c->parameter[P_PIN];
-    r->held = s->body->bone;
-    if (pin == 0) return spl_pins_create_islands(s, &r->pins, error);
-    r->free_all = spl_new(c->allocator, n, sizeof *r->free_all);
-    if (!r->free_all) return spl_fail_memory(error, "the pins");
-    for (size_t v = 0; v < n; v++) r->free_all[v] = -1;
-    r->held = r->free_all;
-    return spl_pins_create(s, pin == 1 ? SPL_PIN_HANDLES : SPL_PIN_BONES, c->parameter[P_STIFFNESS], &r->pins, error);
-}
 
 static supple_result reference_init(void *state, const spl_method_context *c, supple_error *error)
 {
     static const spl_law *const laws[] = {&spl_law_arap, &spl_law_corot, &spl_law_neohookean, &spl_law_stvk};
+    static const spl_pin_kind kinds[] = {SPL_PIN_HARD, SPL_PIN_HANDLES, SPL_PIN_BONES};
     reference *r = state;
     double start = spl_now_ms();
     r->law = laws[(int)c->parameter[P_ENERGY]];
@@ -53,19 +36,21 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     options.max_iterations = (int32_t)c->parameter[P_ITERATIONS];
     options.backend = c->config->solver;
     options.size = c->solid->diagonal;
-    supple_result result = choose_pins(r, c, error);
+    supple_result result =
+        spl_pins_create(c->solid, kinds[(int)c->parameter[P_PIN]], c->parameter[P_STIFFNESS], &r->pins, error);
     if (result == SUPPLE_OK)
-        result = spl_statics_create(&c->solid->elements, r->held, c->allocator, c->pool, &options, &r->statics, error);
+        result =
+            spl_statics_create(&c->solid->elements, r->pins.held, c->allocator, c->pool, &options, &r->statics, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
 }
 
 static void reference_release(void *state, const spl_method_context *c)
 {
+    (void)c;
     reference *r = state;
     spl_statics_destroy(r->statics);
     spl_pins_release(&r->pins);
-    spl_free(c->allocator, r->free_all);
 }
 
 static supple_result reference_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -73,7 +58,7 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
 {
     reference *r = state;
     spl_pins_pose(&r->pins, &c->solid->drive);
-    spl_drive_hold(&c->solid->drive, r->held, x);
+    spl_drive_hold(&c->solid->drive, r->pins.held, x);
     spl_statics_problem p = {.law = r->law,
                              .mu = c->solid->material.mu,
                              .lambda = c->solid->material.lambda,
@@ -84,6 +69,7 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
     supple_result result = spl_statics_solve(r->statics, &p, x, &solved, error);
     stats->iterations = solved.iterations;
     stats->residual = solved.residual;
+    stats->converged = solved.converged;
     stats->energy = solved.energy;
     return result;
 }
@@ -94,7 +80,7 @@ static void reference_solution(const void *state, const spl_method_context *c, s
     *out = (spl_solution){.law = r->law,
                           .mu = c->solid->material.mu,
                           .lambda = c->solid->material.lambda,
-                          .held = r->held,
+                          .held = r->pins.held,
                           .pin = r->pins.pin,
                           .pin_count = r->pins.count};
 }

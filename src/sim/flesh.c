@@ -77,7 +77,8 @@ static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, su
     size_t n = (size_t)f->body->tets.vertex_count;
     f->x = spl_new(a, n, 3 * sizeof *f->x);
     f->posed = spl_new(a, n, 3 * sizeof *f->posed);
-    if (!f->x || !f->posed) return spl_fail_memory(error, "the body's motion");
+    f->counts = spl_new(a, (size_t)f->body->tets.tet_count / 1024 + 1, sizeof *f->counts);
+    if (!f->x || !f->posed || !f->counts) return spl_fail_memory(error, "the body's motion");
     supple_result result = spl_pose_past_create(&f->solid, &f->past, error);
     if (result == SUPPLE_OK) result = spl_upsample_frame_create(f->body->upsample, a, &f->rides, error);
     if (result == SUPPLE_OK) result = make_deltas(f, s, error);
@@ -95,10 +96,10 @@ static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, sup
     options.tolerance = 1e-6;
     options.size = f->solid.diagonal;
     f->truth = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->truth);
-    f->hang = spl_new(&f->allocator, (size_t)spl_solid_island_pin_count(&f->solid), sizeof *f->hang);
-    if (!f->truth || !f->hang) return spl_fail_memory(error, "the reference");
-    return spl_statics_create(&f->solid.elements, f->body->bone, &f->allocator, s->pool, &options, &f->reference,
-                              error);
+    if (!f->truth) return spl_fail_memory(error, "the reference");
+    supple_result result = spl_pins_create(&f->solid, SPL_PIN_HARD, 0, &f->pins, error);
+    if (result != SUPPLE_OK) return result;
+    return spl_statics_create(&f->solid.elements, f->pins.held, &f->allocator, s->pool, &options, &f->reference, error);
 }
 
 static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *error)
@@ -132,6 +133,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     const supple_allocator *a = &f->allocator;
     if (!a->release) return;
     spl_statics_destroy(f->reference);
+    spl_pins_release(&f->pins);
     spl_measure_release(&f->measure);
     spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
@@ -144,10 +146,10 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_free(a, f->force);
     spl_free(a, f->x);
     spl_free(a, f->posed);
+    spl_free(a, f->counts);
     spl_free(a, f->other);
     spl_free(a, f->delta);
     spl_free(a, f->truth);
-    spl_free(a, f->hang);
     supple_body_destroy(f->own);
     *f = (spl_flesh_sim){0};
 }
@@ -236,12 +238,12 @@ static supple_result compare(spl_flesh_sim *f, const spl_method_context *c, supp
     size_t n = (size_t)f->body->tets.vertex_count;
     memcpy(f->truth, f->x, 3 * n * sizeof *f->truth);
     spl_drive_hold(&s->drive, f->body->bone, f->truth);
-    spl_solid_island_pins(s, f->hang);
+    spl_pins_pose(&f->pins, &s->drive);
     spl_statics_problem problem = {.law = &spl_law_corot,
                                    .mu = s->material.mu,
                                    .lambda = s->material.lambda,
-                                   .pin = f->hang,
-                                   .pin_count = spl_solid_island_pin_count(s),
+                                   .pin = f->pins.pin,
+                                   .pin_count = f->pins.count,
                                    .force = s->force};
     spl_statics_stats solved;
     supple_result result = spl_statics_solve(f->reference, &problem, f->truth, &solved, error);
@@ -285,6 +287,7 @@ supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, voi
     stats->ms_pose += posed - start;
     stats->ms_solve = solved - posed;
     stats->ms_upsample = spl_now_ms() - solved;
+    stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, context->pool);
     if (f->measures) {
         spl_solution solution;
         method->solution(state, context, &solution);

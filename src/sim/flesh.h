@@ -3,6 +3,7 @@
 #define SPL_SIM_FLESH_H
 
 #include "body/force_file.h"
+#include "body/pins.h"
 #include "methods/skinning.h"
 #include "sim/follow.h"
 #include "sim/measure.h"
@@ -27,6 +28,7 @@ typedef struct spl_flesh_sim {
     spl_skinning others;       /* parts that do not ride on the flesh */
     float *other;              /* 3 x scene vertices; NULL if all ride */
     float *delta;              /* 3 x scene vertices: morphs in body space; NULL if no riding part has any */
+    double *counts;            /* room to count inverted tets */
     bool measures;
     bool baseline;     /* the method moves visual vertices: the body is only measured */
     spl_follow follow; /* of a baseline */
@@ -35,7 +37,7 @@ typedef struct spl_flesh_sim {
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
     double *truth;          /* 3 x vertices: the reference's, where verified */
-    spl_pin *hang;          /* the islands' springs, for the reference */
+    spl_pins pins;          /* how the reference is held */
 } spl_flesh_sim;
 
 /* Parameters of every method that moves a body. */

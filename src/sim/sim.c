@@ -347,6 +347,7 @@ static supple_result run_frame(supple_sim *sim, double start, supple_error *erro
                           .ms_upsample = NAN,
                           .ms_slide = NAN,
                           .iterations = -1,
+                          .converged = true,
                           .residual = NAN,
                           .energy = NAN,
                           .volume_ratio = NAN,

@@ -79,17 +79,23 @@ TEST(tets_of_the_scene_are_taken_back)
     }
 }
 
-TEST(tets_of_something_else_are_reported)
+TEST(tets_of_something_else_are_told_or_refused)
 {
     demo_body d = demo_body_of(demo_scene("arm", 0.3), 12, 0);
     REQUIRE(d.body);
+    spl_mat4 beside = puppet_rigid(spl_v3(0, 0, 1), 0, spl_v3(0, 0.08, 0));
     spl_mat4 away = puppet_rigid(spl_v3(0, 0, 1), 90, spl_v3(0, 0.4, 0));
     heard h = {0};
     spl_body body = {0};
-    REQUIRE(remake(d.body, &away, &h, &body));
+    REQUIRE(remake(d.body, &beside, &h, &body));
     CHECK(h.warnings == 1 && h.notes == 0);
+    spl_body_release(&body);
+    h = (heard){0};
+    body = (spl_body){0};
+    CHECK(!remake(d.body, &away, &h, &body)); /* half a diagonal away: of another character */
+    CHECK(h.warnings == 0 && h.notes == 0);
     spl_body_release(&body);
     demo_body_free(&d);
 }
 
-TEST_MAIN(RUN(tets_of_the_scene_are_taken_back), RUN(tets_of_something_else_are_reported))
+TEST_MAIN(RUN(tets_of_the_scene_are_taken_back), RUN(tets_of_something_else_are_told_or_refused))

@@ -1,4 +1,5 @@
 #include "body/island_body.h"
+#include "body/pins.h"
 #include "body/solid.h"
 #include "failing.h"
 #include "rig/puppet.h"
@@ -134,7 +135,10 @@ TEST(scales)
     CHECK_NEAR(w.solid.diagonal, w.demo.body->size_m, 0.1 * w.demo.body->size_m);
     CHECK_NEAR(w.solid.stiffness_scale, spl_tissue_default().young * w.solid.diagonal * w.solid.diagonal,
                1e-9 * w.solid.stiffness_scale);
-    CHECK(w.solid.island_count == 0 && spl_solid_island_pin_count(&w.solid) == 0 && !w.said[0]);
+    spl_pins pins;
+    REQUIRE(spl_pins_create(&w.solid, SPL_PIN_HARD, 0, &pins, NULL) == SUPPLE_OK);
+    CHECK(w.solid.island_count == 0 && pins.count == 0 && pins.held == w.demo.body->bone && !w.said[0]);
+    spl_pins_release(&pins);
     world_free(&w);
 }
 
@@ -147,13 +151,15 @@ TEST(islands_hang_on_the_nearest_bone)
     REQUIRE(w.ok);
     const spl_body *body = w.demo.body;
     int32_t n = body->tets.vertex_count, wrong = 0;
-    CHECK(w.solid.island_count == 1 && spl_solid_island_pin_count(&w.solid) == 8);
+    spl_pins pins;
+    REQUIRE(spl_pins_create(&w.solid, SPL_PIN_HARD, 0, &pins, NULL) == SUPPLE_OK);
+    REQUIRE(w.solid.island_count == 1 && pins.count == 8);
     CHECK(w.solid.island_stiffness > 0);
     CHECK(strstr(w.said, "1 piece of flesh") && strstr(w.said, "springs"));
     puppet_turn(&w.puppet, "forearm", spl_v3(0, 0, 1), 60);
     REQUIRE(take_pose(&w));
-    spl_pin pin[8] = {0};
-    spl_solid_island_pins(&w.solid, pin);
+    spl_pins_pose(&pins, &w.solid.drive);
+    const spl_pin *pin = pins.pin;
     for (int32_t v = 0; v < n; v++) {
         int32_t bone = w.solid.island[v];
         wrong += (bone >= 0) != (v >= n - 8);
@@ -165,6 +171,7 @@ TEST(islands_hang_on_the_nearest_bone)
         CHECK_NEAR(distance(pin[v - n + 8].target, spl_drive_point(&w.solid.drive, bone, v)), 0, 1e-12);
     }
     CHECK(wrong == 0);
+    spl_pins_release(&pins);
     world_free(&w);
 }
 

@@ -172,8 +172,33 @@ def check_bad_body(tool, folder):
     far = write(folder, "far.mesh", "MeshVersionFormatted 1\nDimension 3\nVertices\n4\n90 0 0 0\n91 0 0 0\n90 1 0 0\n90 0 1 0\nTetrahedra\n1\n1 2 3 4 0\nEnd\n")
     tool.bad(3, ["bad.mesh"], "skin", "demo:arm", "-o", out, "--clip", "bend", "--method", "mixed", "--body", bad)
     tool.bad((2, 3), ["none.mesh"], "skin", "demo:arm", "-o", out, "--clip", "bend", "--method", "mixed", "--body", os.path.join(folder, "none.mesh"))
-    done = tool("skin", "demo:arm", "-o", out, "--method", "mixed", "--body", far, "--frames", "0:1")
-    assert done.code in (0, 3), done  # a body somewhere else: refused, or held by what is nearest
+    for method in ("mixed", "auto"):  # the user's own tets are never done without
+        tool.bad(3, ["not this character"], "skin", "demo:arm", "-o", out, "--clip", "bend", "--method", method, "--body", far, "--frames", "0:1")
+
+
+def check_unread(tool, folder):
+    """Files about flesh are not left unread: `auto` does not go without flesh for a wrong file, a baseline takes none."""
+    out, dump = os.path.join(folder, "refused.npy"), os.path.join(folder, "no_dump")
+    wrong = write(folder, "wrong.json", '{"default": {"poisson": 0.5}}')
+    good = write(folder, "good.json", '{"default": {"young": 1e4}}')
+    base = ("skin", "demo:arm", "-o", out, "--frames", "0:1", *SMALL)
+    tool.bad(3, ["poisson"], *base, "--material", wrong)
+    tool.bad(3, ["wrong.json"], *base, "--forces", wrong)
+    tool.bad(2, ["linear", "good.json"], *base, "--method", "linear", "--material", good)
+    tool.bad(2, ["linear"], *base, "--method", "linear", "--dump-sim", dump)
+    assert not os.path.exists(out) and not os.path.exists(dump)
+
+
+def check_trouble(tool, folder):
+    """What was written all the same is told: inverted tetrahedra, and solves that ended early."""
+    out = os.path.join(folder, "trouble.npy")
+    skin = ("skin", "demo:arm", "-o", out, "--method", "mixed", *SMALL)
+    done = tool.good(*skin, "--frames", "0:5")
+    assert "inverted" not in done.err and "tolerance" not in done.err, done.err
+    done = tool.good(*skin, "--frames", "49")
+    assert "inverted:" in done.err and "frame 49" in done.err, done.err
+    done = tool.good(*skin, "--frames", "20:22", "--set", "iterations=1", "--set", "solver=ic0")
+    assert "3 frames did not reach the tolerance" in done.err, done.err
 
 
 def check_settings(tool, folder):
@@ -253,12 +278,14 @@ def main():
         cases.run("bad_materials", check_bad_files, tool, folder, "--material", MATERIALS)
         cases.run("forces", check_forces, tool, folder)
         cases.run("bad_forces", check_bad_files, tool, folder, "--forces", FORCES)
+        cases.run("trouble", check_trouble, tool, folder)
         cases.run("settings", check_settings, tool, folder)
         cases.run("verify", check_verify, tool, folder)
         cases.run("cache", check_cache, tool, folder)
         cases.run("thin_links", check_thin_links, tool, folder)
         cases.run("flat", check_flat, tool, folder)
         cases.run("bad_body", check_bad_body, tool, folder)
+        cases.run("unread_files", check_unread, tool, folder)
         cases.run("own_tets_CesiumMan", check_own_tets, tool, folder, "CesiumMan.glb", "CesiumMan_tet.mesh")
         if not QUICK:
             cases.run("own_tets_MakeHuman", check_own_tets, tool, folder, "MakeHuman_Male_CMU.glb", "MakeHuman_Male_tet.msh")

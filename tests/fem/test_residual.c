@@ -285,6 +285,10 @@ TEST(same_bits_at_any_number_of_threads)
             CHECK(!memcmp(first + 3 * vertices, s.magnitude, vertices * sizeof *first));
             CHECK(m.volume_ratio == strain.volume_ratio && m.min_det_f == strain.min_det_f &&
                   m.max_strain == strain.max_strain && m.inverted == strain.inverted);
+            CHECK(spl_inverted_count(&s.b.e, s.b.x, s.scratch, pool) == m.inverted);
+            for (size_t v = 0; v < vertices; v++) s.b.x[3 * v] *= -1; /* a mirror turns all of them */
+            CHECK(spl_inverted_count(&s.b.e, s.b.x, s.scratch, pool) == s.b.e.count - m.inverted);
+            for (size_t v = 0; v < vertices; v++) s.b.x[3 * v] *= -1;
             spl_pool_destroy(pool);
         }
     free(first);

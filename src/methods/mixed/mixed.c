@@ -5,12 +5,12 @@
  * rounds, towards the corotational solution. */
 #include "methods/mixed/mixed.h"
 
+#include "body/pins.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
 #include "methods/method.h"
 #include "methods/mixed/clusters.h"
-#include "methods/mixed/pins.h"
 #include "methods/mixed/rounds.h"
 #include "statics/statics.h"
 
@@ -49,29 +49,14 @@ typedef struct mixed {
     spl_pins pins;
     spl_warp *warp;
     spl_statics *newton; /* for neohookean */
-    int32_t *free_all;   /* by vertex: -1, with soft pins */
     double *lambda;      /* by tet: zeros for arap; NULL: the material's */
     double *rotation;    /* 9 a tet */
     spl_rounds rounds;
     spl_warp_stats solved; /* the last linear solve */
-    const int32_t *held;
     const spl_law *law;
 } mixed;
 
 /* ---- set-up ---- */
-
-static supple_result choose_pins(mixed *m, const spl_method_context *c, supple_error *error)
-{
-    const spl_solid *s = c->solid;
-    size_t n = (size_t)s->elements.vertex_count;
-    m->held = s->body->bone;
-    if (c->parameter[P_PIN] > 0) return spl_pins_create_islands(s, &m->pins, error);
-    m->free_all = spl_new(c->allocator, n, sizeof *m->free_all);
-    if (!m->free_all) return spl_fail_memory(error, "the pins");
-    for (size_t v = 0; v < n; v++) m->free_all[v] = -1;
-    m->held = m->free_all;
-    return spl_pins_create(s, SPL_PIN_MIDPOINTS, c->parameter[P_STIFFNESS], &m->pins, error);
-}
 
 static supple_result make_system(mixed *m, const spl_method_context *c, supple_error *error)
 {
@@ -83,7 +68,7 @@ static supple_result make_system(mixed *m, const spl_method_context *c, supple_e
     spl_warp_input in = {.elements = &s->elements,
                          .mu = s->material.mu,
                          .lambda = m->lambda ? m->lambda : s->material.lambda,
-                         .held = m->held,
+                         .held = m->pins.held,
                          .spring = spring,
                          .solver = (spl_warp_solver)c->parameter[P_SOLVER],
                          .backend = c->config->solver,
@@ -101,7 +86,7 @@ static supple_result make_newton(mixed *m, const spl_method_context *c, supple_e
     options.backend = c->config->solver;
     options.size = c->solid->diagonal;
     options.solver = SPL_STATICS_PCG;
-    return spl_statics_create(&c->solid->elements, m->held, c->allocator, c->pool, &options, &m->newton, error);
+    return spl_statics_create(&c->solid->elements, m->pins.held, c->allocator, c->pool, &options, &m->newton, error);
 }
 
 static supple_result mixed_init(void *state, const spl_method_context *c, supple_error *error)
@@ -116,7 +101,8 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     if (!m->rotation || (energy == 0 && !m->lambda)) return spl_fail_memory(error, "the rotations");
     supple_result result = spl_clusters_create(c->solid, (spl_cluster_kind)c->parameter[P_CLUSTER],
                                                c->parameter[P_SHARPNESS], &m->clusters, error);
-    if (result == SUPPLE_OK) result = choose_pins(m, c, error);
+    spl_pin_kind pin = c->parameter[P_PIN] > 0 ? SPL_PIN_HARD : SPL_PIN_MIDPOINTS;
+    if (result == SUPPLE_OK) result = spl_pins_create(c->solid, pin, c->parameter[P_STIFFNESS], &m->pins, error);
     if (result == SUPPLE_OK) result = make_system(m, c, error);
     if (result == SUPPLE_OK) result = make_newton(m, c, error);
     if (result == SUPPLE_OK && c->parameter[P_ROTATION] > 0)
@@ -133,7 +119,6 @@ static void mixed_release(void *state, const spl_method_context *c)
     spl_warp_destroy(m->warp);
     spl_statics_destroy(m->newton);
     spl_rounds_release(&m->rounds);
-    spl_free(c->allocator, m->free_all);
     spl_free(c->allocator, m->lambda);
     spl_free(c->allocator, m->rotation);
 }
@@ -158,6 +143,7 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, double 
         if (result != SUPPLE_OK) return result;
         stats->iterations += m->solved.iterations;
         stats->residual = m->solved.residual;
+        stats->converged = m->solved.converged;
     }
     return SUPPLE_OK;
 }
@@ -176,6 +162,7 @@ static supple_result solve_newton(mixed *m, const spl_method_context *c, double 
     supple_result result = spl_statics_solve(m->newton, &p, x, &solved, error);
     stats->iterations += solved.iterations;
     stats->residual = solved.residual;
+    stats->converged = solved.converged;
     return result;
 }
 
@@ -185,7 +172,7 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
     mixed *m = state;
     spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, c->pool);
     spl_pins_pose(&m->pins, &c->solid->drive);
-    spl_drive_hold(&c->solid->drive, m->held, x);
+    spl_drive_hold(&c->solid->drive, m->pins.held, x);
     stats->iterations = 0;
     supple_result result = solve_linear(m, c, x, stats, error);
     if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
@@ -209,7 +196,7 @@ static void mixed_solution(const void *state, const spl_method_context *c, spl_s
                           .mu = c->solid->material.mu,
                           .lambda = m->lambda ? m->lambda : c->solid->material.lambda,
                           .rotation = m->rotation,
-                          .held = m->held,
+                          .held = m->pins.held,
                           .pin = m->pins.pin,
                           .pin_count = m->pins.count};
 }

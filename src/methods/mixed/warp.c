@@ -263,6 +263,7 @@ static supple_result look(spl_warp *w, const spl_warp_problem *p, const double *
     norm = set_side(w);
     stats->ms_force += spl_now_ms() - start;
     stats->residual = norm / *scale;
+    stats->converged = stats->residual <= p->tolerance || norm <= w->in.floor;
     if (isfinite(norm) && isfinite(*scale)) return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
 }

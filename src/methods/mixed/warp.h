@@ -57,7 +57,8 @@ typedef struct spl_warp_problem {
 typedef struct spl_warp_stats {
     spl_warp_solver solver; /* the one that auto took */
     int32_t iterations;
-    double residual;                         /* reached */
+    double residual; /* reached */
+    bool converged;  /* it is small enough, or the forces are less than the residual's floor: rounding */
     double ms_force, ms_assembly, ms_factor; /* of this solve; factor: 0 unless the solver factorises every frame */
     double ms_solve;
     double ms_setup; /* of its creation: analysis, and the factor that is made once */

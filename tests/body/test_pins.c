@@ -1,7 +1,7 @@
 #include "body/island_body.h"
+#include "body/pins.h"
 #include "failing.h"
 #include "methods/mixed/fleshed.h"
-#include "methods/mixed/pins.h"
 
 enum { RESOLUTION = 16 };
 static const char *const CHARACTERS[] = {"arm", "beam", "cylinder", "turtle", "sack"};
@@ -90,7 +90,7 @@ TEST(islands_bring_their_springs)
     REQUIRE(demo.body && spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
     REQUIRE(spl_solid_create(demo.body, NULL, &config, pool, &solid, NULL) == SUPPLE_OK);
     REQUIRE(spl_pins_create(&solid, SPL_PIN_HANDLES, 5e4, &soft, NULL) == SUPPLE_OK);
-    REQUIRE(spl_pins_create_islands(&solid, &alone, NULL) == SUPPLE_OK);
+    REQUIRE(spl_pins_create(&solid, SPL_PIN_HARD, 0, &alone, NULL) == SUPPLE_OK);
     int32_t weak = 0;
     for (int32_t i = 0; i < soft.count; i++) weak += soft.pin[i].stiffness == solid.island_stiffness;
     CHECK(alone.count == 8 && weak == 8 && soft.count > 8);

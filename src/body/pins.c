@@ -1,4 +1,4 @@
-#include "methods/mixed/pins.h"
+#include "body/pins.h"
 
 #include "body/islands.h"
 #include "core/error.h"
@@ -83,7 +83,6 @@ static supple_result collect(const spl_solid *s, const int32_t *taken, const int
 {
     const supple_allocator *a = &s->allocator;
     int32_t n = s->body->tets.vertex_count;
-    *out = (spl_pins){.allocator = *a};
     for (int32_t v = 0; v < n; v++) out->count += (taken && taken[v] >= 0) || island[v] >= 0;
     out->pin = spl_new(a, (size_t)out->count, sizeof *out->pin);
     out->bone = spl_new(a, (size_t)out->count, sizeof *out->bone);
@@ -101,15 +100,14 @@ static supple_result collect(const spl_solid *s, const int32_t *taken, const int
     return SUPPLE_OK;
 }
 
-supple_result spl_pins_create(const spl_solid *solid, spl_pin_kind kind, double stiffness, spl_pins *out,
-                              supple_error *error)
+static supple_result make_soft(const spl_solid *solid, spl_pin_kind kind, double stiffness, spl_pins *out,
+                               supple_error *error)
 {
     const supple_allocator *a = &solid->allocator;
     size_t n = (size_t)solid->body->tets.vertex_count;
     int32_t *island = spl_new(a, n, sizeof *island), count;
     picker p = {solid, spl_new(a, n, sizeof *p.taken)};
     supple_result result = p.taken && island ? SUPPLE_OK : spl_fail_memory(error, "the pins");
-    *out = (spl_pins){0};
     if (result == SUPPLE_OK) {
         for (size_t v = 0; v < n; v++) p.taken[v] = -1;
         pick(&p, kind);
@@ -122,9 +120,20 @@ supple_result spl_pins_create(const spl_solid *solid, spl_pin_kind kind, double 
     return result;
 }
 
-supple_result spl_pins_create_islands(const spl_solid *solid, spl_pins *out, supple_error *error)
+supple_result spl_pins_create(const spl_solid *solid, spl_pin_kind kind, double stiffness, spl_pins *out,
+                              supple_error *error)
 {
-    return collect(solid, NULL, solid->island, 0, out, error);
+    const supple_allocator *a = &solid->allocator;
+    size_t n = (size_t)solid->body->tets.vertex_count;
+    *out = (spl_pins){.allocator = *a, .held = solid->body->bone};
+    if (kind == SPL_PIN_HARD) return collect(solid, NULL, solid->island, 0, out, error);
+    out->none = spl_new(a, n, sizeof *out->none);
+    if (!out->none) return spl_fail_memory(error, "the pins");
+    for (size_t v = 0; v < n; v++) out->none[v] = -1;
+    out->held = out->none;
+    supple_result result = make_soft(solid, kind, stiffness, out, error);
+    if (result != SUPPLE_OK) spl_pins_release(out);
+    return result;
 }
 
 void spl_pins_release(spl_pins *p)
@@ -132,6 +141,7 @@ void spl_pins_release(spl_pins *p)
     if (!p->allocator.release) return;
     spl_free(&p->allocator, p->bone);
     spl_free(&p->allocator, p->pin);
+    spl_free(&p->allocator, p->none);
     *p = (spl_pins){0};
 }
 
