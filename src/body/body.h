@@ -37,6 +37,7 @@ typedef struct spl_body {
     int32_t *surface_vertex;  /* by surface vertex: a vertex of the scene there */
     spl_skin_weights weights; /* of the surface's vertices, by joint with bones */
     spl_tets tets;
+    int32_t *prism;   /* by tet: the surface triangle whose prism it is part of; NULL if the body is not of prisms */
     spl_place *place; /* by tet vertex: its limb's nearest place on the surface, triangle -1 deep inside */
     spl_bones bones;
     int32_t *bone; /* by tet vertex: the bone that holds it, -1 if free */

@@ -3,6 +3,7 @@
 #define SPL_METHODS_METHOD_H
 
 #include "body/solid.h"
+#include "contact/contact.h"
 #include "core/threads.h"
 #include "fem/law.h"
 #include "rig/pose.h"
@@ -29,6 +30,9 @@ typedef struct spl_method_context {
     supple_setup *setup;     /* a method adds its times */
     int32_t clip;            /* of the frame; -1 for the rest pose and for poses of the host's own */
     double time;             /* in the clip, seconds */
+    spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
+    double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
+    double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -45,6 +49,9 @@ typedef struct spl_solution {
     const int32_t *held;       /* by vertex: the bone that prescribes it, or -1 */
     const spl_pin *pin;
     int32_t pin_count;
+    const spl_contact_spring *spring; /* what the contacts were answered with */
+    int32_t spring_count;
+    const double *force; /* 3 x vertices: external forces and those of inertia; NULL: the solid's force alone */
 } spl_solution;
 
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
@@ -62,7 +69,8 @@ typedef struct spl_method {
     supple_result (*step)(void *state, const spl_method_context *context, const spl_pose *pose, const float *rest,
                           float *out, supple_stats *stats, supple_error *error);
     /* SPL_OUTPUT_BODY: finds the body's vertices x (3 a vertex, the solver's space) in the solid's pose. x comes with
-     * the last frame's, or with the rest shape posed by its weights after a reset. */
+     * the last frame's carried along by the bones, or with the rest shape posed by its weights after a reset; in
+     * dynamics (dt > 0) with the last step's as they were. */
     supple_result (*solve)(void *state, const spl_method_context *context, double *x, supple_stats *stats,
                            supple_error *error);
     void (*solution)(const void *state, const spl_method_context *context, spl_solution *out);

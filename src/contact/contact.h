@@ -1,0 +1,70 @@
+/* Contacts: where the surface of a body has gone into another part of the body, or into something of the world.
+ *
+ * One set for all methods; each answers it in its own way (edge constraints, penalty springs, subspace forces). A
+ * vertex has at most one contact with the body and one with the world, so that room is made once. Found by rebuilding a
+ * spatial hash of the deformed tets and asking it for every free surface vertex; a vertex inside a tet is brought out
+ * through that tet's own triangle (prisms), or through the place on the surface that is nearest at rest. Pairs that are
+ * neighbours on the surface or touch at rest are none. Deterministic at any number of threads. */
+#ifndef SPL_CONTACT_CONTACT_H
+#define SPL_CONTACT_CONTACT_H
+
+#include "body/solid.h"
+#include "contact/collider.h"
+
+typedef struct spl_contact {
+    int32_t vertex;    /* of the body */
+    int32_t corner[3]; /* the vertices of the surface triangle that it touches; -1 -1 -1: the world */
+    int32_t partner;   /* that triangle's number in body.tets.surface; or the collider's */
+    int32_t age;       /* finds in a row that had this pair, 0 for a new one */
+    double bary[3];    /* the touching point in that triangle */
+    spl_vec3 target;   /* the touching point: nearest free place of the vertex */
+    spl_vec3 normal;   /* unit, out of what was entered */
+    double depth;      /* (target - x) . normal: negative for a pair that is kept while it rests nearby */
+} spl_contact;
+
+typedef struct spl_contact_options {
+    bool self, world;
+    double keep; /* pairs that touched are kept while they are nearer than this, of the surface's mean edge */
+} spl_contact_options;
+
+spl_contact_options spl_contact_options_default(void); /* both, keep 0.25 (projective paper, section 6) */
+
+/* A contact as a spring that a method put there, for residuals and --dump-sim: force -k (x_v - target) on the vertex,
+ * or its part along the normal, and the opposite on the corners by `bary`. */
+typedef struct spl_contact_spring {
+    int32_t vertex, corner[3];
+    double bary[3];
+    spl_vec3 target, normal;
+    double stiffness; /* N/m */
+    bool along;       /* only along the normal */
+} spl_contact_spring;
+
+typedef struct spl_contacts spl_contacts;
+
+/* Prepares for a solid, which must outlive it, as must `colliders` (NULL: an empty world). Vertices that bones hold
+ * make no contacts, but their tets are obstacles. */
+supple_result spl_contacts_create(const spl_solid *solid, const spl_colliders *colliders,
+                                  const spl_contact_options *options, const supple_config *config, spl_pool *pool,
+                                  spl_contacts **out, supple_error *error);
+void spl_contacts_destroy(spl_contacts *c);
+
+/* Forgets pairs that rest. */
+void spl_contacts_reset(spl_contacts *c);
+
+/* Finds the contacts at x (3 a body vertex, the solver's space), in rising order of their vertex, self before world.
+ * Allocates nothing. Returns their number. */
+int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool);
+
+/* Brings target, normal and depth of the contacts found last up to date at x, without looking for new ones. */
+void spl_contacts_refresh(spl_contacts *c, const double *x);
+
+/* Those of the last find; valid until the next. */
+const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count);
+
+/* The most contacts that there can be. */
+int32_t spl_contacts_capacity(const spl_contacts *c);
+
+/* The mean edge of the surface at rest, metres. */
+double spl_contacts_edge(const spl_contacts *c);
+
+#endif
