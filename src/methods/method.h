@@ -56,9 +56,12 @@ typedef struct spl_solution {
 
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
+/* What a method makes of a context: contacts; velocities, where dt > 0. Others are refused where they are asked for. */
+enum { SPL_ANSWERS_CONTACT = 1, SPL_ANSWERS_DYNAMICS = 2 };
+
 typedef struct spl_method {
     const char *name, *summary;
-    unsigned needs;
+    unsigned needs, answers; /* SPL_NEEDS_*, SPL_ANSWERS_* */
     spl_method_output output;
     const spl_parameter *parameter;
     int32_t parameter_count;
