@@ -81,7 +81,8 @@ typedef struct spl_method {
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
-extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference, spl_method_none;
+extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
+    spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);
