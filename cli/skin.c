@@ -23,7 +23,7 @@ static const cli_option options[] = {
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
-    {"--body", "KIND", "tets, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
+    {"--body", "KIND", "tets, prism, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
@@ -254,12 +254,7 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
 /* How the options ask for the body to be made. */
 static int read_body(const cli_arguments *arguments, supple_body_config *bc)
 {
-    const char *kind = cli_get(arguments, "--body", 0);
     *bc = supple_body_config_default();
-    if (kind && supple_tets_known(kind))
-        bc->tet_file = kind;
-    else if (kind && strcmp(kind, "tets") != 0)
-        return cli_usage_error("--body %.60s: takes tets, or a .msh, .mesh or .vtk file", kind);
     return cli_body_config(arguments, bc, false);
 }
 

@@ -30,6 +30,7 @@ struct spl_contacts {
     spl_contact_options options;
     int32_t point_count;
     int32_t *point;     /* by point: the shell vertex, free, ascending */
+    int32_t *body;      /* by point: the body's vertex */
     spl_vec3 *position; /* by point, at x */
     memory *memory;     /* by point */
     spl_contact *found; /* by point: self, and world */
@@ -53,16 +54,20 @@ static supple_result choose_points(spl_contacts *c, supple_error *error)
     for (int32_t v = 0; v < s->vertex_count; v++) c->point_count += bone[s->vertex[v]] < 0;
     size_t n = (size_t)c->point_count;
     c->point = spl_new(a, n, sizeof *c->point);
+    c->body = spl_new(a, n, sizeof *c->body);
     c->position = spl_new(a, n, sizeof *c->position);
     c->memory = spl_new(a, n, sizeof *c->memory);
     c->found = spl_new(a, n, 2 * sizeof *c->found);
     c->has = spl_new(a, n, 2 * sizeof *c->has);
     c->list = spl_new(a, n, 2 * sizeof *c->list);
-    if (!c->point || !c->position || !c->memory || !c->found || !c->has || !c->list)
+    if (!c->point || !c->body || !c->position || !c->memory || !c->found || !c->has || !c->list)
         return spl_fail_memory(error, "the contacts");
     for (int32_t v = 0, i = 0; v < s->vertex_count; v++)
-        if (bone[s->vertex[v]] < 0) c->point[i++] = v;
-    return spl_hits_create(s, c->point_count, &c->hits, error);
+        if (bone[s->vertex[v]] < 0) {
+            c->body[i] = s->vertex[v];
+            c->point[i++] = v;
+        }
+    return spl_hits_create(s, c->point_count, c->body, &c->hits, error);
 }
 
 supple_result spl_contacts_create(const spl_solid *solid, const spl_colliders *colliders,
@@ -96,6 +101,7 @@ void spl_contacts_destroy(spl_contacts *c)
     spl_near_release(&c->near);
     spl_shell_release(&c->shell);
     spl_free(&a, c->point);
+    spl_free(&a, c->body);
     spl_free(&a, c->position);
     spl_free(&a, c->memory);
     spl_free(&a, c->found);
@@ -289,7 +295,7 @@ static void find_points(void *context, size_t begin, size_t end)
 
 int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
 {
-    for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->shell.vertex[c->point[i]]);
+    for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->body[i]);
     if (c->options.self) spl_hits_find(&c->hits, c->position, x, 0, accept_pair, c, pool);
     find_work work = {c, x};
     spl_parallel_for(pool, (size_t)c->point_count, GRAIN, find_points, &work);
@@ -297,7 +303,7 @@ int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
     for (int32_t i = 0; i < 2 * c->point_count; i++) {
         if (!c->has[i]) continue;
         c->list[c->count] = c->found[i];
-        c->list[c->count++].vertex = c->shell.vertex[c->point[i / 2]];
+        c->list[c->count++].vertex = c->body[i / 2];
     }
     return c->count;
 }

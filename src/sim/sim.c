@@ -278,7 +278,8 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
                                         .pool = sim->pool,
                                         .parameter = sim->parameter,
                                         .setup = &sim->setup,
-                                        .clip = -1};
+                                        .clip = -1,
+                                        .contacts = sim->flesh.contacts};
     supple_result result = sim->method->init(sim->state, &sim->context, error);
     sim->ready = true; /* release accepts a state whose init failed */
     return result;
