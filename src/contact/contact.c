@@ -165,25 +165,35 @@ static bool is_through(const seeker *s, const spl_contact *k)
                             spl_shell_normal(shell, shell->rest, &at));
 }
 
+/* The triangle nearest to a place in a tet at rest, found from the places of the surface that are nearest to the tet's
+ * corners: they may lie on several sides of an edge of the body. */
+static int32_t nearest_at_rest(const spl_shell *s, int32_t tet, const double bary[4])
+{
+    const int32_t *c = s->tet + 4 * (size_t)tet;
+    spl_vec3 p = spl_v3(0, 0, 0);
+    for (int k = 0; k < 4; k++) p = spl_madd(p, spl_shell_point(s->rest, c[k]), bary[k]);
+    spl_shell_place best = {.triangle = -1, .square = INFINITY};
+    int32_t tried[4];
+    for (int k = 0; k < 4; k++) {
+        tried[k] = spl_shell_descend(s, s->rest, p, s->nearest[c[k]]);
+        bool again = false;
+        for (int i = 0; i < k; i++) again = again || tried[i] == tried[k];
+        if (again) continue;
+        spl_shell_place at = {.triangle = -1, .square = INFINITY};
+        spl_shell_around(s, s->rest, p, tried[k], NULL, NULL, &at);
+        spl_shell_walk(s, s->rest, p, NULL, NULL, &at);
+        if (at.square < best.square) best = at;
+    }
+    return best.triangle;
+}
+
 /* The triangle through which a point of a tet leaves the flesh: a prism's own; else the one nearest at rest. */
 static int32_t way_out(const seeker *s, int32_t tet)
 {
-    const spl_shell *shell = &s->c->shell;
-    const int32_t *prism = shell->solid->body->prism, *c = shell->tet + 4 * (size_t)tet;
+    const int32_t *prism = s->c->shell.solid->body->prism;
     double bary[4];
     if (prism) return prism[tet];
-    if (!spl_shell_bary(shell, tet, s->x, s->p, bary)) return -1;
-    spl_vec3 p = spl_v3(0, 0, 0);
-    int most = 0;
-    for (int k = 0; k < 4; k++) {
-        p = spl_madd(p, spl_shell_point(shell->rest, c[k]), bary[k]);
-        if (bary[k] > bary[most]) most = k;
-    }
-    spl_shell_place at = {.triangle = -1, .square = INFINITY};
-    int32_t start = spl_shell_descend(shell, shell->rest, p, shell->nearest[c[most]]);
-    spl_shell_around(shell, shell->rest, p, start, NULL, NULL, &at);
-    spl_shell_walk(shell, shell->rest, p, NULL, NULL, &at);
-    return at.triangle;
+    return spl_shell_bary(&s->c->shell, tet, s->x, s->p, bary) ? nearest_at_rest(&s->c->shell, tet, bary) : -1;
 }
 
 /* The nearest allowed place of the deformed surface around a triangle. */
