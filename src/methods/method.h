@@ -33,6 +33,7 @@ typedef struct spl_method_context {
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
+    const spl_mat4 *moved;   /* x and velocity have been taken along by this since the last step; NULL: by nothing */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -56,9 +57,12 @@ typedef struct spl_solution {
 
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
+/* What a method makes of a context: contacts; velocities, where dt > 0. Others are refused where they are asked for. */
+enum { SPL_ANSWERS_CONTACT = 1, SPL_ANSWERS_DYNAMICS = 2 };
+
 typedef struct spl_method {
     const char *name, *summary;
-    unsigned needs;
+    unsigned needs, answers; /* SPL_NEEDS_*, SPL_ANSWERS_* */
     spl_method_output output;
     const spl_parameter *parameter;
     int32_t parameter_count;
@@ -78,7 +82,8 @@ typedef struct spl_method {
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
-extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference, spl_method_none;
+extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
+    spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);
