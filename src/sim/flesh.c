@@ -292,18 +292,20 @@ supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, voi
         spl_solution solution;
         method->solution(state, context, &solution);
         spl_measure_frame(&f->measure, &solution, f->x, context->pool, stats);
+        spl_measure_penetration(&f->measure, f->x, out, context->pool, stats);
     }
     if (is_verified(f)) result = compare(f, context, stats, error);
     keep_past(f);
     return result;
 }
 
-supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
-                                   supple_error *error)
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, const float *visual, spl_pool *pool,
+                                   supple_stats *stats, supple_error *error)
 {
     supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
     if (result != SUPPLE_OK) return result;
     spl_follow_pose(&f->follow, pose, f->x);
     spl_measure_frame(&f->measure, NULL, f->x, pool, stats);
+    spl_measure_penetration(&f->measure, f->x, visual, pool, stats);
     return SUPPLE_OK;
 }

@@ -66,8 +66,8 @@ supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, voi
                                  const spl_method_context *context, const spl_pose *pose, const float *rest, float *out,
                                  supple_stats *stats, supple_error *error);
 
-/* The measures of a baseline's frame: as if its body were skinned linearly. */
-supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
-                                   supple_error *error);
+/* The measures of a baseline's frame, whose visual vertices are given: as if its body were skinned linearly. */
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, const float *visual, spl_pool *pool,
+                                   supple_stats *stats, supple_error *error);
 
 #endif
