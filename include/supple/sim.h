@@ -100,10 +100,10 @@ SUPPLE_API supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, dou
 SUPPLE_API supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count,
                                               supple_error *error);
 
-/* The same, `dt` seconds after the last step (0 to 1; more starts anew). In dynamics supple_sim_step_pose takes 1/fps of
- * the config. Steps of `substep` seconds are simulated as they fall due, with poses in between interpolated; the time
- * that remains is bridged by moving along with the bones, so that any rate will do and dt = 0 shows the same flesh in
- * another pose. Without dynamics dt says nothing. */
+/* The same, `dt` seconds after the last step (0 to 1; more starts anew). In dynamics supple_sim_step_pose takes 1/fps
+ * of the config. Steps of `substep` seconds are simulated as they fall due, with poses in between interpolated; the
+ * time that remains is bridged by moving along with the bones, so that any rate will do and dt = 0 shows the same flesh
+ * in another pose. Without dynamics dt says nothing. */
 SUPPLE_API supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *matrices, int32_t matrix_count,
                                                  double dt, supple_error *error);
 

@@ -33,6 +33,7 @@ typedef struct spl_method_context {
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
+    const spl_mat4 *moved;   /* x and velocity have been taken along by this since the last step; NULL: by nothing */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -81,7 +82,8 @@ typedef struct spl_method {
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
-extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference, spl_method_none;
+extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
+    spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);
