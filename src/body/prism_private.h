@@ -34,6 +34,10 @@ supple_result spl_prism_skin_smooth(spl_prism_skin *s, spl_pool *pool, supple_er
 /* Draws in what is folded (spl_prism_inward); how many vertices still are. */
 int32_t spl_prism_skin_unfold(spl_prism_skin *s);
 
+/* Cuts out the vertices that are folded still, with `grow` also those around them, and closes the holes; the fans are
+ * to be made again. SUPPLE_ERROR_INPUT where little or nothing would be left. */
+supple_result spl_prism_skin_cut(spl_prism_skin *s, int grow, supple_error *error);
+
 /* A direction below planes, given by their normals, as far as can be: *depth is its least cosine to the opposite
  * normals. */
 spl_vec3 spl_prism_below(const spl_vec3 *normal, int32_t count, double *depth);

@@ -3,7 +3,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { SHEETS_MOST = 16, PIECE_LEAST = 16, UNFOLD_ROUNDS = 4 }; /* half-edges at an edge; triangles of a piece */
+enum {
+    SHEETS_MOST = 16,
+    PIECE_LEAST = 16,
+    SPLIT_ROUNDS = 2,
+    UNFOLD_ROUNDS = 8
+};                /* half-edges at an edge; triangles of a piece */
 #define APART 0.1 /* of the way to their neighbours is what copies of a vertex step back from each other */
 
 /* The boundary's triangles with what joins them. Half-edge 3 t + k runs from corner k of triangle t to corner k + 1,
@@ -300,6 +305,25 @@ static supple_result make_manifold(sheet *s, const spl_place *place, spl_prism_s
     return made ? SUPPLE_OK : spl_fail_memory(error, "the skin");
 }
 
+/* Spreads the vertices and removes folds: first by moving vertices, then by splitting them, at last by cutting. */
+static supple_result smooth_out(spl_prism_skin *s, spl_pool *pool, spl_prism_report *report, supple_error *error)
+{
+    for (int round = 0; round < UNFOLD_ROUNDS; round++) {
+        supple_result result = spl_prism_skin_smooth(s, pool, error);
+        int32_t folded = result == SUPPLE_OK ? spl_prism_skin_unfold(s) : 0;
+        if (folded == 0) return result;
+        if (round < SPLIT_ROUNDS) {
+            report->split += spl_prism_skin_split(s);
+        } else {
+            result = spl_prism_skin_cut(s, round - SPLIT_ROUNDS, error);
+            if (result != SUPPLE_OK) return result;
+            report->cut += folded;
+        }
+        make_fans(s);
+    }
+    return SUPPLE_OK;
+}
+
 supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, spl_prism_skin *out,
                                   spl_prism_report *report, supple_error *error)
 {
@@ -307,12 +331,7 @@ supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, sp
     sheet s = {.t = in->tets, .a = in->allocator};
     supple_result result = make_manifold(&s, in->place, out, report, error);
     release(&s);
-    for (int round = 0; result == SUPPLE_OK && round < UNFOLD_ROUNDS; round++) {
-        result = spl_prism_skin_smooth(out, pool, error);
-        if (result != SUPPLE_OK || spl_prism_skin_unfold(out) == 0) break;
-        report->split += spl_prism_skin_split(out);
-        make_fans(out);
-    }
+    if (result == SUPPLE_OK) result = smooth_out(out, pool, report, error);
     out->edge = report->edge = result == SUPPLE_OK ? mean_edge(out) : 0;
     if (result != SUPPLE_OK) spl_prism_skin_release(out);
     return result;
