@@ -10,11 +10,10 @@
 #include "fem/law.h"
 #include "methods/projective/local.h"
 #include "methods/projective/solver.h"
+#include "methods/projective/tube.h"
 
 #include <stdio.h>
 #include <supple/supple.h>
-
-#include "methods/projective/tube.h"
 
 typedef struct options {
     bool quick;
