@@ -1,5 +1,6 @@
 #include "body_options.h"
 #include "cli.h"
+#include "dynamics_options.h"
 #include "metrics.h"
 #include "progress.h"
 #include "solver.h"
@@ -28,6 +29,7 @@ static const cli_option options[] = {
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
+    CLI_DYNAMICS_OPTIONS,
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N for the body, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
@@ -279,6 +281,7 @@ static int begin_dump(const job *j)
 static int create_sim(job *j, const cli_arguments *arguments)
 {
     supple_setting settings[CLI_MAX_VALUES];
+    const char *colliders[CLI_MAX_VALUES];
     supple_sim_config sc = supple_sim_config_default();
     supple_body_config bc;
     supple_error error;
@@ -286,6 +289,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     if (method) sc.method = method;
     int code = read_settings(arguments, settings, &sc);
     if (code == 0) code = read_body(arguments, &bc);
+    if (code == 0) code = cli_dynamics_config(arguments, j->scene, colliders, &sc);
     if (code) return code;
     sc.body_config = &bc;
     sc.material_file = cli_get(arguments, "--material", 0);

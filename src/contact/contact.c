@@ -10,7 +10,6 @@
 
 #define STICK_RATIO                                                                                                    \
     1.5                /* a pair that was there stays while its way out is no longer than that of another, this often */
-#define SLANTED    0.3 /* cosine between the way out and the normal, below which the way follows a border */
 #define LOST_EDGES 4.0 /* depth at which a pair that no tet holds any more is lost */
 
 enum { GRAIN = 64 };
@@ -132,28 +131,19 @@ static bool refuse_near(const void *context, int32_t triangle)
     return spl_near_any(&s->c->near, s->vertex, s->c->shell.triangle + 3 * (size_t)triangle, 3);
 }
 
-/* Fills where a contact is and how deep, from its place. The way out is the shortest: along (target - p), on the side
- * that the surface's normal says. False for a surface without a normal, and where the way is along a border of what is
- * allowed rather than out. */
 static bool set_contact(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_contact *out)
 {
-    spl_vec3 normal = spl_shell_normal(s, x, at);
-    out->target = spl_shell_target(s, x, at);
-    spl_vec3 way = spl_sub(out->target, p);
-    double length = spl_norm(way), along = spl_dot(way, normal);
-    if (length > 1e-6 * s->edge) {
-        if (!(fabs(along) >= SLANTED * length)) return false;
-        out->normal = spl_scale(way, (along > 0 ? 1 : -1) / length);
-    } else {
-        out->normal = normal;
-    }
-    out->depth = spl_dot(way, out->normal);
+    spl_shell_way way;
+    if (!spl_shell_way_at(s, x, p, at, &way)) return false;
+    out->target = way.target;
+    out->normal = way.normal;
+    out->depth = way.depth;
     out->partner = at->triangle;
     for (int k = 0; k < 3; k++) {
         out->corner[k] = s->triangle[3 * (size_t)at->triangle + (size_t)k];
         out->bary[k] = at->bary[k];
     }
-    return spl_dot(out->normal, out->normal) > 0.5;
+    return true;
 }
 
 /* Whether the place is, at rest, the other side of the vertex's own limb. */
@@ -165,25 +155,35 @@ static bool is_through(const seeker *s, const spl_contact *k)
                             spl_shell_normal(shell, shell->rest, &at));
 }
 
+/* The triangle nearest to a place in a tet at rest, found from the places of the surface that are nearest to the tet's
+ * corners: they may lie on several sides of an edge of the body. */
+static int32_t nearest_at_rest(const spl_shell *s, int32_t tet, const double bary[4])
+{
+    const int32_t *c = s->tet + 4 * (size_t)tet;
+    spl_vec3 p = spl_v3(0, 0, 0);
+    for (int k = 0; k < 4; k++) p = spl_madd(p, spl_shell_point(s->rest, c[k]), bary[k]);
+    spl_shell_place best = {.triangle = -1, .square = INFINITY};
+    int32_t tried[4];
+    for (int k = 0; k < 4; k++) {
+        tried[k] = spl_shell_descend(s, s->rest, p, s->nearest[c[k]]);
+        bool again = false;
+        for (int i = 0; i < k; i++) again = again || tried[i] == tried[k];
+        if (again) continue;
+        spl_shell_place at = {.triangle = -1, .square = INFINITY};
+        spl_shell_around(s, s->rest, p, tried[k], NULL, NULL, &at);
+        spl_shell_walk(s, s->rest, p, NULL, NULL, &at);
+        if (at.square < best.square) best = at;
+    }
+    return best.triangle;
+}
+
 /* The triangle through which a point of a tet leaves the flesh: a prism's own; else the one nearest at rest. */
 static int32_t way_out(const seeker *s, int32_t tet)
 {
-    const spl_shell *shell = &s->c->shell;
-    const int32_t *prism = shell->solid->body->prism, *c = shell->tet + 4 * (size_t)tet;
+    const int32_t *prism = s->c->shell.solid->body->prism;
     double bary[4];
     if (prism) return prism[tet];
-    if (!spl_shell_bary(shell, tet, s->x, s->p, bary)) return -1;
-    spl_vec3 p = spl_v3(0, 0, 0);
-    int most = 0;
-    for (int k = 0; k < 4; k++) {
-        p = spl_madd(p, spl_shell_point(shell->rest, c[k]), bary[k]);
-        if (bary[k] > bary[most]) most = k;
-    }
-    spl_shell_place at = {.triangle = -1, .square = INFINITY};
-    int32_t start = spl_shell_descend(shell, shell->rest, p, shell->nearest[c[most]]);
-    spl_shell_around(shell, shell->rest, p, start, NULL, NULL, &at);
-    spl_shell_walk(shell, shell->rest, p, NULL, NULL, &at);
-    return at.triangle;
+    return spl_shell_bary(&s->c->shell, tet, s->x, s->p, bary) ? nearest_at_rest(&s->c->shell, tet, bary) : -1;
 }
 
 /* The nearest allowed place of the deformed surface around a triangle. */
@@ -350,6 +350,11 @@ const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count)
 int32_t spl_contacts_capacity(const spl_contacts *c)
 {
     return 2 * c->point_count;
+}
+
+const spl_near *spl_contacts_near(const spl_contacts *c)
+{
+    return &c->near;
 }
 
 double spl_contacts_edge(const spl_contacts *c)

@@ -11,7 +11,7 @@ enum {
     PIECE_ROOM = 512, /* pairs of a piece */
     MOST_WIDTH = 256, /* cells along an axis */
 };
-#define CELL_EDGES 1.0  /* of the tets' mean edge */
+#define CELL_EDGES 1.25 /* of the tets' mean edge */
 #define FAR_CELLS  1e6F /* what is beyond shares the last cell */
 
 /* ---- creation ---- */
@@ -30,7 +30,8 @@ supple_result spl_hits_create(const spl_shell *shell, int32_t point_count, const
                       .width = (int32_t)width};
     out->first = spl_new(a, width * width * width + 1, sizeof *out->first);
     out->order = spl_new(a, n, sizeof *out->order);
-    out->position = spl_new(a, n, 4 * sizeof *out->position);
+    out->stride = n + 4; /* four may be read from the last one on */
+    out->position = spl_new(a, out->stride, 3 * sizeof *out->position);
     out->vertex = spl_new(a, (size_t)shell->body_count, 4 * sizeof *out->vertex);
     out->key = spl_new(a, n, sizeof *out->key);
     out->piece = spl_new(a, pieces * PIECE_ROOM, sizeof *out->piece);
@@ -127,7 +128,7 @@ static void sort_points(search *s)
         int32_t at = --h->first[h->key[i]];
         spl_f4 p = from_low(s, s->p[i]);
         h->order[at] = i;
-        memcpy(h->position + 4 * (size_t)at, &p, sizeof p);
+        for (size_t c = 0; c < 3; c++) h->position[c * h->stride + (size_t)at] = p[c];
     }
 }
 
@@ -143,8 +144,8 @@ static void round_vertices(void *context, size_t begin, size_t end)
 /* ---- tets ---- */
 
 typedef struct box {
-    spl_f4 low, high;
-    spl_i4 from, to; /* cells */
+    spl_f4 side[6];         /* low and high x, y and z, each four times */
+    int32_t from[4], to[4]; /* cells */
     int32_t tet;
     size_t piece;
 } box;
@@ -155,16 +156,19 @@ static box box_of(const search *s, int32_t t)
     const float *v = s->hits->vertex;
     spl_f4 p = spl_f4_load(v + 4 * (size_t)tet[0]), q = spl_f4_load(v + 4 * (size_t)tet[1]);
     spl_f4 r = spl_f4_load(v + 4 * (size_t)tet[2]), o = spl_f4_load(v + 4 * (size_t)tet[3]);
-    box b = {.low = spl_f4_min(spl_f4_min(p, q), spl_f4_min(r, o)),
-             .high = spl_f4_max(spl_f4_max(p, q), spl_f4_max(r, o)),
-             .tet = t};
-    spl_f4 margin = (b.high - b.low) * spl_f4_set((float)s->slack * 3) + spl_f4_set(s->margin);
-    b.low -= margin;
-    b.high += margin;
-    b.from = cell_of(s, b.low);
-    b.to = cell_of(s, b.high);
-    spl_i4 last = b.from + (s->hits->width - 1); /* all cells once */
-    b.to = ((b.to < last) & b.to) | ((b.to >= last) & last);
+    spl_f4 low = spl_f4_min(spl_f4_min(p, q), spl_f4_min(r, o)), high = spl_f4_max(spl_f4_max(p, q), spl_f4_max(r, o));
+    spl_f4 margin = (high - low) * spl_f4_set((float)s->slack * 3) + spl_f4_set(s->margin);
+    low -= margin;
+    high += margin;
+    spl_i4 from = cell_of(s, low), to = cell_of(s, high), last = from + (s->hits->width - 1);
+    to = ((to < last) & to) | ((to >= last) & last); /* no cell twice */
+    box b = {.tet = t};
+    for (int c = 0; c < 3; c++) {
+        b.side[2 * c] = spl_f4_set(low[c]);
+        b.side[2 * c + 1] = spl_f4_set(high[c]);
+    }
+    memcpy(b.from, &from, sizeof from);
+    memcpy(b.to, &to, sizeof to);
     return b;
 }
 
@@ -188,14 +192,18 @@ static void try_point(const search *s, const box *b, int32_t point)
     if (*count < PIECE_ROOM) h->piece[b->piece * PIECE_ROOM + (size_t)(*count)++] = (spl_hit_pair){point, b->tet};
 }
 
-/* Points from..to of the cells' order against a box. */
+/* Points from..to of the cells' order against a box, four at a time. */
 static void search_run(const search *s, const box *b, int32_t from, int32_t to)
 {
     const spl_hits *h = s->hits;
-    for (int32_t at = from; at < to; at++) {
-        spl_f4 p = spl_f4_load(h->position + 4 * (size_t)at);
-        spl_i4 in = (p >= b->low) & (p <= b->high);
-        if (in[0] & in[1] & in[2]) try_point(s, b, h->order[at]);
+    const float *x = h->position, *y = x + h->stride, *z = y + h->stride;
+    for (int32_t at = from; at < to; at += 4) {
+        spl_f4 px = spl_f4_load(x + at), py = spl_f4_load(y + at), pz = spl_f4_load(z + at);
+        spl_i4 in = (px >= b->side[0]) & (px <= b->side[1]) & (py >= b->side[2]) & (py <= b->side[3]) &
+                    (pz >= b->side[4]) & (pz <= b->side[5]);
+        if (!spl_i4_any(in)) continue;
+        for (int32_t k = 0; k < 4 && at + k < to; k++)
+            if (in[k]) try_point(s, b, h->order[at + k]);
     }
 }
 

@@ -24,7 +24,8 @@ typedef struct spl_hits {
     int32_t width;        /* cells along an axis, a power of two */
     int32_t *first;       /* width^3 + 1 */
     int32_t *order;       /* points by cell */
-    float *position;      /* 4 x points: in that order, from the corner of their box */
+    size_t stride;        /* of the coordinates: */
+    float *position;      /* x, y and z of the points in that order, from the corner of their box */
     float *vertex;        /* 4 x body vertices: likewise */
     int32_t *key;         /* by point: its cell */
     spl_hit_pair *piece;  /* what each piece of tets found */

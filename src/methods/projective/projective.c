@@ -220,6 +220,7 @@ static void predict(projective *m, const spl_method_context *c, double *x)
     size_t n = 3 * (size_t)c->solid->elements.vertex_count;
     memcpy(m->start, x, n * sizeof *x);
     memcpy(m->carried, x, n * sizeof *x);
+    spl_pose_past_move(&m->past, &c->solid->drive, c->moved);
     bool carried = m->has_past && spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
     spl_drive_hold(&c->solid->drive, c->solid->body->bone, m->carried);
     if (has_jumped(m, c, m->carried)) {
