@@ -35,7 +35,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
     [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints, 1: as stiff as the material's lambda", NULL},
     [P_DAMPING] = {"damping", "", 0.95, 0, 1, "share of the velocity against the bones left after 1/60 s", NULL},
-    [P_CONTACT] = {"contact", "", 20, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
+    [P_CONTACT] = {"contact", "", 5, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
     [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 2,
                         "contacts stick for a step, or slide, or hang on the three corners (the paper's)",
                         "stick|slide|edges"},
