@@ -213,8 +213,8 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
     spl_pins_pose(&m->pins, &c->solid->drive);
     spl_drive_hold(&c->solid->drive, m->pins.held, x);
     stats->iterations = 0;
-    supple_result result =
-        m->touch.spring ? solve_contacts(m, c, x, stats, error) : solve_linear(m, c, false, x, stats, error);
+    supple_result result = m->touch.spring ? solve_contacts(m, c, x, stats, error)
+                                           : solve_linear(m, c, false, c->parameter[P_TOLERANCE], x, stats, error);
     if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
     return result;
 }
