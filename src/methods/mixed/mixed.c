@@ -44,7 +44,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_SOLVER] = {"solver", "", 0, 0, 4, "how the system is solved", "auto|warp|scalar|ic0|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a solve ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 500, 1, 100000, "most iterations of a solve", NULL},
-    [P_CONTACT] = {"contact", "", 10, 1e-3, 1e4, "stiffness of contacts, of the flesh's own at their vertices", NULL},
+    [P_CONTACT] = {"contact", "", 1, 1e-3, 1e4, "stiffness of contacts, of the flesh's own at their vertices", NULL},
     [P_CONTACT_ROUNDS] = {"contact-rounds", "", 4, 1, 100, "most times that contacts are looked for in a frame", NULL},
 };
 
@@ -186,20 +186,23 @@ static bool find_contacts(mixed *m, const spl_method_context *c, const double *x
     return same;
 }
 
-/* Contacts at the start, and again after rough solves until they stay; then the solve. */
+/* Contacts at the start, and again after rough solves until they stay; then the solve. A frame without any is solved
+ * as ever. */
 static supple_result solve_contacts(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
                                     supple_error *error)
 {
     static const double rough = 1e-3;
-    int32_t most = (int32_t)c->parameter[P_CONTACT_ROUNDS];
     double tolerance = c->parameter[P_TOLERANCE];
     bool same = false;
     find_contacts(m, c, x, stats);
-    for (int32_t k = 1; k < most && !same; k++) {
-        supple_result result = solve_linear(m, c, true, fmax(tolerance, rough), x, stats, error);
+    for (int32_t k = 1; k < (int32_t)c->parameter[P_CONTACT_ROUNDS] && !same; k++) {
+        bool any = m->touch.count > 0;
+        supple_result result =
+            solve_linear(m, c, any || k > 1, any ? fmax(tolerance, rough) : tolerance, x, stats, error);
         if (result != SUPPLE_OK) return result;
         same = find_contacts(m, c, x, stats);
     }
+    if (same && m->touch.count == 0) return SUPPLE_OK;
     supple_result result = solve_linear(m, c, true, tolerance, x, stats, error);
     spl_mixed_touch_settle(&m->touch, x);
     return result;
