@@ -83,6 +83,15 @@ static supple_result make_system(mixed *m, const spl_method_context *c, supple_e
     return result;
 }
 
+/* Contacts are springs of the linear system; the Newton solver has none. */
+static supple_result make_touch(mixed *m, const spl_method_context *c, supple_error *error)
+{
+    if (!c->contacts) return SUPPLE_OK;
+    if (m->law == &spl_law_mixed_neohookean)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "energy=neohookean answers no contacts: use corot or arap");
+    return spl_mixed_touch_create(c->solid, c->contacts, c->parameter[P_CONTACT], c->allocator, &m->touch, error);
+}
+
 static supple_result make_newton(mixed *m, const spl_method_context *c, supple_error *error)
 {
     if (m->law != &spl_law_mixed_neohookean) return SUPPLE_OK;
@@ -112,8 +121,7 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     if (result == SUPPLE_OK) result = make_newton(m, c, error);
     if (result == SUPPLE_OK && c->parameter[P_ROTATION] > 0)
         result = spl_rounds_create(e, c->allocator, &m->rounds, error);
-    if (result == SUPPLE_OK && c->contacts)
-        result = spl_mixed_touch_create(c->solid, c->contacts, c->parameter[P_CONTACT], c->allocator, &m->touch, error);
+    if (result == SUPPLE_OK) result = make_touch(m, c, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
 }
@@ -250,7 +258,7 @@ const spl_method spl_method_mixed = {
     .name = "mixed",
     .summary = "mixed finite elements: flesh without weights, one linear system a frame",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
-    .answers = SPL_ANSWERS_CONTACT,
+    .answers = SPL_ANSWERS_CONTACT | SPL_CONTACT_ON_REQUEST,
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
