@@ -10,11 +10,10 @@
 #include "fem/law.h"
 #include "methods/projective/local.h"
 #include "methods/projective/solver.h"
+#include "methods/projective/tube.h"
 
 #include <stdio.h>
 #include <supple/supple.h>
-
-#include "methods/projective/tube.h"
 
 typedef struct options {
     bool quick;
@@ -49,7 +48,8 @@ static void play(int32_t around, int32_t rings, const options *o)
     spl_pool *pool = pool_of(o->threads);
     supple_allocator a = spl_allocator_of(NULL);
     supple_error error = {0};
-    spl_pd_input in = {.elements = &t.elements, .mu = t.mu, .mass = t.mass, .held = t.held, .pace = o->pace, .floor = 1e-12};
+    spl_pd_input in = {
+        .elements = &t.elements, .mu = t.mu, .mass = t.mass, .held = t.held, .pace = o->pace, .floor = 1e-12};
     spl_pd *pd;
     double begin = spl_now_ms();
     if (spl_pd_create(&in, &a, pool, &pd, &error) != SUPPLE_OK) abort();
@@ -82,8 +82,10 @@ static void play(int32_t around, int32_t rings, const options *o)
         free(y);
     }
     double typical = median(ms, o->steps);
-    printf("%7d %7d th %d pace %d setup %6.0f | local %6.3f gather %6.3f global %6.3f pace %6.3f | min %6.3f median %6.3f | energy %.6f resid %.2e rej %d, factor %.0f kB\n", t.skin, t.tet_count, o->threads, o->pace, setup,
-           least.ms_local, least.ms_gather, least.ms_global, least.ms_pace, ms[0], typical, energy / o->steps, st.residual, st.rejected, spl_pd_factor_bytes(pd) / 1e3);
+    printf("%7d %7d th %d pace %d setup %6.0f | local %6.3f gather %6.3f global %6.3f pace %6.3f | min %6.3f median "
+           "%6.3f | energy %.6f resid %.2e rej %d, factor %.0f kB\n",
+           t.skin, t.tet_count, o->threads, o->pace, setup, least.ms_local, least.ms_gather, least.ms_global,
+           least.ms_pace, ms[0], typical, energy / o->steps, st.residual, st.rejected, spl_pd_factor_bytes(pd) / 1e3);
     fflush(stdout);
     free(x), free(v), free(s), free(ms);
     spl_pd_destroy(pd);

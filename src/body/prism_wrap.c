@@ -92,8 +92,10 @@ static int32_t thin_out(wrap *w, bool *bad)
 static supple_result first_layer(wrap *w, supple_error *error)
 {
     const spl_prism_skin *s = w->s;
-    for (int32_t v = 0; v < s->vertex_count; v++)
-        w->y[v] = spl_madd(s->position[v], spl_prism_inward(s, v, NULL), THIN * width(s, v));
+    for (int32_t v = 0; v < s->vertex_count; v++) {
+        double depth;
+        w->y[v] = spl_madd(s->position[v], spl_prism_inward(s, v, &depth), THIN * width(s, v));
+    }
     int32_t bad = 0;
     for (double thin = THIN; thin > THINNEST; thin /= 2)
         if ((bad = thin_out(w, w->there)) == 0) break;

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-supple_result spl_touch_create(const spl_contacts *contacts, bool edges, const supple_allocator *a, spl_touch *out,
-                               supple_error *error)
+supple_result spl_touch_create(const spl_contacts *contacts, spl_touch_form form, const supple_allocator *a,
+                               spl_touch *out, supple_error *error)
 {
     int32_t most = spl_contacts_capacity(contacts);
-    *out = (spl_touch){.allocator = *a, .edges = edges, .capacity = edges ? 3 * most : most};
+    *out = (spl_touch){.allocator = *a, .form = form, .capacity = form == SPL_TOUCH_EDGES ? 3 * most : most};
     out->tie = spl_new(a, (size_t)out->capacity, sizeof *out->tie);
     out->spring = spl_new(a, (size_t)out->capacity, sizeof *out->spring);
     out->pair = spl_new(a, (size_t)most, sizeof *out->pair);
@@ -33,7 +33,7 @@ static spl_vec3 point_of(const double *x, int32_t v)
 }
 
 /* The vertex against the touching point, which moves with its triangle; or against a point of the world. */
-static spl_tie press(const spl_contact *c, double k)
+static spl_tie press(const spl_contact *c, double k, bool sided)
 {
     bool world = c->corner[0] < 0;
     spl_tie t = {.vertex = {c->vertex, c->corner[0], c->corner[1], c->corner[2]},
@@ -41,7 +41,7 @@ static spl_tie press(const spl_contact *c, double k)
                  .offset = world ? c->target : spl_v3(0, 0, 0),
                  .normal = c->normal,
                  .stiffness = k,
-                 .sided = true};
+                 .sided = sided};
     return t;
 }
 
@@ -57,12 +57,12 @@ static spl_tie edge(const spl_contact *c, int corner, double k, const double *x)
 
 static void add_contact(spl_touch *t, const spl_contact *c, double k, const double *x)
 {
-    if (!t->edges || c->corner[0] < 0) {
-        t->tie[t->tie_count++] = press(c, k);
-        return;
-    }
-    if (c->depth < 0) return; /* springs would pull it back */
-    for (int i = 0; i < 3; i++) t->tie[t->tie_count++] = edge(c, i, k, x);
+    bool slide = t->form == SPL_TOUCH_SLIDE || c->corner[0] < 0; /* nothing in the world sticks */
+    if (c->depth <= 0 && !slide) return;                         /* near, but not in: springs would pull it back */
+    if (t->form == SPL_TOUCH_EDGES && c->corner[0] >= 0)
+        for (int i = 0; i < 3; i++) t->tie[t->tie_count++] = edge(c, i, k, x);
+    else
+        t->tie[t->tie_count++] = press(c, k, slide);
 }
 
 bool spl_touch_find(spl_touch *t, spl_contacts *contacts, const spl_pd *pd, double stiffness, const double *x,
@@ -73,10 +73,12 @@ bool spl_touch_find(spl_touch *t, spl_contacts *contacts, const spl_pd *pd, doub
     t->last_count = t->contact_count;
     t->pair = pairs;
     t->tie_count = 0;
+    t->depth = 0;
     t->contact_count = spl_contacts_find(contacts, x, pool);
     int32_t count;
     const spl_contact *list = spl_contacts_list(contacts, &count);
     for (int32_t i = 0; i < t->contact_count; i++) {
+        t->depth = fmax(t->depth, list[i].depth);
         t->pair[i] = (int64_t)list[i].vertex << 32 | (int64_t)(list[i].partner * 2 + (list[i].corner[0] < 0));
         add_contact(t, &list[i], stiffness * spl_pd_diagonal(pd, list[i].vertex), x);
     }
