@@ -3,8 +3,9 @@
  *     realtime [FILE.glb | demo:NAME] [CHARACTERS] [FRAMES]
  *
  * All share one scene and one body, which are constant. Each has a simulation with dynamics, is given a pose 60 times a
- * second (here the file's first clip, swung to and fro), and writes positions and normals into its own interleaved
- * vertex buffer, as one for a graphics card would be. Nothing is allocated once the loops run: the program counts. */
+ * second, and writes positions and normals into its own interleaved vertex buffer, as one for a graphics card would be.
+ * Poses are the program's own business; here they are a table of the file's first clip, played to and fro with a hop.
+ * Nothing is allocated once the loops run: the program counts. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,15 +14,23 @@
 #include <supple/supple.h>
 #include <time.h>
 
-enum { MOST_CHARACTERS = 64 };
+enum { MOST_CHARACTERS = 64, POSES = 60 };
 
 typedef struct vertex {
     float position[3], normal[3];
 } vertex;
 
+/* What a program knows of a character's motion: the joints' world matrices at POSES moments, 16 floats a joint. */
+typedef struct motion {
+    int32_t joint_count;
+    double duration;
+    float *matrices;
+} motion;
+
 typedef struct character {
     pthread_t thread;
     const supple_scene *scene;
+    const motion *motion;
     supple_sim *sim;
     int32_t index, frame_count;
     float *matrices; /* 16 a joint */
@@ -62,16 +71,17 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* The program's own pose: a time of the clip that swings to and fro, and a hop of the whole character. */
-static supple_result make_pose(character *c, double time)
+/* The program's own pose: between two of the table's, and a hop of the whole character. */
+static void make_pose(character *c, double time)
 {
-    int32_t clip = supple_scene_clip_count(c->scene) > 0 ? 0 : -1, joints = supple_scene_joint_count(c->scene);
-    double duration = supple_scene_clip_duration(c->scene, clip), phase = time + 0.3 * c->index;
-    double at = 0.5 * duration * (1 - cos(3 * phase));
-    supple_result result = supple_scene_pose(c->scene, clip, at, c->matrices, joints, &c->error);
-    float hop = (float)(0.05 * fabs(sin(5 * phase)));
-    for (int32_t k = 0; k < joints; k++) c->matrices[16 * k + 13] += hop;
-    return result;
+    const motion *m = c->motion;
+    size_t n = 16 * (size_t)m->joint_count;
+    double phase = time + 0.3 * c->index, rate = m->duration > 0 ? 2 / m->duration : 0;
+    double at = 0.5 * (POSES - 1) * (1 - cos(rate * phase));
+    size_t k = at < POSES - 2 ? (size_t)at : POSES - 2;
+    float t = (float)(at - (double)k), hop = (float)(0.05 * fabs(sin(5 * phase)));
+    const float *from = m->matrices + k * n, *to = from + n;
+    for (size_t i = 0; i < n; i++) c->matrices[i] = from[i] + t * (to[i] - from[i]) + (i % 16 == 13 ? hop : 0);
 }
 
 static void *play(void *argument)
@@ -79,10 +89,8 @@ static void *play(void *argument)
     character *c = argument;
     for (int32_t frame = 0; frame < c->frame_count && c->result == SUPPLE_OK; frame++) {
         double start = now_ms();
-        c->result = make_pose(c, frame / 60.0);
-        if (c->result == SUPPLE_OK)
-            c->result =
-                supple_sim_step_pose_dt(c->sim, c->matrices, supple_scene_joint_count(c->scene), 1 / 60.0, &c->error);
+        make_pose(c, frame / 60.0);
+        c->result = supple_sim_step_pose_dt(c->sim, c->matrices, c->motion->joint_count, 1 / 60.0, &c->error);
         if (c->result != SUPPLE_OK) break;
         supple_sim_read_positions(c->sim, c->buffer->position, sizeof *c->buffer);
         supple_sim_read_normals(c->sim, c->buffer->normal, sizeof *c->buffer);
@@ -128,11 +136,27 @@ static supple_result run(character *all, int32_t count)
     return result;
 }
 
+static supple_result make_motion(const supple_scene *scene, motion *m, supple_error *error)
+{
+    int32_t clip = supple_scene_clip_count(scene) > 0 ? 0 : -1;
+    m->joint_count = supple_scene_joint_count(scene);
+    m->duration = supple_scene_clip_duration(scene, clip);
+    m->matrices = calloc((size_t)m->joint_count * POSES + 1, 16 * sizeof *m->matrices);
+    supple_result result = m->matrices ? SUPPLE_OK : SUPPLE_ERROR_MEMORY;
+    for (int32_t k = 0; k < POSES && result == SUPPLE_OK; k++)
+        result = supple_scene_pose(scene, clip, m->duration * k / (POSES - 1),
+                                   m->matrices + 16 * (size_t)m->joint_count * (size_t)k, m->joint_count, error);
+    return result;
+}
+
 static supple_result prepare(const char *path, const supple_config *config, supple_scene **scene, supple_body **body,
-                             supple_error *error)
+                             motion *m, supple_error *error)
 {
     supple_result result = supple_scene_load_file(path, config, scene, error);
-    return result == SUPPLE_OK ? supple_body_create(*scene, NULL, config, body, error) : result;
+    if (result == SUPPLE_OK) result = make_motion(*scene, m, error);
+    supple_body_config bc = supple_body_config_default();
+    bc.max_tets = 12000; /* a frame's time goes with it; the visual mesh keeps its detail */
+    return result == SUPPLE_OK ? supple_body_create(*scene, &bc, config, body, error) : result;
 }
 
 int main(int argc, char **argv)
@@ -141,6 +165,7 @@ int main(int argc, char **argv)
     int32_t count = argc > 2 ? atoi(argv[2]) : 2, frames = argc > 3 ? atoi(argv[3]) : 120, made = 0;
     supple_scene *scene = NULL;
     supple_body *body = NULL;
+    motion table = {0};
     supple_error error = {0};
     supple_config config = supple_config_default();
     config.allocator = (supple_allocator){count_allocate, count_reallocate, count_release, NULL};
@@ -150,9 +175,10 @@ int main(int argc, char **argv)
         return 2;
     }
     if (count == 1) config.thread_count = 0;
-    supple_result result = prepare(argc > 1 ? argv[1] : "demo:sack", &config, &scene, &body, &error);
+    supple_result result = prepare(argc > 1 ? argv[1] : "demo:sack", &config, &scene, &body, &table, &error);
     for (; made < count && result == SUPPLE_OK; made++) {
         all[made].index = made;
+        all[made].motion = &table;
         all[made].frame_count = frames;
         result = make_character(&all[made], scene, body, &config);
         if (result != SUPPLE_OK) error = all[made].error;
@@ -164,6 +190,7 @@ int main(int argc, char **argv)
         free(all[i].matrices);
         free(all[i].buffer);
     }
+    free(table.matrices);
     supple_body_destroy(body);
     supple_scene_destroy(scene);
     return (int)result;
