@@ -80,6 +80,10 @@ struct spl_upsample_frame {
     spl_vec3 *centre;
     const float *delta, *normal_delta; /* of spl_upsample_input, while a frame is made */
     float origin[3];
+    spl_vec3 rest;       /* mean of the sampled surface vertices at rest */
+    spl_mat3 shape;      /* sum over them of (x - rest)(x - rest)^T, */
+    spl_mat3 unshape;    /* and its inverse, */
+    bool solid;          /* if it has one */
     bool stretched;      /* the body as a whole is stretched by an affine motion, */
     float stretch[3][3]; /* by this */
     void *memory;
