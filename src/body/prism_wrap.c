@@ -5,8 +5,9 @@
 
 #define THIN      0.15  /* thickness of the first layer, of the mean edge */
 #define THINNEST  1e-3  /* and the least, where folds need it */
-#define SHAPELESS 0.002 /* shape below which no step may bring a tet: det sqrt 2 / rms edge^3, 1 for a regular one */
-enum { STEPS = 12, RELAX = 12 };
+#define FLAT      0.01  /* shape below which a tet is improved in the end */
+#define SHAPELESS 0.005 /* shape below which no step may bring a tet: det sqrt 2 / rms edge^3, 1 for a regular one */
+enum { STEPS = 12, RELAX = 8, IMPROVE = 6 };
 
 typedef struct wrap {
     const spl_prism_skin *s;
@@ -153,6 +154,34 @@ static void sweep(wrap *w, double share)
     }
 }
 
+/* ---- flat tets ---- */
+
+/* Moves v about so that the worst of its tets gets better. */
+static void improve(wrap *w, int32_t v, double worst)
+{
+    spl_vec3 below = spl_prism_inward(w->s, v, &(double){0}), beside = with_neighbours(w, v);
+    double step = fmax(0.5 * spl_distance(w->y[v], w->s->position[v]), 0.05 * width(w->s, v));
+    for (int halving = 0; halving < 4; halving++, step /= 2) {
+        spl_vec3 way[8] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}, below, below};
+        way[7] = spl_unit(spl_sub(beside, w->y[v]), below);
+        for (int i = 0; i < 8; i++) {
+            spl_vec3 p = spl_madd(w->y[v], way[i], step);
+            double then = worst_shape(w, v, p, worst);
+            if (then <= worst) continue;
+            worst = then;
+            w->y[v] = p;
+        }
+    }
+}
+
+static void improve_all(wrap *w)
+{
+    for (int32_t v = 0; v < w->s->vertex_count; v++) {
+        double worst = worst_shape(w, v, w->y[v], -INFINITY);
+        if (worst < FLAT) improve(w, v, worst);
+    }
+}
+
 supple_result spl_prism_wrap(const spl_prism_skin *skin, const spl_prism_goal *goal, spl_vec3 *bone_point,
                              supple_error *error)
 {
@@ -160,8 +189,12 @@ supple_result spl_prism_wrap(const spl_prism_skin *skin, const spl_prism_goal *g
     wrap w = {skin, goal, bone_point, spl_new(a, (size_t)skin->vertex_count, sizeof *w.there)};
     if (!w.there) return spl_fail_memory(error, "the wrap");
     supple_result result = first_layer(&w, error);
-    for (int step = 1; result == SUPPLE_OK && step <= STEPS; step++) sweep(&w, (double)step / STEPS);
+    for (int step = 1; result == SUPPLE_OK && step <= STEPS; step++) {
+        if (step % 4 == 1) improve_all(&w);
+        sweep(&w, (double)step / STEPS);
+    }
     for (int round = 0; result == SUPPLE_OK && round < RELAX; round++) sweep(&w, 1);
+    for (int round = 0; result == SUPPLE_OK && round < IMPROVE; round++) improve_all(&w);
     spl_free(a, w.there);
     return result;
 }
