@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-#define STICK_RATIO                                                                                                    \
-    1.5 /* a pair that was there stays while its way out is no longer than that of another, this often */
+#define STICK_RATIO   1.5    /* of ways out: a pair that was there stays while its own is not longer than another's */
 #define FACING        (-0.3) /* cosine between normals above which two surfaces do not face each other: 107 degrees */
 #define FARTHER       3.0    /* times the nearest way out, and so many edges: as far as one that faces may be */
 #define FARTHER_EDGES 2.0
