@@ -52,6 +52,8 @@ enum {
 };
 
 #define SHORTEST 1e-6 /* seconds: less is no step */
+#define PUSH     0.5  /* m/s at which contacts are brought out */
+#define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
 
 typedef struct projective {
     spl_pins pins; /* of islands */
@@ -172,7 +174,7 @@ static void projective_release(void *state, const spl_method_context *c)
     spl_pins_release(&m->pins);
     spl_pd_destroy(m->pd);
     spl_touch_release(&m->touch);
-    spl_pose_past_release(&m->past, c->allocator);
+    spl_pose_past_release(&m->past, &c->solid->allocator);
     void *blocks[] = {m->none, m->pin, m->mass, m->lambda, m->start, m->carried, m->inertia, m->force};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(c->allocator, blocks[i]);
 }
@@ -234,14 +236,16 @@ static void predict(projective *m, const spl_method_context *c, double *x)
     spl_drive_hold(&c->solid->drive, m->held, x);
 }
 
-/* v = dx / h, its part against the bones' motion damped. */
-static void set_velocity(const projective *m, const spl_method_context *c, const double *x)
+/* v = dx / h, its part against the bones' motion damped; `carried` is that motion's velocity afterwards. */
+static void set_velocity(projective *m, const spl_method_context *c, const double *x)
 {
     double keep = pow(c->parameter[P_DAMPING], 60 * c->dt);
     for (size_t i = 0; i < 3 * (size_t)c->solid->elements.vertex_count; i++) {
         double bones = m->carried[i] - m->start[i], own = x[i] - m->carried[i];
         c->velocity[i] = (bones + keep * own) / c->dt;
+        m->carried[i] = bones / c->dt;
     }
+    spl_touch_damp(&m->touch, x, m->carried, pow(THUD, 60 * c->dt), c->velocity);
 }
 
 /* The forces of the last step at its end: external ones, and inertia's m (s - x) / h^2. */
@@ -259,7 +263,8 @@ static void set_forces(projective *m, const spl_method_context *c, const double 
 static bool find_contacts(projective *m, const spl_method_context *c, const double *x, supple_stats *stats)
 {
     double start = spl_now_ms();
-    bool same = spl_touch_find(&m->touch, c->contacts, m->pd, c->parameter[P_CONTACT], x, c->pool);
+    bool same = spl_touch_find(&m->touch, c->contacts, m->pd, c->parameter[P_CONTACT],
+                               m->moving ? PUSH * c->dt : INFINITY, x, c->pool);
     stats->contacts = m->touch.contact_count;
     stats->ms_contact = (isfinite(stats->ms_contact) ? stats->ms_contact : 0) + spl_now_ms() - start;
     return same;

@@ -16,6 +16,7 @@ typedef enum spl_touch_form {
 typedef struct spl_touch {
     supple_allocator allocator;
     spl_touch_form form;
+    double reach;     /* metres: how far off a pair is still kept */
     int32_t capacity; /* ties */
     spl_tie *tie;
     int32_t tie_count, contact_count;
@@ -30,10 +31,13 @@ supple_result spl_touch_create(const spl_contacts *contacts, spl_touch_form form
                                spl_touch *out, supple_error *error);
 void spl_touch_release(spl_touch *t);
 
-/* Finds the contacts at x and makes ties of them, `stiffness` times as stiff as A is at their vertices. True if they
- * are the pairs of the last find. */
-bool spl_touch_find(spl_touch *t, spl_contacts *contacts, const spl_pd *pd, double stiffness, const double *x,
-                    spl_pool *pool);
+/* Finds the contacts at x and makes ties of them, `stiffness` times as stiff as A is at their vertices, that bring each
+ * out by `most` metres at most. True if they are the pairs of the last find. */
+bool spl_touch_find(spl_touch *t, spl_contacts *contacts, const spl_pd *pd, double stiffness, double most,
+                    const double *x, spl_pool *pool);
+
+/* Contacts are inelastic: what acts at x leaves its vertex the share `keep` of its velocity against the bones'. */
+void spl_touch_damp(const spl_touch *t, const double *x, const double *bones, double keep, double *velocity);
 
 /* The springs that ties amount to at x, as --dump-sim has them. A spring of `edges` pulls towards its corner itself:
  * what its length at rest takes off that pull is added to `force`. */
