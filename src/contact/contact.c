@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define STICK_RATIO                                                                                                    \
-    1.5                /* a pair that was there stays while its way out is no longer than that of another, this often */
-#define FACING     0.3 /* cosine between normals above which two surfaces do not face each other */
-#define LOST_EDGES 4.0 /* depth at which a pair that no tet holds any more is lost */
+    1.5 /* a pair that was there stays while its way out is no longer than that of another, this often */
+#define FACING     (-0.3) /* cosine between normals above which two surfaces do not face each other: 107 degrees */
+#define LOST_EDGES 4.0    /* depth at which a pair that no tet holds any more is lost */
 
 enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
 
