@@ -59,7 +59,7 @@ static double sample_motion(const spl_upsample *u, const spl_upsample_frame *f, 
 supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allocator *a, spl_upsample_frame **out,
                                         supple_error *error)
 {
-    size_t n = (size_t)u->surface->vertex_count, t = u->has_normals ? (size_t)u->surface->triangle_count : 0;
+    size_t n = (size_t)u->surface->vertex_count, t = u->has_normals || u->lift ? (size_t)u->surface->triangle_count : 0;
     *out = NULL;
     spl_upsample_frame *f = spl_new(a, 1, sizeof *f);
     if (!f) return spl_fail_memory(error, "a frame of upsampling");
@@ -271,13 +271,13 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
 static void run_piece(void *context, size_t begin, size_t end)
 {
     const job *j = context;
+    bool done = false;
 #ifdef SPL_HAVE_AVX2
-    if (j->avx2) {
-        spl_upsample_vertices_avx2(j->u, j->f, j->to, begin, end);
-        return;
-    }
+    if (j->avx2) spl_upsample_vertices_avx2(j->u, j->f, j->to, begin, end);
+    done = j->avx2;
 #endif
-    spl_upsample_vertices_scalar(j->u, j->f, j->to, begin, end);
+    if (!done) spl_upsample_vertices_scalar(j->u, j->f, j->to, begin, end);
+    if (j->u->lift) spl_upsample_lift(j->u, j->f, j->to, begin, end);
 }
 
 static void apply(job *j, spl_pool *pool)
@@ -292,7 +292,7 @@ static void apply(job *j, spl_pool *pool)
     }
     spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_points, j);
     find_stretch(j->u, j->f);
-    if (j->to->normal && j->u->has_normals) {
+    if ((j->to->normal && j->u->has_normals) || j->u->lift) {
         spl_parallel_for(pool, (size_t)s->triangle_count, BODY_PER_PIECE, load_faces, j);
         spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_normals, j);
     }
