@@ -73,7 +73,7 @@ static void scene_make(scene *s, int32_t around, int32_t rings, int32_t threads,
     config.thread_count = threads;
     if (spl_pool_create(&config, &s->pool, NULL) != SUPPLE_OK) exit(1);
     double start = spl_now_ms();
-    s->pd = pd_of(&s->t, s->pool, SPL_PACE_ANDERSON, direct);
+    s->pd = pd_of(&s->t, s->pool, SPL_PACE_AUTO, direct);
     s->setup = spl_now_ms() - start;
     s->plain = pd_of(&s->t, s->pool, SPL_PACE_NONE, direct);
     size_t n = 3 * (size_t)s->t.vertex_count;
