@@ -38,7 +38,19 @@ static void mark(cutter *c, int grow)
     }
 }
 
-/* Leaves out the triangles at marked vertices; their neighbours' mates become -1. */
+/* Keeps the triangles that have a new number; mates of what goes become -1. */
+static void keep(cutter *c, int32_t kept)
+{
+    spl_prism_skin *s = c->s;
+    for (int32_t t = 0; t < s->triangle_count; t++)
+        for (int32_t k = 0; c->to[t] >= 0 && k < 3; k++) {
+            int32_t mate = s->mate[3 * t + k], there = c->to[mate / 3];
+            s->triangle[3 * c->to[t] + k] = s->triangle[3 * t + k];
+            s->mate[3 * c->to[t] + k] = there < 0 ? -1 : 3 * there + mate % 3;
+        }
+    s->triangle_count = kept;
+}
+
 static void remove_marked(cutter *c)
 {
     spl_prism_skin *s = c->s;
@@ -47,13 +59,34 @@ static void remove_marked(cutter *c)
         const int32_t *v = s->triangle + 3 * (size_t)t;
         c->to[t] = c->bad[v[0]] || c->bad[v[1]] || c->bad[v[2]] ? -1 : kept++;
     }
-    for (int32_t t = 0; t < s->triangle_count; t++)
-        for (int32_t k = 0; c->to[t] >= 0 && k < 3; k++) {
-            int32_t mate = s->mate[3 * t + k], there = c->to[mate / 3];
-            s->triangle[3 * c->to[t] + k] = s->triangle[3 * t + k];
-            s->mate[3 * c->to[t] + k] = there < 0 ? -1 : 3 * there + mate % 3;
-        }
-    s->triangle_count = kept;
+    keep(c, kept);
+}
+
+/* Leaves out pieces that are now too small, or inside out. */
+static void remove_crumbs(cutter *c)
+{
+    spl_prism_skin *s = c->s;
+    int32_t *piece = c->loop, *size = c->number, kept = 0;
+    for (int32_t t = 0; t < s->triangle_count; t++) {
+        piece[t] = t;
+        size[t] = 0;
+        c->point[t] = spl_v3(0, 0, 0);
+    }
+    for (int32_t h = 0; h < 3 * s->triangle_count; h++) {
+        int32_t a = root(piece, h / 3), b = root(piece, s->mate[h] / 3);
+        piece[a > b ? a : b] = a > b ? b : a;
+    }
+    for (int32_t t = 0; t < s->triangle_count; t++) {
+        const int32_t *v = s->triangle + 3 * (size_t)t;
+        int32_t p = root(piece, t);
+        size[p]++;
+        c->point[p].x += spl_dot(s->position[v[0]], spl_cross(s->position[v[1]], s->position[v[2]])); /* 6 V */
+    }
+    for (int32_t t = 0; t < s->triangle_count; t++) {
+        int32_t p = root(piece, t);
+        c->to[t] = size[p] >= SPL_PRISM_PIECE_LEAST && c->point[p].x > 0 ? kept++ : -1;
+    }
+    keep(c, kept);
 }
 
 /* The half-edge without a mate that begins where this one ends. */
@@ -133,6 +166,7 @@ static bool cut(cutter *c, int grow)
     remove_marked(c);
     for (int32_t h = 0, end = 3 * s->triangle_count; h < end; h++)
         if (s->mate[h] < 0 && !close_hole(c, h)) return false;
+    remove_crumbs(c);
     if (s->triangle_count == 0) return false;
     number_again(c);
     return s->vertex_count <= s->vertex_room;

@@ -5,6 +5,8 @@
 #include "body/capsule.h"
 #include "body/prism.h"
 
+enum { SPL_PRISM_PIECE_LEAST = 16 }; /* triangles of a piece of skin; smaller ones are left out */
+
 /* A closed, oriented, manifold triangle mesh. Half-edge 3 t + k runs from corner k of triangle t to corner k + 1. */
 typedef struct spl_prism_skin {
     supple_allocator allocator;

@@ -5,7 +5,7 @@
 
 enum {
     SHEETS_MOST = 16,
-    PIECE_LEAST = 16,
+    PIECE_LEAST = SPL_PRISM_PIECE_LEAST,
     SPLIT_ROUNDS = 2,
     UNFOLD_ROUNDS = 8
 };                /* half-edges at an edge; triangles of a piece */

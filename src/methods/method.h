@@ -58,7 +58,11 @@ typedef struct spl_solution {
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
 /* What a method makes of a context: contacts; velocities, where dt > 0. Others are refused where they are asked for. */
-enum { SPL_ANSWERS_CONTACT = 1, SPL_ANSWERS_DYNAMICS = 2 };
+enum {
+    SPL_ANSWERS_CONTACT = 1,
+    SPL_ANSWERS_DYNAMICS = 2,
+    SPL_CONTACT_ON_REQUEST = 4, /* unless it is told, it answers colliders alone */
+};
 
 typedef struct spl_method {
     const char *name, *summary;
