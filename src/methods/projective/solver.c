@@ -12,7 +12,7 @@
 
 enum {
     NODES = 512,  /* a thread takes at once */
-    FIRST = 2,    /* Newton steps of the first local step, the bones having moved */
+    FIRST = 3,    /* Newton steps of the first local step, the bones having moved */
     LATER = 1,    /* and of the others */
     PARTIALS = 3, /* sums a piece of nodes gives: |r|^2, magnitude^2, energy */
 };
