@@ -13,7 +13,7 @@
 
 #define REACH_EDGES 1.5 /* from a body vertex to what its visual vertices may be in */
 
-enum { GRAIN = 32, RINGS = 3, ROUNDS = 6, NO_LABEL = -1, FAR_LABEL = -2 };
+enum { GRAIN = 32, RINGS = 3, ROUNDS = 6, PASSES = 3, NO_LABEL = -1, FAR_LABEL = -2 };
 
 struct spl_polish {
     supple_allocator allocator;
@@ -311,9 +311,9 @@ static void move_points(spl_polish *p, const spl_vec3 *move, float *visual)
     }
 }
 
-int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
+/* One pass: what is in other flesh comes out, its neighbours follow. */
+static int32_t pass(spl_polish *p, const double *x, float *visual, spl_pool *pool)
 {
-    choose_sites(p, x);
     polish_work w = {.p = p, .x = x, .visual = visual, .to = p->move[0]};
     spl_parallel_for(pool, (size_t)p->chosen_count, GRAIN, find_needs, &w);
     int32_t count = 0;
@@ -330,4 +330,16 @@ int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool
     for (int32_t i = 0; i < p->chosen_count; i++)
         p->need[p->chosen[i]] = p->move[0][p->chosen[i]] = p->move[1][p->chosen[i]] = spl_v3(0, 0, 0);
     return count;
+}
+
+int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
+{
+    int32_t first = 0;
+    choose_sites(p, x);
+    for (int i = 0; i < PASSES; i++) {
+        int32_t count = pass(p, x, visual, pool);
+        if (i == 0) first = count;
+        if (count == 0) break;
+    }
+    return first;
 }
