@@ -40,7 +40,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 2,
                         "contacts stick for a step, or slide, or hang on the three corners (the paper's)",
                         "stick|slide|edges"},
-    [P_ROUNDS] = {"rounds", "", 6, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
+    [P_ROUNDS] = {"rounds", "", 20, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
     [P_SOLVER] = {"solver", "", 0, 0, 1, "one factor and low-rank updates, or conjugate gradients (the paper's GPU's)",
                   "direct|pcg"},
     [P_INNER] = {"inner", "", 10, 1, 1000, "conjugate gradient iterations of a global step, with solver=pcg", NULL},
@@ -49,6 +49,7 @@ static const spl_parameter PARAMETERS[] = {
 enum {
     STEP = 10, /* iterations */
     EQUILIBRIUM = 500,
+    ROUND = 20, /* between two searches for contacts, while they change */
     DIRECT = 400, /* ties, up to which the low-rank update is faster (docs/projective.md) */
 };
 
@@ -291,7 +292,8 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
     return result;
 }
 
-/* Equilibrium: contacts are looked for again until they are those of the last round. */
+/* Equilibrium: contacts are looked for again and again, at first every few iterations, so that flesh does not settle
+ * deep in other flesh before it is found there; until they are those of the last round. */
 static supple_result settle(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
                             supple_error *error)
 {
@@ -299,10 +301,13 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     int32_t limit = c->parameter[P_ITERATIONS] > 0 ? (int32_t)c->parameter[P_ITERATIONS] : EQUILIBRIUM;
     int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
     for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
-        if (touches) same = find_contacts(m, c, x, stats) && k > 1;
-        supple_result result = solve_once(m, c, limit - stats->iterations, x, stats, error);
+        if (touches) same = find_contacts(m, c, x, stats) && k > 0;
+        if (same && touches && m->touch.contact_count == 0 && m->solved.converged) break; /* at an x that is solved */
+        int32_t most = limit - stats->iterations;
+        if (!same && k + 1 < rounds && most > ROUND) most = ROUND;
+        supple_result result = solve_once(m, c, most, x, stats, error);
         if (result != SUPPLE_OK) return result;
-        if (same || m->touch.contact_count == 0) break;
+        if (same && m->solved.converged) break;
     }
     stats->converged = m->solved.converged;
     return SUPPLE_OK;
