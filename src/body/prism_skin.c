@@ -193,7 +193,6 @@ static void number_vertices(sheet *s, spl_prism_skin *skin, spl_prism_report *re
 {
     for (size_t c = 0; c < s->count; c++) s->vertex[c] = -1;
     for (size_t t = 0; t < s->count / 3; t++) {
-        if (s->piece[t] == (int32_t)t && is_kept(s, t)) report->pieces++;
         if (!is_kept(s, t)) {
             report->crumbs++;
             continue;
@@ -324,6 +323,21 @@ static supple_result smooth_out(spl_prism_skin *s, spl_pool *pool, spl_prism_rep
     return SUPPLE_OK;
 }
 
+static supple_result count_pieces(const spl_prism_skin *s, int32_t *count, supple_error *error)
+{
+    int32_t *piece = spl_new(&s->allocator, (size_t)s->triangle_count, sizeof *piece);
+    if (!piece) return spl_fail_memory(error, "the skin");
+    *count = s->triangle_count;
+    for (int32_t t = 0; t < s->triangle_count; t++) piece[t] = t;
+    for (int32_t h = 0; h < 3 * s->triangle_count; h++) {
+        if (root(piece, h / 3) == root(piece, s->mate[h] / 3)) continue;
+        join(piece, h / 3, s->mate[h] / 3);
+        --*count;
+    }
+    spl_free(&s->allocator, piece);
+    return SUPPLE_OK;
+}
+
 supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, spl_prism_skin *out,
                                   spl_prism_report *report, supple_error *error)
 {
@@ -332,6 +346,7 @@ supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, sp
     supple_result result = make_manifold(&s, in->place, out, report, error);
     release(&s);
     if (result == SUPPLE_OK) result = smooth_out(out, pool, report, error);
+    if (result == SUPPLE_OK) result = count_pieces(out, &report->pieces, error);
     out->edge = report->edge = result == SUPPLE_OK ? mean_edge(out) : 0;
     if (result != SUPPLE_OK) spl_prism_skin_release(out);
     return result;

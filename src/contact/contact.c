@@ -8,10 +8,11 @@
 
 #include <string.h>
 
-#define STICK_RATIO                                                                                                    \
-    1.5 /* a pair that was there stays while its way out is no longer than that of another, this often */
-#define FACING     (-0.3) /* cosine between normals above which two surfaces do not face each other: 107 degrees */
-#define LOST_EDGES 4.0    /* depth at which a pair that no tet holds any more is lost */
+#define STICK_RATIO   1.5    /* of ways out: a pair that was there stays while its own is not longer than another's */
+#define FACING        (-0.3) /* cosine between normals above which two surfaces do not face each other: 107 degrees */
+#define FARTHER       3.0    /* times the nearest way out, and so many edges: as far as one that faces may be */
+#define FARTHER_EDGES 2.0
+#define LOST_EDGES    4.0 /* depth at which a pair that no tet holds any more is lost */
 
 enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
 
@@ -127,15 +128,23 @@ typedef struct seeker {
     spl_vec3 normal; /* of the surface there */
 } seeker;
 
-/* Surfaces that touch face each other: a vertex that looks the same way as a triangle does not come out through it. So
- * a belly that a thigh has entered leaves it towards the front, however near its inner side may be. */
-static bool refuse(const void *context, int32_t triangle)
+static bool refuse_near(const void *context, int32_t triangle)
 {
     const seeker *s = context;
-    const spl_shell *shell = &s->c->shell;
+    return spl_near_any(&s->c->near, s->vertex, s->c->shell.triangle + 3 * (size_t)triangle, 3);
+}
+
+/* Surfaces that touch face each other: a vertex that looks the same way as a triangle does not come out through it. So
+ * a belly that a thigh has entered leaves it towards the front, however near its inner side may be. */
+static bool looks_away(const seeker *s, int32_t triangle)
+{
     spl_shell_place middle = {.triangle = triangle, .bary = {1, 1, 1}};
-    return spl_near_any(&s->c->near, s->vertex, shell->triangle + 3 * (size_t)triangle, 3) ||
-           spl_dot(spl_shell_normal(shell, s->x, &middle), s->normal) > FACING;
+    return spl_dot(spl_shell_normal(&s->c->shell, s->x, &middle), s->normal) > FACING;
+}
+
+static bool refuse(const void *context, int32_t triangle)
+{
+    return refuse_near(context, triangle) || looks_away(context, triangle);
 }
 
 static bool set_contact(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_contact *out)
@@ -210,17 +219,27 @@ static void look_around(const seeker *s, int32_t start, spl_shell_place *at)
         }
 }
 
-/* The nearest allowed place of the deformed surface around a triangle. */
-static spl_shell_place settle(const seeker *s, int32_t triangle)
+static void walk_from(const seeker *s, int32_t triangle, spl_shell_refuse *refused, spl_shell_place *at)
 {
     const spl_shell *shell = &s->c->shell;
-    spl_shell_place at = {.triangle = -1, .square = INFINITY};
-    if (triangle < 0) return at;
     const int32_t *c = shell->triangle + 3 * (size_t)triangle;
-    for (size_t k = 0; k < 3; k++) spl_shell_around(shell, s->x, s->p, shell->slot[c[k]], refuse, s, &at);
-    if (at.triangle < 0) look_around(s, shell->slot[c[0]], &at);
-    spl_shell_walk(shell, s->x, s->p, refuse, s, &at);
-    return at;
+    *at = (spl_shell_place){.triangle = -1, .square = INFINITY};
+    for (size_t k = 0; k < 3; k++) spl_shell_around(shell, s->x, s->p, shell->slot[c[k]], refused, s, at);
+    if (at->triangle < 0) look_around(s, shell->slot[c[0]], at);
+    spl_shell_walk(shell, s->x, s->p, refused, s, at);
+}
+
+/* The nearest allowed place of the deformed surface around a triangle. If that faces away, one farther off that does
+ * not, within reason: at the bottom of a crease there may be none. */
+static spl_shell_place settle(const seeker *s, int32_t triangle)
+{
+    spl_shell_place nearest = {.triangle = -1}, facing;
+    if (triangle < 0) return nearest;
+    walk_from(s, triangle, refuse_near, &nearest);
+    if (nearest.triangle < 0 || !looks_away(s, nearest.triangle)) return nearest;
+    walk_from(s, triangle, refuse, &facing);
+    if (sqrt(facing.square) > FARTHER * sqrt(nearest.square) + FARTHER_EDGES * s->c->shell.edge) facing.triangle = -1;
+    return facing;
 }
 
 /* The contact of a vertex that is inside tets: of their ways out the shortest. Two limbs that hold the vertex at a time

@@ -112,38 +112,43 @@ typedef struct solve {
     int32_t k, c, count, lanes;
 } solve;
 
-static float *user_row(const solve *w, int32_t i)
+/* Rows of a part between the caller's order and its work vector. The counts are constants where it matters, so that
+ * compilers unroll. */
+static inline __attribute__((always_inline)) void move_rows(const solve *w, int part, bool in, int32_t count,
+                                                            int32_t lanes)
 {
     const spl_symbolic *s = &w->f->symbolic;
-    int32_t from = s->block == 1 ? s->order[i] : s->order[i / s->block] * s->block + i % s->block;
-    return w->user + (size_t)from * (size_t)w->k + (size_t)w->c;
+    const spl_ldlt_parts *p = &w->f->parts;
+    for (int32_t q = p->start[part]; q < p->start[part + 1]; q++)
+        for (int32_t i = s->first[p->list[q]]; i < s->first[p->list[q] + 1]; i++) {
+            int32_t row = s->block == 1 ? s->order[i] : s->order[i / s->block] * s->block + i % s->block;
+            float *user = w->user + (size_t)row * (size_t)w->k + (size_t)w->c;
+            float *own = p->x[part] + (size_t)i * (size_t)lanes;
+            for (int32_t r = 0; r < count; r++) *(in ? &own[r] : &user[r]) = in ? user[r] : own[r];
+            for (int32_t r = count; in && r < lanes; r++) own[r] = 0;
+        }
 }
 
 static void take_in(const solve *w, int part)
 {
-    const spl_symbolic *s = &w->f->symbolic;
-    const spl_ldlt_parts *p = &w->f->parts;
-    float *x = p->x[part];
-    for (int32_t q = p->start[part]; q < p->start[part + 1]; q++)
-        for (int32_t i = s->first[p->list[q]]; i < s->first[p->list[q] + 1]; i++) {
-            const float *from = user_row(w, i);
-            float *to = x + (size_t)i * (size_t)w->lanes;
-            for (int32_t r = 0; r < w->count; r++) to[r] = from[r];
-            for (int32_t r = w->count; r < w->lanes; r++) to[r] = 0;
-        }
-    for (int32_t r = 0; r < w->lanes; r++) x[(size_t)s->n * (size_t)w->lanes + (size_t)r] = 0;
+    float *spare = w->f->parts.x[part] + (size_t)w->f->symbolic.n * (size_t)w->lanes;
+    if (w->count == 3)
+        move_rows(w, part, true, 3, 4);
+    else if (w->count == LANES)
+        move_rows(w, part, true, LANES, LANES);
+    else
+        move_rows(w, part, true, w->count, w->lanes);
+    for (int32_t r = 0; r < w->lanes; r++) spare[r] = 0;
 }
 
 static void give_back(const solve *w, int part)
 {
-    const spl_symbolic *s = &w->f->symbolic;
-    const spl_ldlt_parts *p = &w->f->parts;
-    for (int32_t q = p->start[part]; q < p->start[part + 1]; q++)
-        for (int32_t i = s->first[p->list[q]]; i < s->first[p->list[q] + 1]; i++) {
-            float *to = user_row(w, i);
-            const float *from = p->x[part] + (size_t)i * (size_t)w->lanes;
-            for (int32_t r = 0; r < w->count; r++) to[r] = from[r];
-        }
+    if (w->count == 3)
+        move_rows(w, part, false, 3, 4);
+    else if (w->count == LANES)
+        move_rows(w, part, false, LANES, LANES);
+    else
+        move_rows(w, part, false, w->count, w->lanes);
 }
 
 /* What a part's vector has in the top's rows: nothing yet; its share of them added to the top's; or the top's. */

@@ -83,7 +83,7 @@ TEST(what_overlaps_at_rest_is_left_alone_there_and_met_elsewhere)
     CHECK(spl_contacts_find(c, b.x, b.pool) == 0);
     blocks_move(&b, 1, spl_v3(0.003, 0.011, -0.007));
     CHECK(spl_contacts_find(c, b.x, b.pool) == 0);
-    blocks_move(&b, 1, spl_v3(-0.5, 0.011, -0.007)); /* other places meet */
+    blocks_move(&b, 1, spl_v3(-1.7, 0.011, -0.007)); /* their other ends meet */
     CHECK(spl_contacts_find(c, b.x, b.pool) > 0);
     spl_contacts_destroy(c);
     blocks_free(&b);

@@ -210,17 +210,27 @@ static double product_at(const double s[3], double t, double out[3])
     return out[0] * out[1] * out[2];
 }
 
-/* Bisection in t, which never fails: the product grows with it. */
+/* A bracketed secant in t (Illinois), which never fails: the product grows with it. */
 void spl_volume_project(const double s[3], double out[3])
 {
     double product = s[0] * s[1] * s[2], goal = fmin(fmax(product, 1 - VOLUME_RANGE), 1 + VOLUME_RANGE);
-    double low = 0, high = fmax(fabs(s[0]), 1);
+    double low = 0, high = fmax(fabs(s[0]), 1), below = -goal, above = 0;
     for (int i = 0; i < 3; i++) out[i] = s[i];
     if (product == goal) return;
-    for (int i = 0; i < 60 && product_at(s, high, out) < goal; i++) high *= 2;
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        *(product_at(s, middle, out) < goal ? &low : &high) = middle;
+    for (int i = 0; i < 60 && (above = product_at(s, high, out) - goal) < 0; i++) high *= 2;
+    for (int i = 0, side = 0; i < 100; i++) {
+        double t = i % 8 == 7 ? 0.5 * (low + high) : (low * above - high * below) / (above - below);
+        double miss = product_at(s, t, out) - goal;
+        if (fabs(miss) < 1e-11 || !(high - low > 1e-14 * high)) return;
+        if (miss < 0) {
+            low = t, below = miss;
+            if (side == -1) above *= 0.5;
+            side = -1;
+        } else {
+            high = t, above = miss;
+            if (side == 1) below *= 0.5;
+            side = 1;
+        }
     }
 }
 

@@ -30,7 +30,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_ITERATIONS] = {"iterations", "", 0, 0, 100000,
                       "local/global iterations of a step; 0: 10 in motion, and 500 at most without dynamics", NULL},
     [P_TOLERANCE] = {"tolerance", "", 1e-4, 0, 0.1, "residual at which a frame ends, without dynamics", NULL},
-    [P_ACCELERATE] = {"accelerate", "", 2, 0, 3, "what speeds the iterations up", "none|chebyshev|anderson|lbfgs"},
+    [P_ACCELERATE] = {"accelerate", "", 4, 0, 4, "what speeds the iterations up; auto: lbfgs in motion, else anderson",
+                      "none|chebyshev|anderson|lbfgs|auto"},
     [P_ANCHORS] = {"anchors", "", 0, 0, 1, "bones hold their vertices exactly, or by springs", "hard|soft"},
     [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
     [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints, 1: as stiff as the material's lambda", NULL},
@@ -52,7 +53,7 @@ enum {
 };
 
 #define SHORTEST 1e-6 /* seconds: less is no step */
-#define PUSH     0.5  /* m/s at which contacts are brought out */
+#define PUSH     1.0  /* m/s at which contacts are brought out */
 #define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
 
 typedef struct projective {

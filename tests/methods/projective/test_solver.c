@@ -73,7 +73,7 @@ static bool all_finite(const double *x, size_t n)
 TEST(energy_falls_in_every_iteration)
 {
     tube t = tube_make(AROUND, RINGS);
-    for (spl_pace_kind pace = SPL_PACE_NONE; pace <= SPL_PACE_LBFGS; pace++)
+    for (spl_pace_kind pace = SPL_PACE_NONE; pace <= SPL_PACE_AUTO; pace++)
         for (int moving = 0; moving < 2; moving++) {
             spl_pd_input in = input_of(&t, pace);
             spl_pd *pd = pd_of(&in, NULL);
@@ -111,7 +111,7 @@ TEST(equilibrium_is_that_of_newtons_method)
 {
     tube t = tube_make(AROUND, RINGS);
     size_t n = 3 * (size_t)t.vertex_count;
-    for (spl_pace_kind pace = SPL_PACE_NONE; pace <= SPL_PACE_LBFGS; pace++) {
+    for (spl_pace_kind pace = SPL_PACE_NONE; pace <= SPL_PACE_AUTO; pace++) {
         spl_pd_input in = input_of(&t, pace);
         spl_pd *pd = pd_of(&in, NULL);
         double *x = start_of(&t, 50, 40), *y = malloc(n * sizeof *y);
@@ -140,7 +140,7 @@ TEST(volume_constraints_settle_where_their_law_does)
     double *x = start_of(&t, 60, 0), *plain = start_of(&t, 60, 0), ratio[2];
     double *force = calloc(n, sizeof *force), *magnitude = calloc(n, sizeof *magnitude),
            *scratch = calloc(12 * tets + 4 * (tets / 1024 + 1), sizeof *scratch);
-    spl_pd_input in = input_of(&t, SPL_PACE_ANDERSON);
+    spl_pd_input in = input_of(&t, SPL_PACE_AUTO);
     spl_pd *without = pd_of(&in, NULL);
     in.bulk = t.lambda;
     spl_pd *pd = pd_of(&in, NULL);
@@ -194,7 +194,7 @@ TEST(momentum_is_kept_without_bones)
     for (int32_t i = 0; i < t.vertex_count; i++) t.held[i] = -1;
     for (size_t i = 0; i < n; i++) v[i] = (i % 3 == 0 ? 0.7 : -0.2) + 0.1 * sin((double)i);
     momentum_of(&t, v, before);
-    spl_pd_input in = input_of(&t, SPL_PACE_ANDERSON);
+    spl_pd_input in = input_of(&t, SPL_PACE_AUTO);
     spl_pd *pd = pd_of(&in, NULL);
     double h = 1.0 / 60;
     for (int k = 0; k < 60; k++) {
@@ -347,7 +347,7 @@ TEST(contacts_do_not_feel_translations)
 {
     tube t = tube_make(AROUND, RINGS);
     size_t n = 3 * (size_t)t.vertex_count;
-    spl_pd_input in = input_of(&t, SPL_PACE_ANDERSON);
+    spl_pd_input in = input_of(&t, SPL_PACE_AUTO);
     spl_pd *pd = pd_of(&in, NULL);
     spl_tie tie[32];
     int32_t count = ties_of(&t, pd, false, tie) - 5;
@@ -376,7 +376,7 @@ TEST(contacts_do_not_feel_translations)
 static double *run(const tube *t, double bend, int32_t threads, bool plain)
 {
     spl_pool *pool = pool_of(threads);
-    spl_pd_input in = input_of(t, SPL_PACE_ANDERSON);
+    spl_pd_input in = input_of(t, SPL_PACE_AUTO);
     in.plain = plain;
     spl_pd *pd = pd_of(&in, pool);
     spl_tie tie[32];
@@ -465,7 +465,7 @@ TEST(numbers_stay_finite_in_bad_company)
     for (int32_t k = 0; k < t.tet_count; k++) t.mu[k] *= pow(10, 8 * (double)(k % 17) / 16 - 4);
     for (int massless = 0; massless < 2; massless++)
         for (int k = 0; k < 5; k++) {
-            spl_pd_input in = input_of(&t, SPL_PACE_ANDERSON);
+            spl_pd_input in = input_of(&t, SPL_PACE_AUTO);
             double *none = calloc((size_t)t.vertex_count, sizeof *none);
             if (massless) in.mass = none;
             spl_pd *pd = pd_of(&in, NULL);
@@ -488,7 +488,7 @@ TEST(numbers_stay_finite_in_bad_company)
 TEST(positions_that_are_no_numbers_are_refused)
 {
     tube t = tube_make(AROUND, RINGS);
-    spl_pd_input in = input_of(&t, SPL_PACE_ANDERSON);
+    spl_pd_input in = input_of(&t, SPL_PACE_AUTO);
     spl_pd *pd = pd_of(&in, NULL);
     double *x = start_of(&t, 20, 10);
     x[7] = NAN;
@@ -508,7 +508,7 @@ TEST(positions_that_are_no_numbers_are_refused)
 TEST(memory_that_runs_out_is_told)
 {
     tube t = tube_make(6, 5);
-    spl_pd_input in = input_of(&t, SPL_PACE_ANDERSON);
+    spl_pd_input in = input_of(&t, SPL_PACE_AUTO);
     in.direct_ties = 4;
     in.tie_capacity = 16; /* both kinds of solves need memory */
     for (long k = 0;; k++) {
