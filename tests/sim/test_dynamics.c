@@ -268,8 +268,11 @@ TEST(any_length_of_time_between_poses_will_do)
     double *before = posed_copy(sim);
     host_step(&p, sim, puppet_rigid(spl_v3(0, 1, 0), 3, spl_v3(0.1, 0, 0)), 0);
     CHECK(posed_distance(sim, posed_x(sim), before) == 0);
-    CHECK(supple_sim_step_pose_dt(sim, (float[16]){0}, supple_scene_joint_count(p.demo.scene), -1, NULL) ==
-          SUPPLE_ERROR_ARGUMENT);
+    int32_t count;
+    float *pose = host_pose(&p, &count);
+    CHECK(supple_sim_step_pose_dt(sim, pose, count, -1, NULL) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(supple_sim_step_pose_dt(sim, pose, count, NAN, NULL) == SUPPLE_ERROR_ARGUMENT);
+    free(pose);
     free(before);
     supple_sim_destroy(sim);
     posed_free(&p);

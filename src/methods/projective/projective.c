@@ -54,7 +54,7 @@ enum {
 };
 
 #define SHORTEST 1e-6 /* seconds: less is no step */
-#define PUSH     0.5  /* m/s at which contacts are brought out */
+#define PUSH     1.0  /* m/s at which contacts are brought out */
 #define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
 
 typedef struct projective {
