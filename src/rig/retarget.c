@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "rig/retarget_ground.h"
-#include "rig/retarget_rest.h"
+#include "rig/retarget_soles.h"
 
 /* What the frames need. */
 typedef struct work {
@@ -11,6 +11,7 @@ typedef struct work {
     const spl_bvh *bvh;
     const spl_match *match;
     spl_rest rest;
+    spl_soles soles;
     int32_t *joint_of_node; /* node_count: index into the match, or -1 */
     spl_quat *own;          /* node_count: rotation of the node itself at rest */
     spl_mat4 *world;        /* node_count, in the frame */
@@ -92,19 +93,27 @@ static void pose_node(work *w, int32_t node, int32_t frame, spl_channel *rotatio
     if (translation) store_key(translation, frame, t);
 }
 
+/* Takes a point of a foot if it is the lowest so far. */
+static void keep_lower(work *w, int32_t frame, spl_vec3 p, double height)
+{
+    if (!(height < w->lower_foot[frame].z)) return;
+    w->lower_foot[frame] = spl_quat_rotate(spl_quat_shortest_arc(w->rest.up, spl_v3(0, 0, 1)), p);
+    w->lower_foot[frame].z = height;
+}
+
+/* The lowest point of the soles against the ground they stand on at rest; of feet without skin, the lowest joint. */
 static void measure_feet(work *w, int32_t frame)
 {
     const int32_t feet[4] = {w->rest.foot[0], w->rest.foot[1], w->rest.toe[0], w->rest.toe[1]};
-    const spl_quat to_ground = spl_quat_shortest_arc(w->rest.up, spl_v3(0, 0, 1));
-    double lowest = INFINITY;
-    for (int i = 0; i < 4; i++) {
+    w->lower_foot[frame].z = INFINITY;
+    for (int32_t i = 0; i < w->soles.count; i++) {
+        spl_vec3 p = spl_mat4_point(&w->world[w->match->node[w->soles.joint[i]]], w->soles.local[i]);
+        keep_lower(w, frame, p, spl_dot(p, w->rest.up) - w->soles.ground);
+    }
+    for (int i = 0; i < 4 && w->soles.count == 0; i++) {
         if (feet[i] < 0) continue;
         spl_vec3 p = spl_mat4_point(&w->world[w->match->node[feet[i]]], spl_v3(0, 0, 0));
-        double height = spl_dot(spl_sub(p, w->rest.place[feet[i]]), w->rest.up);
-        if (!(height < lowest)) continue;
-        lowest = height;
-        w->lower_foot[frame] = spl_quat_rotate(to_ground, p);
-        w->lower_foot[frame].z = height;
+        keep_lower(w, frame, p, spl_dot(spl_sub(p, w->rest.place[feet[i]]), w->rest.up));
     }
 }
 
@@ -139,6 +148,7 @@ static void find_lift(work *w)
         lift_hips(w);
         return;
     }
+    spl_soles_find(w->scene, w->match, rest, &w->soles);
     for (int32_t f = 0; f < w->bvh->frame_count; f++) {
         pose_frame(w, f, NULL, NULL);
         measure_feet(w, f);

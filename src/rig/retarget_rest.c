@@ -29,21 +29,6 @@ spl_quat spl_rest_rotation(const spl_mat4 *m)
 
 /* ---- the character's rest --------------------------------------------------------------------------------------- */
 
-/* The nearest of the 24 rotations that take axes to axes, where it is near. */
-static spl_quat snap_rotation(spl_quat q)
-{
-    spl_mat3 R = spl_quat_to_mat3(q), snapped = {0};
-    for (int c = 0; c < 3; c++) {
-        int best = 0;
-        for (int r = 1; r < 3; r++)
-            if (fabs(R.m[3 * c + r]) > fabs(R.m[3 * c + best])) best = r;
-        snapped.m[3 * c + best] = R.m[3 * c + best] < 0 ? -1 : 1;
-    }
-    if (spl_mat3_det(&snapped) < 0.5) return q;
-    spl_quat s = spl_quat_from_mat3(&snapped);
-    return turn_degrees(q, s) < AXIS_SNAP ? s : q;
-}
-
 /* The turn from the mesh's space to the world that a joint had at rest, were that its bind pose. */
 static bool bind_turn(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, int32_t joint,
                       spl_quat *out)
@@ -55,24 +40,64 @@ static bool bind_turn(const supple_scene *scene, const spl_match *match, const s
     return true;
 }
 
-/* Whether the file's rest pose is the pose in which the skin was bound; `common` is the turn from the mesh's space to
- * the world that most joints agree on, the first of them in doubt: limbs are posed more than the body. `turn` is room
- * for one a joint. */
-static bool rest_is_bind(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, spl_quat *turn,
-                         spl_quat *common)
+static spl_vec3 nearest_axis(spl_vec3 d)
 {
-    int32_t most = 0, count = 0;
-    *common = spl_quat_identity();
+    double x = fabs(d.x), y = fabs(d.y), z = fabs(d.z);
+    if (x > y && x > z) return spl_v3(d.x < 0 ? -1 : 1, 0, 0);
+    return y >= z ? spl_v3(0, d.y < 0 ? -1 : 1, 0) : spl_v3(0, 0, d.z < 0 ? -1 : 1);
+}
+
+/* Whether the file's rest pose is the pose in which the skin was bound: all joints agree on the turn from the mesh's
+ * space to the world. `turn` is room for one a joint; *count are filled. */
+static bool rest_is_bind(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, spl_quat *turn,
+                         int32_t *count)
+{
+    *count = 0;
     for (int32_t i = 0; i < match->joint_count; i++)
-        if (bind_turn(scene, match, world, i, &turn[count])) count++;
-    for (int32_t i = 0; i < count; i++) {
-        int32_t agree = 0;
-        for (int32_t k = 0; k < count; k++) agree += turn_degrees(turn[i], turn[k]) < BIND_EQUAL;
-        if (agree <= most) continue;
-        most = agree;
-        *common = turn[i];
-    }
-    return most == count;
+        if (bind_turn(scene, match, world, i, &turn[*count])) ++*count;
+    bool equal = true;
+    for (int32_t i = 1; i < *count; i++) equal = equal && turn_degrees(turn[0], turn[i]) < BIND_EQUAL;
+    return equal;
+}
+
+/* Where the top of the body is in the mesh's space, from its hips: an axis; (0, 0, 0) without either. */
+static spl_vec3 bind_up(const supple_scene *scene, const spl_match *match, int32_t hips)
+{
+    static const spl_body_part tops[] = {SPL_PART_HEAD, SPL_PART_NECK, SPL_PART_SPINE};
+    spl_mat4 inverse, low, high;
+    int32_t top = -1;
+    for (int i = 0; i < 3 && top < 0; i++) top = spl_match_find(match, tops[i], 0);
+    if (top < 0 || hips < 0) return spl_v3(0, 0, 0);
+    if (!spl_bind_inverse(scene, 0, match->node[hips], &inverse) || !spl_mat4_inverse(&inverse, &low) ||
+        !spl_bind_inverse(scene, 0, match->node[top], &inverse) || !spl_mat4_inverse(&inverse, &high))
+        return spl_v3(0, 0, 0);
+    spl_vec3 d = spl_sub(spl_mat4_point(&high, spl_v3(0, 0, 0)), spl_mat4_point(&low, spl_v3(0, 0, 0)));
+    return spl_norm(d) > 0 ? nearest_axis(d) : d;
+}
+
+/* The node of the mesh that the first skin moves, or -1. */
+static int32_t mesh_node(const supple_scene *scene)
+{
+    for (int32_t i = 0; i < scene->instance_count; i++)
+        if (scene->instance[i].skin == 0) return scene->instance[i].node;
+    return -1;
+}
+
+/* How a character stands whose rest pose is some frame of an animation: upright, along the axis of the world that most
+ * of its joints point to. It faces where its mesh does if that stands upright too, else where its hips do. */
+static spl_quat standing(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, const spl_quat *turn,
+                         int32_t count, int32_t hips)
+{
+    spl_vec3 up = bind_up(scene, match, hips), sum = spl_v3(0, 0, 0);
+    spl_quat way = turn[0];
+    int32_t mesh = mesh_node(scene);
+    bind_turn(scene, match, world, hips >= 0 ? hips : 0, &way);
+    if (spl_norm(up) == 0) return way;
+    for (int32_t i = 0; i < count; i++) sum = spl_add(sum, spl_quat_rotate(turn[i], up));
+    spl_vec3 goal = nearest_axis(sum);
+    spl_quat modelled = mesh >= 0 ? spl_rest_rotation(&world[mesh]) : way;
+    if (degrees_between(spl_quat_rotate(modelled, up), goal) < AXIS_SNAP) way = modelled;
+    return spl_quat_mul(spl_quat_shortest_arc(spl_quat_rotate(way, up), goal), way);
 }
 
 /* A skin without bind matrices has all its joints at one place: that is no pose. */
@@ -86,42 +111,61 @@ static bool bind_has_shape(const supple_scene *scene, const spl_match *match, sp
     return false;
 }
 
+/* How much higher the file's lowest foot is than that of the bind pose, hips at one place, as a way along the body's
+ * axis in the world. */
+static spl_vec3 foot_difference(const supple_scene *scene, const spl_match *match, const spl_rest *rest,
+                                spl_quat common, double size)
+{
+    const int32_t feet[4] = {rest->foot[0], rest->foot[1], rest->toe[0], rest->toe[1]};
+    spl_vec3 up = bind_up(scene, match, rest->hips);
+    spl_mat4 inverse, bind, hips;
+    double low_rest = INFINITY, low_bind = INFINITY;
+    if (spl_norm(up) == 0 || !spl_bind_inverse(scene, 0, match->node[rest->hips], &inverse) ||
+        !spl_mat4_inverse(&inverse, &hips))
+        return spl_v3(0, 0, 0);
+    spl_vec3 axis = spl_quat_rotate(common, up), origin = spl_mat4_point(&hips, spl_v3(0, 0, 0));
+    for (int i = 0; i < 4; i++) {
+        if (feet[i] < 0 || !spl_bind_inverse(scene, 0, match->node[feet[i]], &inverse) ||
+            !spl_mat4_inverse(&inverse, &bind))
+            continue;
+        spl_vec3 d = spl_sub(spl_mat4_point(&bind, spl_v3(0, 0, 0)), origin);
+        low_bind = fmin(low_bind, size * spl_dot(d, up));
+        low_rest = fmin(low_rest, spl_dot(spl_sub(rest->place[feet[i]], rest->place[rest->hips]), axis));
+    }
+    return isfinite(low_bind) ? spl_scale(axis, low_rest - low_bind) : spl_v3(0, 0, 0);
+}
+
 /* The rest pose is the file's; where that is not the bind pose (a frame of some animation, often) the bind pose, turned
- * as the file's rest pose has it, hips at the same place. */
+ * upright, its lowest foot as high as the file's. */
 static void set_places(const supple_scene *scene, const spl_match *match, const spl_mat4 *world, spl_rest *rest)
 {
-    spl_quat common;
-    bool equal = rest_is_bind(scene, match, world, rest->rotation, &common); /* its room is filled below */
-    int32_t anchor = rest->hips >= 0 ? rest->hips : 0;
+    int32_t anchor = rest->hips >= 0 ? rest->hips : 0, count;
+    bool equal = rest_is_bind(scene, match, world, rest->rotation, &count); /* its room is filled below */
+    spl_quat common = equal ? spl_quat_identity() : standing(scene, match, world, rest->rotation, count, rest->hips);
     for (int32_t i = 0; i < match->joint_count; i++) {
         rest->rotation[i] = spl_rest_rotation(&world[match->node[i]]);
         rest->place[i] = spl_mat4_point(&world[match->node[i]], spl_v3(0, 0, 0));
     }
     spl_mat4 inverse, bind;
-    if (equal || !spl_bind_inverse(scene, 0, match->node[anchor], &inverse) || !spl_mat4_inverse(&inverse, &bind))
-        return;
-    common = snap_rotation(common);
-    spl_mat4 way = spl_mat4_mul(&world[match->node[anchor]], &inverse);
-    spl_mat3 linear = spl_mat3_linear(&way);
-    double size = cbrt(fabs(spl_mat3_det(&linear)));
+    rest->modelled = world[match->node[anchor]];
+    if (!spl_bind_inverse(scene, 0, match->node[anchor], &inverse)) return;
+    rest->modelled = spl_mat4_mul(&world[match->node[anchor]], &inverse);
+    if (equal || !spl_mat4_inverse(&inverse, &bind)) return;
     spl_vec3 origin = spl_mat4_point(&bind, spl_v3(0, 0, 0)), there = rest->place[anchor];
     if (!bind_has_shape(scene, match, origin)) return;
+    spl_mat3 linear = spl_mat3_linear(&rest->modelled), turn = spl_quat_to_mat3(common);
+    double size = cbrt(fabs(spl_mat3_det(&linear)));
+    there = spl_add(there, foot_difference(scene, match, rest, common, size));
+    linear = spl_mat3_scale(&turn, size);
+    rest->modelled = spl_mat3_affine(&linear, spl_sub(there, spl_mat3_apply(&linear, origin)));
     for (int32_t i = 0; i < match->joint_count; i++) {
         if (!spl_bind_inverse(scene, 0, match->node[i], &inverse) || !spl_mat4_inverse(&inverse, &bind)) continue;
-        spl_vec3 p = spl_sub(spl_mat4_point(&bind, spl_v3(0, 0, 0)), origin);
-        rest->place[i] = spl_add(there, spl_scale(spl_quat_rotate(common, p), size));
+        rest->place[i] = spl_mat4_point(&rest->modelled, spl_mat4_point(&bind, spl_v3(0, 0, 0)));
         rest->rotation[i] = spl_quat_mul(common, spl_rest_rotation(&bind));
     }
 }
 
 /* ---- axes ------------------------------------------------------------------------------------------------------- */
-
-static spl_vec3 nearest_axis(spl_vec3 d)
-{
-    double x = fabs(d.x), y = fabs(d.y), z = fabs(d.z);
-    if (x > y && x > z) return spl_v3(d.x < 0 ? -1 : 1, 0, 0);
-    return y >= z ? spl_v3(0, d.y < 0 ? -1 : 1, 0) : spl_v3(0, 0, d.z < 0 ? -1 : 1);
-}
 
 /* Columns: to the left, up, forward. */
 static spl_quat body_frame(spl_vec3 up, spl_vec3 left)

@@ -11,6 +11,7 @@ typedef struct spl_rest {
     spl_quat *rotation;                      /* R0 */
     spl_quat *correct;                       /* C */
     int32_t *above;                          /* the nearest joint above that has a match, or -1 */
+    spl_mat4 modelled;                       /* from the first skin's mesh space to the world, at that rest */
     spl_vec3 *from;                          /* source_count: the motion's rest, in its own axes */
     spl_quat axes;                           /* A */
     spl_vec3 up;                             /* of the character, unit, an axis of its world */

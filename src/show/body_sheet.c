@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "math/mat3.h"
 #include "rig/pose.h"
 #include "show/font.h"
 #include "show/show.h"
@@ -84,6 +85,15 @@ typedef struct painter {
     spl_pixels *sheet;
 } painter;
 
+/* The turn that pictures give a scene whose y axis is not up. */
+static spl_mat4 upright(const supple_scene *scene)
+{
+    float axes[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}; /* each becomes a column */
+    spl_scene_upright(scene, axes, 3);
+    spl_mat3 m = spl_mat3_columns(spl_v3_from_float(axes), spl_v3_from_float(axes + 3), spl_v3_from_float(axes + 6));
+    return spl_mat3_affine(&m, spl_v3(0, 0, 0));
+}
+
 /* Body space stands as the rest pose by the map of the joint that holds most of it. */
 static supple_result stand_up(painter *p, supple_error *error)
 {
@@ -101,6 +111,8 @@ static supple_result stand_up(painter *p, supple_error *error)
             p->stand = spl_mat4_mul(&pose.world[node], &b->scene->skin[s].inverse_bind[j]);
         }
     spl_pose_release(&pose);
+    spl_mat4 up = upright(b->scene);
+    p->stand = spl_mat4_mul(&up, &p->stand);
     p->point = spl_new(p->a, (size_t)b->tets.vertex_count, sizeof *p->point);
     if (!p->point) return spl_fail_memory(error, "the picture");
     for (int32_t v = 0; v < b->tets.vertex_count; v++) p->point[v] = spl_mat4_point(&p->stand, b->tets.position[v]);
