@@ -30,6 +30,7 @@ static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_erro
 {
     double start = spl_now_ms();
     supple_body_config bc = s->sim->body_config ? *s->sim->body_config : supple_body_config_default();
+    if (bc.max_tets == 0) bc.max_tets = s->max_tets;
     f->given = s->sim->body;
     if (s->common[SPL_FLESH_UPSAMPLE] != 0) bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
     if (f->given && bc.upsampling != f->given->body.upsampling && s->common[SPL_FLESH_UPSAMPLE] != 0)

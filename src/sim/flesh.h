@@ -63,6 +63,7 @@ typedef struct spl_flesh_setup {
     supple_setup *setup;
     const double *common; /* values of spl_flesh_parameter */
     bool baseline;        /* the method moves visual vertices: the body is only measured */
+    int32_t max_tets;     /* the method's budget of a body that is made here; 0: none of its own */
     int32_t collide;      /* bits of SUPPLE_COLLIDE_*: contacts to be found for the method */
     bool no_flesh;        /* out: creation failed because the character has no body, not for another reason */
 } spl_flesh_setup;

@@ -375,6 +375,7 @@ const spl_method spl_method_projective = {
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
     .answers = SPL_ANSWERS_CONTACT | SPL_ANSWERS_DYNAMICS,
     .output = SPL_OUTPUT_BODY,
+    .max_tets = 20000, /* in real time on two cores */
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
     .state_size = sizeof(projective),
