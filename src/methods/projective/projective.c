@@ -52,6 +52,7 @@ enum {
     DIRECT = 400, /* ties, up to which the low-rank update is faster (docs/projective.md) */
 };
 
+#define EARLY    10   /* times the tolerance, while contacts are still sought */
 #define SHORTEST 1e-6 /* seconds: less is no step */
 #define PUSH     1.0  /* m/s at which contacts are brought out */
 #define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
@@ -271,8 +272,8 @@ static bool find_contacts(projective *m, const spl_method_context *c, const doub
     return same;
 }
 
-static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double *x,
-                                supple_stats *stats, supple_error *error)
+static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double tolerance,
+                                double *x, supple_stats *stats, supple_error *error)
 {
     spl_pd_problem q = {.dt = m->moving ? c->dt : 0,
                         .inertia = m->inertia,
@@ -282,7 +283,7 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
                         .tie = m->touch.tie,
                         .tie_count = m->touch.tie_count,
                         .iterations = iterations,
-                        .tolerance = m->moving ? 0 : c->parameter[P_TOLERANCE]};
+                        .tolerance = tolerance};
     supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
     stats->iterations += m->solved.iterations;
     stats->residual = m->solved.residual;
@@ -300,9 +301,11 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
     for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
         if (touches) same = find_contacts(m, c, x, stats) && k > 1;
-        supple_result result = solve_once(m, c, limit - stats->iterations, x, stats, error);
+        bool last = same || (k > 0 && m->touch.contact_count == 0) || k + 1 == rounds; /* others need not be exact */
+        double tolerance = (last ? 1 : EARLY) * c->parameter[P_TOLERANCE];
+        supple_result result = solve_once(m, c, limit - stats->iterations, tolerance, x, stats, error);
         if (result != SUPPLE_OK) return result;
-        if (same || m->touch.contact_count == 0) break;
+        if (last) break;
     }
     stats->converged = m->solved.converged;
     return SUPPLE_OK;
@@ -316,7 +319,7 @@ static supple_result solve_problem(projective *m, const spl_method_context *c, d
     int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
     if (m->touch.tie && c->contacts) find_contacts(m, c, x, stats);
     stats->converged = true; /* a step is what its iterations make of it */
-    return solve_once(m, c, iterations > 0 ? iterations : STEP, x, stats, error);
+    return solve_once(m, c, iterations > 0 ? iterations : STEP, 0, x, stats, error);
 }
 
 static supple_result projective_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
