@@ -29,7 +29,7 @@ typedef struct spl_method_context {
     const double *parameter; /* values in the order of the method's table */
     supple_setup *setup;     /* a method adds its times */
     int32_t clip;            /* of the frame; -1 for the rest pose and for poses of the host's own */
-    double time;             /* in the clip, seconds */
+    double time;             /* in the clip, seconds; of the host's poses in dynamics: since the first one */
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */

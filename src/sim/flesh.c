@@ -299,7 +299,7 @@ static void show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x
         const spl_part *part = &f->body->part[i];
         size_t first = 3 * (size_t)part->first_vertex, n = 3 * (size_t)part->primitive->vertex_count;
         if (rides(f->body, i))
-            for (size_t k = first; k < first + n; k++) out[k] *= scale;
+            for (size_t k = first; scale != 1 && k < first + n; k++) out[k] *= scale;
         else if (n)
             memcpy(out + first, f->other + first, n * sizeof *out);
     }
