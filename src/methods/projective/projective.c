@@ -49,10 +49,11 @@ static const spl_parameter PARAMETERS[] = {
 enum {
     STEP = 10, /* iterations */
     EQUILIBRIUM = 500,
-    ROUND = 20, /* between two searches for contacts, while they change */
+    ROUND = 20,   /* between two searches for contacts, while they change */
     DIRECT = 400, /* ties, up to which the low-rank update is faster (docs/projective.md) */
 };
 
+#define EARLY    10   /* times the tolerance, while contacts are still sought */
 #define SHORTEST 1e-6 /* seconds: less is no step */
 #define PUSH     1.0  /* m/s at which contacts are brought out */
 #define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
@@ -272,8 +273,8 @@ static bool find_contacts(projective *m, const spl_method_context *c, const doub
     return same;
 }
 
-static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double *x,
-                                supple_stats *stats, supple_error *error)
+static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double tolerance,
+                                double *x, supple_stats *stats, supple_error *error)
 {
     spl_pd_problem q = {.dt = m->moving ? c->dt : 0,
                         .inertia = m->inertia,
@@ -283,7 +284,7 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
                         .tie = m->touch.tie,
                         .tie_count = m->touch.tie_count,
                         .iterations = iterations,
-                        .tolerance = m->moving ? 0 : c->parameter[P_TOLERANCE]};
+                        .tolerance = tolerance};
     supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
     stats->iterations += m->solved.iterations;
     stats->residual = m->solved.residual;
@@ -302,10 +303,11 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
     for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
         if (touches) same = find_contacts(m, c, x, stats) && k > 0;
-        if (same && touches && m->touch.contact_count == 0 && m->solved.converged) break; /* at an x that is solved */
+        bool last = same || k + 1 == rounds; /* others need not be exact */
         int32_t most = limit - stats->iterations;
-        if (!same && k + 1 < rounds && most > ROUND) most = ROUND;
-        supple_result result = solve_once(m, c, most, x, stats, error);
+        if (!last && most > ROUND) most = ROUND;
+        double tolerance = (last ? 1 : EARLY) * c->parameter[P_TOLERANCE];
+        supple_result result = solve_once(m, c, most, tolerance, x, stats, error);
         if (result != SUPPLE_OK) return result;
         if (same && m->solved.converged) break;
     }
@@ -321,7 +323,7 @@ static supple_result solve_problem(projective *m, const spl_method_context *c, d
     int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
     if (m->touch.tie && c->contacts) find_contacts(m, c, x, stats);
     stats->converged = true; /* a step is what its iterations make of it */
-    return solve_once(m, c, iterations > 0 ? iterations : STEP, x, stats, error);
+    return solve_once(m, c, iterations > 0 ? iterations : STEP, 0, x, stats, error);
 }
 
 static supple_result projective_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
