@@ -7,6 +7,7 @@
 #include "methods/projective/local.h"
 #include "sparse/assembly.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ struct spl_pd {
     float *r, *r_before, *dx;
     double *partial;
     double energy, residual; /* at x */
+    double left, noise;      /* |r| at x, and what rounding makes of it in equilibrium */
     spl_pace pace;
     const spl_tie *tie;
     int32_t tie_count;
@@ -108,6 +110,21 @@ static supple_result assemble(spl_pd *p, supple_error *error)
     return SUPPLE_OK;
 }
 
+/* What rounding of F in float leaves of forces that balance: eps 2 mu W |g_i| of all corners, in the norm of r. Flesh
+ * at rest has no other forces. */
+static double rounding(const spl_pd *p)
+{
+    const spl_elements *e = p->in.elements;
+    double sum = 0;
+    for (size_t k = 0; k < (size_t)e->count; k++)
+        for (size_t i = 0; i < 4; i++) {
+            const double *g = e->gradient + 12 * k + 3 * i;
+            double f = 2 * p->in.mu[k] * e->volume[k] * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+            if (p->unknown[e->tet[4 * k + i]] >= 0) sum += f * f;
+        }
+    return (double)FLT_EPSILON * sqrt(sum);
+}
+
 static supple_result build(spl_pd *p, supple_error *error)
 {
     const spl_elements *e = p->in.elements;
@@ -118,6 +135,7 @@ static supple_result build(spl_pd *p, supple_error *error)
                                  error);
     if (result == SUPPLE_OK && !take_memory(p)) result = spl_fail_memory(error, "the global system");
     if (result == SUPPLE_OK) result = assemble(p, error);
+    p->noise = result == SUPPLE_OK ? rounding(p) : 0;
     spl_local_input local = {.elements = e,
                              .mu = p->in.mu,
                              .bulk = p->in.bulk,
@@ -285,7 +303,8 @@ static void evaluate(spl_pd *p, int newton, spl_pd_stats *stats)
         for (int i = 0; i < PARTIALS; i++) sum[i] += p->partial[PARTIALS * k + (size_t)i];
     p->energy += sum[2];
     if (p->tie_count > 0) sum[0] = add_ties(p);
-    p->residual = sqrt(sum[0]) / (sqrt(sum[1]) + p->in.floor);
+    p->left = sqrt(sum[0]);
+    p->residual = p->left / (sqrt(sum[1]) + p->in.floor);
     stats->ms_local += middle - start;
     stats->ms_gather += spl_now_ms() - middle;
 }
@@ -355,7 +374,7 @@ static supple_result iterate(spl_pd *p, const spl_pd_problem *q, spl_pd_stats *s
         energy = p->energy;
         residual = p->residual;
         if (p->record) *p->record++ = energy;
-        stats->converged = p->residual <= q->tolerance;
+        stats->converged = p->residual <= q->tolerance || p->left <= p->noise;
         if (stats->converged) break;
         supple_result result = step(p, plain, &faster, stats, error);
         if (result != SUPPLE_OK) return result;
