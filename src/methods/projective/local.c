@@ -41,6 +41,7 @@ static void fill_lane(spl_local *l, const spl_local_input *in, size_t at, uint32
     spl_local_block *b = &l->block[at / 8];
     for (size_t i = 0; i < 9; i++) b->gradient[i][lane] = (float)e->gradient[12 * k + 3 + i];
     b->weight[lane] = there ? (float)(2 * in->mu[k] * e->volume[k]) : 0;
+    b->spread[lane] = there && in->lambda ? (float)(in->lambda[k] * e->volume[k]) : 0;
     b->bulk[lane] = there && in->bulk ? (float)(2 * in->bulk[k] * e->volume[k]) : 0;
     for (size_t i = 0; i < 4; i++) {
         int32_t v = e->tet[4 * k + i], node = in->unknown[v];
@@ -186,12 +187,14 @@ double spl_local_plain(const spl_local *l, const double *x, int newton, size_t b
                 spl_local_mend(&F, ~(1u << lane), &l->turn[k]);
                 has_arrived(&F, &l->turn[k], lane, R);
             }
+            float trace = -3;
+            for (int i = 0; i < 9; i++) trace += f[i] * R[i];
             for (int i = 0; i < 9; i++) {
                 float d = f[i] - R[i];
                 sum += d * d;
-                P[i] = b->weight[lane] * d;
+                P[i] = b->weight[lane] * d + b->spread[lane] * trace * R[i];
             }
-            energy += 0.5 * (double)b->weight[lane] * (double)sum;
+            energy += 0.5 * (double)(b->weight[lane] * sum + b->spread[lane] * trace * trace);
             store_forces(l, b, lane, P);
         }
     }

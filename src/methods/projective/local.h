@@ -2,7 +2,8 @@
  *
  * Strain constraints (Bouaziz et al. 2014, section 5.1) have the energy mu W |F - R|^2, R the rotation nearest to F, so
  * the force on corner i is -2 mu W (F - R) g_i: the right-hand side of the global step in its incremental form
- * (solver.h). Volume constraints add w W |F - T|^2, T the nearest matrix whose determinant is in [1 - e, 1 + e].
+ * (solver.h). Flesh that keeps its volume adds lambda/2 W tr^2(R^T F - I), which is the law `corot`. Volume constraints
+ * add w W |F - T|^2, T the nearest matrix whose determinant is in [1 - e, 1 + e].
  *
  * Layout: blocks of eight tets, each array [component][lane], so that a lane is a thread of a GPU's warp as well as a
  * place in a vector register; positions stand in fours of doubles, differences of corners are taken in double and all
@@ -21,6 +22,7 @@ enum { SPL_LOCAL_PIECE = 32 }; /* blocks that a thread takes at once */
 typedef struct spl_local_block {
     float gradient[9][8]; /* g_k[c] of corners k = 1, 2, 3 at 3 (k - 1) + c; g_0 is minus their sum */
     float weight[8];      /* 2 mu W */
+    float spread[8];      /* lambda W */
     float bulk[8];        /* 2 w W of the volume constraint */
     int32_t vertex[4][8];
     uint32_t slot[4][8]; /* where the force of a corner goes; a spare place for held ones */
@@ -47,7 +49,8 @@ struct spl_local {
 typedef struct spl_local_input {
     const spl_elements *elements;
     const double *mu;       /* by tet */
-    const double *bulk;     /* by tet: w of volume constraints; NULL: none */
+    const double *lambda;   /* by tet: of corot; NULL: none, arap */
+    const double *bulk;     /* by tet: w of volume constraints; NULL: none. Only one of the two */
     const int32_t *unknown; /* by vertex: its node, -1 where it is held */
     int32_t node_count;
     bool plain; /* without SIMD, for tests */

@@ -90,7 +90,7 @@ SPL_INLINE void store(const spl_local *l, const uint32_t slot[8], const spl_v8 f
     }
 }
 
-/* Forces -P g_k of the stresses P = weight (F - R). */
+/* Forces -P g_k of the stresses P = weight (F - R) + spread tr(R^T F - I) R. */
 SPL_INLINE void pull(const spl_local *l, const spl_local_block *b, const spl_v8 P[9])
 {
     spl_v8 zero = spl_set8(0), f0[3] = {zero, zero, zero};
@@ -109,16 +109,18 @@ SPL_INLINE void pull(const spl_local *l, const spl_local_block *b, const spl_v8 
 /* The forces of a block whose rotations are there; twice its energy. */
 SPL_INLINE __m256d finish(const spl_local *l, const spl_local_block *b, const spl_mat3x8 *F, const spl_quatx8 *from)
 {
-    spl_v8 R[9], q[4], sum = spl_set8(0), weight = spl_load8(b->weight);
+    spl_v8 R[9], q[4], sum = spl_set8(0), trace = spl_set8(-3), weight = spl_load8(b->weight);
     for (int i = 0; i < 4; i++) q[i] = spl_load8(from->q[i]);
     spl_rotation_of8(q, R);
+    for (int i = 0; i < 9; i++) trace = spl_fma(spl_load8(F->m[i]), R[i], trace);
+    spl_v8 spread = spl_load8(b->spread) * trace;
     for (int i = 0; i < 9; i++) {
-        R[i] = spl_load8(F->m[i]) - R[i];
-        sum = spl_fma(R[i], R[i], sum);
-        R[i] = R[i] * weight;
+        spl_v8 d = spl_load8(F->m[i]) - R[i];
+        sum = spl_fma(d, d, sum);
+        R[i] = spl_fma(d, weight, spread * R[i]);
     }
     pull(l, b, R);
-    sum = sum * weight;
+    sum = spl_fma(sum, weight, spread * trace);
     return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(sum)), _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
 }
 

@@ -17,6 +17,7 @@ enum {
     P_ACCELERATE,
     P_ANCHORS,
     P_ANCHOR_WEIGHT,
+    P_ENERGY,
     P_VOLUME,
     P_DAMPING,
     P_CONTACT,
@@ -34,7 +35,10 @@ static const spl_parameter PARAMETERS[] = {
                       "none|chebyshev|anderson|lbfgs|auto"},
     [P_ANCHORS] = {"anchors", "", 0, 0, 1, "bones hold their vertices exactly, or by springs", "hard|soft"},
     [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
-    [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints, 1: as stiff as the material's lambda", NULL},
+    [P_ENERGY] = {"energy", "", 0, 0, 1, "arap, the paper's strain constraints; or corot, which keeps volume",
+                  "arap|corot"},
+    [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints on arap, 1: as stiff as lambda; 0: none",
+                  NULL},
     [P_DAMPING] = {"damping", "", 0.95, 0, 1, "share of the velocity against the bones left after 1/60 s", NULL},
     [P_CONTACT] = {"contact", "", 5, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
     [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 2,
@@ -65,6 +69,7 @@ typedef struct projective {
     spl_pin *pin; /* anchors, then islands */
     int32_t pin_count, anchor_count;
     double *mass, *bulk, *lambda;
+    bool corot;      /* lambda is the material's */
     spl_touch touch; /* contacts as ties */
     spl_pd *pd;
     spl_pd_stats solved; /* the last solve */
@@ -94,6 +99,8 @@ static supple_result take_memory(projective *m, const spl_method_context *c, sup
     for (size_t k = 0; k < tets; k++) /* |F - T|^2 is t^2 / 3 for a small change t of volume, lambda's term t^2 / 2 */
         m->lambda[k] = 1.5 * c->parameter[P_VOLUME] * c->solid->material.lambda[k];
     m->bulk = c->parameter[P_VOLUME] > 0 ? m->lambda : NULL;
+    m->corot = c->parameter[P_ENERGY] > 0 && !m->bulk;
+    for (size_t k = 0; m->corot && k < tets; k++) m->lambda[k] = c->solid->material.lambda[k];
     return spl_pose_past_create(c->solid, &m->past, error);
 }
 
@@ -143,6 +150,7 @@ static supple_result make_solver(projective *m, const spl_method_context *c, con
 {
     spl_pd_input in = {.elements = &c->solid->elements,
                        .mu = c->solid->material.mu,
+                       .lambda = m->corot ? m->lambda : NULL,
                        .bulk = m->bulk,
                        .mass = m->mass,
                        .held = m->held,
@@ -218,6 +226,16 @@ static bool has_jumped(const projective *m, const spl_method_context *c, const d
     return !(most <= c->solid->diagonal);
 }
 
+/* Whether a bone's map has turned inside out, or back, since the last step: what it held is in knots. */
+static bool has_flipped(const projective *m, const spl_method_context *c)
+{
+    for (int32_t b = 0; m->has_past && b < c->solid->body->bones.bone_count; b++) {
+        spl_mat3 then = spl_mat3_linear(&m->past.map[b]), now = spl_mat3_linear(&c->solid->drive.map[b]);
+        if (spl_mat3_det(&then) * spl_mat3_det(&now) < 0) return true;
+    }
+    return false;
+}
+
 /* Where inertia alone takes the flesh, s = x + h v (external forces are forces to the solver), and where the bones
  * do. After a jump they take it along, at rest. */
 static void predict(projective *m, const spl_method_context *c, double *x)
@@ -226,9 +244,10 @@ static void predict(projective *m, const spl_method_context *c, double *x)
     memcpy(m->start, x, n * sizeof *x);
     memcpy(m->carried, x, n * sizeof *x);
     spl_pose_past_move(&m->past, &c->solid->drive, c->moved);
-    bool carried = m->has_past && spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
+    bool flipped = has_flipped(m, c);
+    bool carried = m->has_past && !flipped && spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
     spl_drive_hold(&c->solid->drive, c->solid->body->bone, m->carried);
-    if (has_jumped(m, c, m->carried)) {
+    if (flipped || has_jumped(m, c, m->carried)) {
         if (!carried) spl_solid_pose(c->solid, m->carried, c->pool);
         memcpy(m->start, m->carried, n * sizeof *x);
         memset(c->velocity, 0, n * sizeof *x);
@@ -355,7 +374,9 @@ static supple_result projective_solve(void *state, const spl_method_context *c, 
 static void projective_solution(const void *state, const spl_method_context *c, spl_solution *out)
 {
     const projective *m = state;
-    *out = (spl_solution){.law = m->bulk ? &spl_law_projective : &spl_law_arap,
+    *out = (spl_solution){.law = m->bulk    ? &spl_law_projective
+                                 : m->corot ? &spl_law_corot
+                                            : &spl_law_arap,
                           .mu = c->solid->material.mu,
                           .lambda = m->lambda,
                           .held = m->held,

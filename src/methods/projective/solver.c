@@ -18,7 +18,10 @@ enum {
     PARTIALS = 3, /* sums a piece of nodes gives: |r|^2, magnitude^2, energy */
 };
 
-#define NOISE 1e-6 /* of the energy: sums of floats are not better */
+/* Of lambda, in A. The Hessian of lambda/2 tr^2(R^T F) is at most 3 lambda, along R: with half of that a plain step
+ * goes less than twice as far as it should, and the energy falls. */
+#define SPREAD 1.5
+#define NOISE  1e-6 /* of the energy: sums of floats are not better */
 
 struct spl_pd {
     supple_allocator allocator;
@@ -87,7 +90,7 @@ static bool take_memory(spl_pd *p)
            p->force && p->r && p->r_before && p->dx && p->partial;
 }
 
-/* 2 (mu + w) W g_i . g_j of all tets, and the springs. */
+/* (2 mu + 2 w + 1.5 lambda) W g_i . g_j of all tets, and the springs. */
 static supple_result assemble(spl_pd *p, supple_error *error)
 {
     const spl_elements *e = p->in.elements;
@@ -96,6 +99,7 @@ static supple_result assemble(spl_pd *p, supple_error *error)
     for (size_t k = 0; k < (size_t)e->count; k++) {
         const double *g = e->gradient + 12 * k;
         double weight = 2 * (p->in.mu[k] + (p->in.bulk ? p->in.bulk[k] : 0)) * e->volume[k];
+        if (p->in.lambda) weight += SPREAD * p->in.lambda[k] * e->volume[k];
         for (int i = 0; i < 4; i++)
             for (int j = 0; j <= i; j++)
                 *at++ = weight * (g[3 * i] * g[3 * j] + g[3 * i + 1] * g[3 * j + 1] + g[3 * i + 2] * g[3 * j + 2]);
@@ -138,6 +142,7 @@ static supple_result build(spl_pd *p, supple_error *error)
     p->noise = result == SUPPLE_OK ? rounding(p) : 0;
     spl_local_input local = {.elements = e,
                              .mu = p->in.mu,
+                             .lambda = p->in.lambda,
                              .bulk = p->in.bulk,
                              .unknown = p->unknown,
                              .node_count = p->count,

@@ -21,6 +21,7 @@
 typedef struct spl_pd_input {
     const spl_elements *elements;
     const double *mu;     /* by tet; borrowed as all */
+    const double *lambda; /* by tet: of corot; NULL: arap */
     const double *bulk;   /* by tet: w of volume constraints; NULL: none */
     const double *mass;   /* by vertex, kg; NULL: none. Read at creation */
     const int32_t *held;  /* by vertex: prescribed if not negative */

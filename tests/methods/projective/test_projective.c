@@ -156,19 +156,23 @@ TEST(soft_anchors_tend_to_hard_ones)
 /* The forces that a solution tells of, inertia and contacts among them, are in balance after enough iterations. */
 TEST(solutions_tell_all_forces)
 {
-    for (int form = 0; form < 3; form++) {
+    for (int k = 0; k < 5; k++) {
+        int form = k % 3, corot = k / 3;
         actor a;
         actor_prepare(&a, "arm", 24, true);
-        set(&a, "iterations", 400);
+        set(&a, "iterations", corot ? 3000 : 400);
+        set(&a, "energy", corot);
         set(&a, "contact-form", form);
         actor_init(&a);
-        bend(&a, 140);
-        for (int k = 0; k < 3; k++) CHECK(act(&a, 1.0 / 60) == SUPPLE_OK);
+        bend(&a, corot ? 110 : 140); /* corot has kinks where a crease is inverted */
+        for (int i = 0; i < 3; i++) CHECK(act(&a, 1.0 / 60) == SUPPLE_OK);
         spl_solution solution;
         spl_method_projective.solution(a.state, &a.c, &solution);
         CHECK(a.stats.contacts > 0);
         CHECK(solution.spring_count > 0);
-        CHECK(residual_of(&a) < (form == 1 ? 1e-2 : 1e-4));
+        double residual = residual_of(&a);
+        printf("    %s, form %d: %.1e\n", corot ? "corot" : "arap", form, residual);
+        CHECK(residual < (form == 1 ? 1e-2 : 1e-4));
         solution.force = NULL;
         actor_free(&a);
     }
