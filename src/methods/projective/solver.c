@@ -379,7 +379,7 @@ static supple_result iterate(spl_pd *p, const spl_pd_problem *q, spl_pd_stats *s
         energy = p->energy;
         residual = p->residual;
         if (p->record) *p->record++ = energy;
-        stats->converged = p->residual <= q->tolerance || p->left <= p->noise;
+        stats->converged = p->residual <= q->tolerance || (q->tolerance > 0 && p->left <= p->noise);
         if (stats->converged) break;
         supple_result result = step(p, plain, &faster, stats, error);
         if (result != SUPPLE_OK) return result;
