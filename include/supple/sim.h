@@ -31,7 +31,19 @@ typedef struct supple_sim_config {
     double fps;                            /* frames per second that frame numbers of force files count (30) */
     bool measure;                          /* also fill the measures of supple_stats that cost time */
     int32_t frame_total; /* frames that will be stepped, over which `verify` spreads its own; 0: unknown */
+    bool dynamics;       /* flesh has mass and swings (docs/dynamics.md); off: every frame is in equilibrium */
+    double substep;      /* length of the steps of dynamics, seconds (1/120), whatever the frame rate */
+    double preroll;      /* seconds that are simulated before the first frame, in its pose (0) */
+    bool loop;           /* clips are cycles: play one until it repeats itself, before its first frame */
+    double root_inertia; /* what the root bone's motion does to the flesh, from 0 (nothing) to 1 (all, the default) */
+    double gravity[3];   /* m/s^2, in the axes of the scene's space (0 0 0) */
+    int32_t collide;     /* SUPPLE_COLLIDE_*: what flesh must not enter (SUPPLE_COLLIDE_AUTO) */
+    const char *const *colliders; /* files of things in the world (docs/dynamics.md) */
+    int32_t collider_count;
 } supple_sim_config;
+
+/* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
+enum { SUPPLE_COLLIDE_NONE = 0, SUPPLE_COLLIDE_SELF = 1, SUPPLE_COLLIDE_WORLD = 2, SUPPLE_COLLIDE_AUTO = -1 };
 
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
 typedef struct supple_stats {
@@ -87,6 +99,13 @@ SUPPLE_API supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, dou
  * order of supple_scene_joint_name. Nodes that are no joints keep their place relative to their nearest joint above. */
 SUPPLE_API supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count,
                                               supple_error *error);
+
+/* The same, `dt` seconds after the last step (0 to 1; more starts anew). In dynamics supple_sim_step_pose takes 1/fps
+ * of the config. Steps of `substep` seconds are simulated as they fall due, with poses in between interpolated; the
+ * time that remains is bridged by moving along with the bones, so that any rate will do and dt = 0 shows the same flesh
+ * in another pose. Without dynamics dt says nothing. */
+SUPPLE_API supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *matrices, int32_t matrix_count,
+                                                 double dt, supple_error *error);
 
 /* Forgets the past: the next step starts as the first one did. */
 SUPPLE_API void supple_sim_reset(supple_sim *sim);

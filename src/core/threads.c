@@ -2,11 +2,17 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/timer.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
+
+/* How long a thread looks out for work, or for the end of a loop, before it sleeps. A frame is a hundred loops or so
+ * with little between them; to wake a sleeper takes 50 microseconds, as long as many a loop. */
+static const double spin_ms = 0.08, pause_ms = 0.04; /* in all; without giving way to others */
 
 /* One loop under way. Pieces are taken by an atomic counter; which thread takes which does not matter. */
 typedef struct loop {
@@ -16,18 +22,23 @@ typedef struct loop {
     atomic_size_t next;
 } loop;
 
+/* Whoever is about to sleep says so (`sleeping`, `waiting`) and then looks once more; whoever has news publishes it and
+ * then looks for sleepers. All of it is sequentially consistent, so that one of the two sees the other. A worker joins
+ * a loop in the same way: it counts itself in and then looks for the loop; the caller takes the loop away and then
+ * waits until none is counted. */
 struct spl_pool {
     supple_allocator allocator;
     supple_tasks tasks;
     int32_t thread_count; /* with the calling thread */
     pthread_t *threads;   /* thread_count - 1 */
     int32_t started;
+    bool crowded; /* more threads than cores: one that spins would keep another from its work */
     pthread_mutex_t mutex;
     pthread_cond_t wake, done;
-    loop *work;          /* NULL between loops */
-    uint64_t generation; /* counts loops, so that a worker joins each once */
-    int32_t busy;
-    bool stop;
+    _Atomic(loop *) work;      /* NULL between loops */
+    atomic_uint generation;    /* counts loops, so that a worker joins each once */
+    atomic_int busy, sleeping; /* workers */
+    atomic_bool waiting, stop; /* the caller sleeps until none is busy; the end */
 };
 
 static void run_piece(loop *l, size_t piece)
@@ -46,25 +57,79 @@ static void run_pieces(loop *l)
     }
 }
 
+/* ---- waiting ---- */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+typedef bool news_fn(spl_pool *pool, unsigned seen);
+
+static bool has_work(spl_pool *pool, unsigned seen)
+{
+    return atomic_load(&pool->generation) != seen || atomic_load(&pool->stop);
+}
+
+static bool is_done(spl_pool *pool, unsigned seen)
+{
+    (void)seen;
+    return atomic_load(&pool->busy) == 0;
+}
+
+/* Looks out for news for a bounded time. */
+static bool spin(spl_pool *pool, news_fn *news, unsigned seen)
+{
+    double start = spl_now_ms(), pauses_until = start + (pool->crowded ? 0 : pause_ms);
+    for (double now = start; now < start + spin_ms; now = spl_now_ms()) {
+        for (int i = 0; i < 16; i++) {
+            if (news(pool, seen)) return true;
+            relax();
+        }
+        if (now >= pauses_until) sched_yield();
+    }
+    return news(pool, seen);
+}
+
+static void sleep_for_work(spl_pool *pool, unsigned seen)
+{
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->sleeping, 1);
+    while (!has_work(pool, seen)) pthread_cond_wait(&pool->wake, &pool->mutex);
+    atomic_fetch_sub(&pool->sleeping, 1);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void wait_until_done(spl_pool *pool)
+{
+    if (spin(pool, is_done, 0)) return;
+    pthread_mutex_lock(&pool->mutex);
+    atomic_store(&pool->waiting, true);
+    while (!is_done(pool, 0)) pthread_cond_wait(&pool->done, &pool->mutex);
+    atomic_store(&pool->waiting, false);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 static void *worker(void *argument)
 {
     spl_pool *pool = argument;
-    uint64_t seen = 0;
-    pthread_mutex_lock(&pool->mutex);
+    unsigned seen = 0;
     for (;;) {
-        while (!pool->stop && pool->generation == seen) pthread_cond_wait(&pool->wake, &pool->mutex);
-        if (pool->stop) break;
-        seen = pool->generation;
-        loop *l = pool->work;
-        if (!l) continue; /* woke after the loop was over */
-        pool->busy++;
-        pthread_mutex_unlock(&pool->mutex);
-        run_pieces(l);
+        if (!spin(pool, has_work, seen)) sleep_for_work(pool, seen);
+        if (atomic_load(&pool->stop)) return NULL;
+        seen = atomic_load(&pool->generation);
+        atomic_fetch_add(&pool->busy, 1);
+        loop *l = atomic_load(&pool->work);
+        if (l) run_pieces(l); /* else it comes after the loop was over */
+        if (atomic_fetch_sub(&pool->busy, 1) > 1 || !atomic_load(&pool->waiting)) continue;
         pthread_mutex_lock(&pool->mutex);
-        if (--pool->busy == 0) pthread_cond_signal(&pool->done);
+        pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->mutex);
     }
-    pthread_mutex_unlock(&pool->mutex);
-    return NULL;
 }
 
 /* Signals belong to the host's threads: workers block them all. */
@@ -104,6 +169,7 @@ supple_result spl_pool_create(const supple_config *config, spl_pool **out, suppl
         return SUPPLE_OK;
     }
     pool->thread_count = config && config->thread_count ? config->thread_count : core_count();
+    pool->crowded = pool->thread_count > core_count();
     pool->threads = spl_new(&a, (size_t)pool->thread_count, sizeof *pool->threads);
     if (!pool->threads || !start_workers(pool)) {
         spl_pool_destroy(pool);
@@ -117,7 +183,7 @@ void spl_pool_destroy(spl_pool *pool)
 {
     if (!pool) return;
     pthread_mutex_lock(&pool->mutex);
-    pool->stop = true;
+    atomic_store(&pool->stop, true);
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
     for (int32_t i = 0; i < pool->started; i++) pthread_join(pool->threads[i], NULL);
@@ -156,14 +222,14 @@ void spl_parallel_for(spl_pool *pool, size_t count, size_t grain, spl_loop_fn *b
         pool->tasks.run(pool->tasks.user, host_task, &l, tasks);
         return;
     }
-    pthread_mutex_lock(&pool->mutex);
-    pool->work = &l;
-    pool->generation++;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->work, &l);
+    atomic_fetch_add(&pool->generation, 1);
+    if (atomic_load(&pool->sleeping) > 0) {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->mutex);
+    }
     run_pieces(&l);
-    pthread_mutex_lock(&pool->mutex);
-    pool->work = NULL; /* a worker that wakes late finds nothing to do */
-    while (pool->busy > 0) pthread_cond_wait(&pool->done, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->work, NULL); /* a worker that comes late finds nothing to do */
+    wait_until_done(pool);
 }

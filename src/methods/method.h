@@ -56,9 +56,12 @@ typedef struct spl_solution {
 
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
+/* What a method makes of a context: contacts; velocities, where dt > 0. Others are refused where they are asked for. */
+enum { SPL_ANSWERS_CONTACT = 1, SPL_ANSWERS_DYNAMICS = 2 };
+
 typedef struct spl_method {
     const char *name, *summary;
-    unsigned needs;
+    unsigned needs, answers; /* SPL_NEEDS_*, SPL_ANSWERS_* */
     spl_method_output output;
     const spl_parameter *parameter;
     int32_t parameter_count;
@@ -78,7 +81,8 @@ typedef struct spl_method {
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
-extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_reference, spl_method_none;
+extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
+    spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);

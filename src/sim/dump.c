@@ -76,6 +76,20 @@ static void put_pins(dump *d, const spl_pin *pin, size_t count)
     spl_free(&d->sim->allocator, rows);
 }
 
+static void put_contacts(dump *d, const spl_contact_spring *spring, size_t count)
+{
+    double *rows = scratch(d, 15 * count), *to = rows;
+    for (size_t i = 0; rows && i < count; i++, to += 15) {
+        const spl_contact_spring *s = &spring[i];
+        const double row[15] = {s->vertex,   s->corner[0], s->corner[1], s->corner[2], s->bary[0],
+                                s->bary[1],  s->bary[2],   s->target.x,  s->target.y,  s->target.z,
+                                s->normal.x, s->normal.y,  s->normal.z,  s->stiffness, s->along};
+        for (size_t k = 0; k < 15; k++) to[k] = row[k];
+    }
+    if (rows) put(d, "contact", SPL_NPY_FLOAT64, rows, count, 15);
+    spl_free(&d->sim->allocator, rows);
+}
+
 static void put_frame(dump *d, const spl_solution *s)
 {
     const spl_flesh_sim *f = &d->sim->flesh;
@@ -83,7 +97,9 @@ static void put_frame(dump *d, const spl_solution *s)
     put(d, "x", SPL_NPY_FLOAT64, f->x, n, 3);
     if (s->rotation) put_rotations(d, s->rotation, (size_t)f->body->tets.tet_count);
     if (s->pin_count) put_pins(d, s->pin, (size_t)s->pin_count);
-    if (f->solid.force) put(d, "fext", SPL_NPY_FLOAT64, f->solid.force, n, 3);
+    if (s->spring_count) put_contacts(d, s->spring, (size_t)s->spring_count);
+    const double *force = s->force ? s->force : f->solid.force;
+    if (force) put(d, "fext", SPL_NPY_FLOAT64, force, n, 3);
 }
 
 supple_result supple_sim_dump(const supple_sim *sim, const char *folder, int32_t frame, supple_error *error)

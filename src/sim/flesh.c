@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/timer.h"
 #include "rig/bind.h"
+#include "sim/inertia.h"
 
 #include <string.h>
 
@@ -45,10 +46,37 @@ static supple_result read_files(spl_flesh_sim *f, const spl_flesh_setup *s, supp
     if (result == SUPPLE_OK && s->sim->force_file) {
         result = spl_force_file_load(s->sim->force_file, &f->allocator, &f->force_file, error);
         if (result == SUPPLE_OK) result = spl_force_set_make(f->body, &f->force_file, &f->allocator, &f->forces, error);
-        f->force = spl_new(&f->allocator, (size_t)f->body->tets.vertex_count, 3 * sizeof *f->force);
-        if (result == SUPPLE_OK && !f->force) result = spl_fail_memory(error, "the forces");
     }
     return result;
+}
+
+/* Gravity pulls at the lumped masses. In the solver's space it is turned round where that is mirrored. */
+static supple_result make_forces(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    const double *g = s->sim->gravity;
+    bool heavy = g[0] != 0 || g[1] != 0 || g[2] != 0;
+    size_t n = (size_t)f->body->tets.vertex_count;
+    if (!heavy && !s->sim->force_file) return SUPPLE_OK;
+    f->force = spl_new(&f->allocator, n, 3 * sizeof *f->force);
+    f->weight = heavy ? spl_new(&f->allocator, n, 3 * sizeof *f->weight) : NULL;
+    if (!f->force || (heavy && !f->weight)) return spl_fail_memory(error, "the forces");
+    if (!heavy) return SUPPLE_OK;
+    double *mass = f->force; /* room */
+    spl_elements_lumped_mass(&f->solid.elements, f->solid.material.density, mass);
+    double sign = f->solid.drive.to_solver < 0 ? -1 : 1;
+    for (size_t v = 0; v < n; v++)
+        for (size_t i = 0; i < 3; i++) f->weight[3 * v + i] = sign * mass[v] * g[i];
+    return SUPPLE_OK;
+}
+
+static supple_result make_dynamics(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    size_t n = (size_t)f->body->tets.vertex_count;
+    f->root_inertia = s->sim->root_inertia;
+    if (!s->sim->dynamics) return SUPPLE_OK;
+    f->velocity = spl_new(&f->allocator, n, 3 * sizeof *f->velocity);
+    f->spare = spl_new(&f->allocator, n, 3 * sizeof *f->spare);
+    return f->velocity && f->spare ? SUPPLE_OK : spl_fail_memory(error, "the body's motion");
 }
 
 static supple_result make_others(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
@@ -112,6 +140,8 @@ static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *e
                                   error);
     s->setup->ms_weights = spl_now_ms() - start;
     f->solid.drive.spread = s->common[SPL_FLESH_TWIST] == 0;
+    if (result == SUPPLE_OK) result = make_forces(f, s, error);
+    if (result == SUPPLE_OK) result = make_dynamics(f, s, error);
     if (result == SUPPLE_OK) result = make_buffers(f, s, error);
     f->measures = s->sim->measure;
     if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, s->pool, &f->measure, error);
@@ -144,6 +174,9 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_force_set_release(&f->forces);
     spl_force_file_release(&f->force_file);
     spl_free(a, f->force);
+    spl_free(a, f->weight);
+    spl_free(a, f->velocity);
+    spl_free(a, f->spare);
     spl_free(a, f->x);
     spl_free(a, f->posed);
     spl_free(a, f->counts);
@@ -157,6 +190,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
 void spl_flesh_sim_reset(spl_flesh_sim *f)
 {
     f->has_past = false;
+    f->launch = false;
     f->stepped = 0;
     f->verified = 0;
     spl_drive_reset(&f->solid.drive);
@@ -180,7 +214,27 @@ static void keep_past(spl_flesh_sim *f)
 {
     spl_pose_past_keep(&f->past, &f->solid.drive);
     f->has_past = true;
-    f->stepped++;
+}
+
+/* A step of dynamics starts where the last one ended. */
+static void set_dynamic_start(spl_flesh_sim *f, const spl_method_context *c)
+{
+    spl_inertia inertia = {&f->solid, &f->past, f->x, f->velocity};
+    if (f->launch)
+        spl_inertia_launch(&inertia, 1 - f->root_inertia, c->dt, f->spare, c->pool);
+    else
+        spl_inertia_follow_root(&inertia, 1 - f->root_inertia);
+    f->launch = false;
+}
+
+supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_pose *pose, supple_error *error)
+{
+    supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
+    if (result != SUPPLE_OK) return result;
+    spl_inertia inertia = {&f->solid, &f->past, f->x, f->velocity};
+    spl_inertia_follow_root(&inertia, 1);
+    keep_past(f);
+    return SUPPLE_OK;
 }
 
 /* Morphs move the skin at rest; what they add is carried by the flesh. */
@@ -201,16 +255,19 @@ static void set_deltas(spl_flesh_sim *f, const supple_scene *scene, const float 
     }
 }
 
-static void show(spl_flesh_sim *f, const spl_method_context *c, const spl_pose *pose, const float *rest, float *out)
+static void show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x)
 {
-    spl_drive_to_body(&f->solid.drive, f->x, f->posed);
+    const spl_method_context *c = frame->context;
+    const float *rest = frame->rest;
+    float *out = frame->out;
+    spl_drive_to_body(&f->solid.drive, x, f->posed);
     spl_upsample_target to = {.position = out, .position_stride = 3 * sizeof(float)};
     if (f->delta) set_deltas(f, c->scene, rest);
     spl_upsample_input in = {.body_float = f->posed, .delta = f->delta};
     spl_upsample_apply_input(f->body->upsample, f->rides, c->pool, &in, &to);
     float scale = (float)spl_drive_world_scale(&f->solid.drive);
     if (f->other) {
-        spl_skinning_set_matrices(&f->others, c->scene, pose, true);
+        spl_skinning_set_matrices(&f->others, c->scene, frame->pose, true);
         spl_skinning_run(&f->others, c->pool, rest, f->other);
     }
     for (int32_t i = 0; i < f->body->part_count; i++) {
@@ -264,37 +321,64 @@ static supple_result compare(spl_flesh_sim *f, const spl_method_context *c, supp
     return SUPPLE_OK;
 }
 
-supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, void *state,
-                                 const spl_method_context *context, const spl_pose *pose, const float *rest, float *out,
-                                 supple_stats *stats, supple_error *error)
+static void set_forces(spl_flesh_sim *f)
 {
-    double start = spl_now_ms();
-    supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
-    if (result != SUPPLE_OK) return result;
-    if (f->force) {
+    size_t n = 3 * (size_t)f->body->tets.vertex_count;
+    if (!f->force) return;
+    if (f->force_file.force_count > 0)
         spl_force_set_at(&f->forces, f->frame, f->force);
-        f->solid.force = f->force;
-    }
-    set_start(f, context->pool);
+    else
+        memset(f->force, 0, n * sizeof *f->force);
+    for (size_t i = 0; f->weight && i < n; i++) f->force[i] += f->weight[i];
+    f->solid.force = f->force;
+}
+
+supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
+                                    supple_error *error)
+{
+    const spl_method_context *c = frame->context;
+    double start = spl_now_ms();
+    int32_t iterations = stats->iterations;
+    supple_result result = spl_drive_pose(&f->solid.drive, frame->pose, error);
+    if (result != SUPPLE_OK) return result;
+    set_forces(f);
+    if (c->dt > 0)
+        set_dynamic_start(f, c);
+    else
+        set_start(f, c->pool);
     double posed = spl_now_ms();
-    result = method->solve(state, context, f->x, stats, error);
+    result = frame->method->solve(frame->state, c, f->x, stats, error);
     if (result != SUPPLE_OK) {
         spl_flesh_sim_reset(f);
         return result;
     }
-    double solved = spl_now_ms();
-    show(f, context, pose, rest, out);
+    if (iterations > 0 && stats->iterations > 0) stats->iterations += iterations;
     stats->ms_pose += posed - start;
-    stats->ms_solve = solved - posed;
-    stats->ms_upsample = spl_now_ms() - solved;
-    stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, context->pool);
+    stats->ms_solve += spl_now_ms() - posed;
+    keep_past(f);
+    if (f->velocity && !(c->dt > 0)) {
+        memset(f->velocity, 0, 3 * (size_t)f->body->tets.vertex_count * sizeof *f->velocity);
+        f->launch = true;
+    }
+    return SUPPLE_OK;
+}
+
+supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
+                                 supple_error *error)
+{
+    const spl_method_context *c = frame->context;
+    supple_result result = SUPPLE_OK;
+    double start = spl_now_ms();
+    show(f, frame, x);
+    stats->ms_upsample = spl_now_ms() - start;
+    stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
     if (f->measures) {
         spl_solution solution;
-        method->solution(state, context, &solution);
-        spl_measure_frame(&f->measure, &solution, f->x, context->pool, stats);
+        frame->method->solution(frame->state, c, &solution);
+        spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
     }
-    if (is_verified(f)) result = compare(f, context, stats, error);
-    keep_past(f);
+    if (is_verified(f)) result = compare(f, c, stats, error);
+    f->stepped++;
     return result;
 }
 

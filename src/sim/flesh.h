@@ -19,7 +19,12 @@ typedef struct spl_flesh_sim {
     spl_force_file force_file;
     spl_force_set forces;
     double *force;             /* 3 x vertices, or NULL without forces */
-    double *x;                 /* 3 x vertices: the last frame's */
+    double *weight;            /* 3 x vertices: the part of `force` that is gravity's; NULL without */
+    double *x;                 /* 3 x vertices: the last frame's, or the last step's of dynamics */
+    double *velocity;          /* 3 x vertices, m/s; NULL without dynamics */
+    double *spare;             /* 3 x vertices: room; NULL without dynamics */
+    double root_inertia;       /* what the root's motion does to the flesh, 0 to 1 */
+    bool launch;               /* x is in equilibrium, and the next step sets it in motion along with its bones */
     float *posed;              /* the same in body units, float */
     spl_pose_past past;        /* the last frame's pose */
     bool has_past;             /* x and past are a frame's */
@@ -61,10 +66,28 @@ void spl_flesh_sim_release(spl_flesh_sim *f);
 void spl_flesh_sim_reset(spl_flesh_sim *f);
 const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f);
 
-/* One frame: `rest` and `out` are visual vertices as in spl_method.step. */
-supple_result spl_flesh_sim_step(spl_flesh_sim *f, const spl_method *method, void *state,
-                                 const spl_method_context *context, const spl_pose *pose, const float *rest, float *out,
-                                 supple_stats *stats, supple_error *error);
+/* What a frame works with. */
+typedef struct spl_flesh_frame {
+    const spl_method *method;
+    void *state; /* the method's */
+    const spl_method_context *context;
+    const spl_pose *pose;
+    const float *rest; /* visual vertices as in spl_method.step */
+    float *out;
+} spl_flesh_frame;
+
+/* Moves the body to a pose: into equilibrium where the context's dt is 0, else by one step of dynamics. Times, and what
+ * a method counts, are added to those of earlier steps of the frame. After a failure the body has no past. */
+supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
+                                    supple_error *error);
+
+/* Takes the whole body, x and velocity, along with the root bone's motion from the last pose to this one, without
+ * time passing: what a cycle's end needs to be its beginning. */
+supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_pose *pose, supple_error *error);
+
+/* The visual vertices of a body's x (that of the last step, or one near it), and the measures of the last step. */
+supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
+                                 supple_error *error);
 
 /* The measures of a baseline's frame: as if its body were skinned linearly. */
 supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,

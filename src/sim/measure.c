@@ -107,6 +107,27 @@ void spl_measure_release(spl_measure *m)
 
 /* ---- a frame ---- */
 
+/* The energy of one spring of a contact; its forces are added: on the vertex, and the opposite on the corners. */
+static double add_spring(const spl_contact_spring *s, const double *x, double *force)
+{
+    bool world = s->corner[0] < 0;
+    double d[3], n[3] = {s->normal.x, s->normal.y, s->normal.z};
+    const double target[3] = {s->target.x, s->target.y, s->target.z};
+    for (size_t c = 0; c < 3; c++) {
+        d[c] = x[3 * (size_t)s->vertex + c] - (world ? target[c] : 0);
+        for (size_t q = 0; !world && q < 3; q++) d[c] -= s->bary[q] * x[3 * (size_t)s->corner[q] + c];
+    }
+    double along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2], square = 0;
+    for (size_t c = 0; c < 3; c++) {
+        if (s->along) d[c] = along * n[c];
+        square += d[c] * d[c];
+        force[3 * (size_t)s->vertex + c] -= s->stiffness * d[c];
+        for (size_t q = 0; !world && q < 3; q++)
+            force[3 * (size_t)s->corner[q] + c] += s->bary[q] * s->stiffness * d[c];
+    }
+    return 0.5 * s->stiffness * square;
+}
+
 static void measure_balance(spl_measure *m, const spl_solution *s, const double *x, spl_pool *pool, supple_stats *stats)
 {
     spl_elastic elastic = {&m->solid->elements, s->law, s->mu, s->lambda, s->rotation};
@@ -118,9 +139,11 @@ static void measure_balance(spl_measure *m, const spl_solution *s, const double 
             m->force[at] -= s->pin[i].stiffness * d;
             energy += 0.5 * s->pin[i].stiffness * d * d;
         }
-    for (size_t i = 0; m->solid->force && i < 3 * (size_t)m->solid->elements.vertex_count; i++) {
-        m->force[i] += m->solid->force[i];
-        energy -= m->solid->force[i] * x[i];
+    for (int32_t i = 0; i < s->spring_count; i++) energy += add_spring(&s->spring[i], x, m->force);
+    const double *outer = s->force ? s->force : m->solid->force;
+    for (size_t i = 0; outer && i < 3 * (size_t)m->solid->elements.vertex_count; i++) {
+        m->force[i] += outer[i];
+        if (m->solid->force) energy -= m->solid->force[i] * x[i]; /* inertia has no potential */
     }
     stats->residual = spl_residual(m->force, m->magnitude, s->held, m->solid->elements.vertex_count,
                                    1e-12 * m->solid->stiffness_scale);

@@ -12,7 +12,12 @@ enum { SIM_COOKIE = 0x51d0c0f1 };
 
 supple_sim_config supple_sim_config_default(void)
 {
-    return (supple_sim_config){.cookie = SIM_COOKIE, .method = "auto", .fps = 30};
+    return (supple_sim_config){.cookie = SIM_COOKIE,
+                               .method = "auto",
+                               .fps = 30,
+                               .substep = 1.0 / 120,
+                               .root_inertia = 1,
+                               .collide = SUPPLE_COLLIDE_AUTO};
 }
 
 /* ---- creation ---- */
@@ -96,6 +101,38 @@ static supple_result check_files(const supple_sim *sim, const supple_sim_config 
     if (!file || needs_body(sim)) return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%.120s: method %s moves no flesh, which materials and forces need",
                     file, sim->method->name);
+}
+
+/* The names of the methods that answer something, as "a, b"; "none" if there are none. */
+static void list_answering(unsigned what, char *out, size_t size)
+{
+    size_t used = 0;
+    snprintf(out, size, "none");
+    for (int32_t i = 0; i < spl_method_count(); i++) {
+        const spl_method *m = spl_method_at(i);
+        if (!(m->answers & what) || used >= size) continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", m->name);
+    }
+}
+
+/* What the method must be able to do. */
+static supple_result check_answers(const supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    char list[100];
+    const spl_method *m = sim->method;
+    if (sc->dynamics && !(m->answers & SPL_ANSWERS_DYNAMICS)) {
+        list_answering(SPL_ANSWERS_DYNAMICS, list, sizeof list);
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dynamics: method %s has none; these have: %s", m->name, list);
+    }
+    bool heavy = sc->gravity[0] != 0 || sc->gravity[1] != 0 || sc->gravity[2] != 0;
+    if (heavy && !needs_body(sim))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "gravity: method %s moves no flesh", m->name);
+    if ((sc->collide > 0 || sc->collider_count > 0) && !(m->answers & SPL_ANSWERS_CONTACT)) {
+        list_answering(SPL_ANSWERS_CONTACT, list, sizeof list);
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "collisions: method %s answers none; these do: %s", m->name,
+                        list);
+    }
+    return SUPPLE_OK;
 }
 
 /* The index of a word in "a|b|c", -1 if it is none of them. */
@@ -223,13 +260,16 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
     return result;
 }
 
-/* The first state: the rest pose, which is not one of the frames that `verify` asks for. */
+/* The first state: the rest pose in equilibrium, which is not one of the frames that `verify` asks for. */
 static supple_result take_rest(supple_sim *sim, supple_error *error)
 {
     int32_t verify = sim->flesh.verify;
+    bool dynamics = sim->dynamics.on;
     sim->flesh.verify = 0;
+    sim->dynamics.on = false;
     supple_result result = supple_sim_step_clip(sim, -1, 0, error);
     sim->flesh.verify = verify;
+    sim->dynamics.on = dynamics;
     if (result == SUPPLE_OK) supple_sim_reset(sim);
     return result;
 }
@@ -244,7 +284,10 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     if (result == SUPPLE_OK) result = set_common(sim, sc, error);
     if (result == SUPPLE_OK) result = choose_method(sim, sc, error);
     if (result == SUPPLE_OK) result = check_files(sim, sc, error);
+    if (result == SUPPLE_OK) result = check_answers(sim, sc, error);
     if (result == SUPPLE_OK) result = set_parameters(sim, sc, error);
+    if (result == SUPPLE_OK && sim->has_flesh)
+        result = spl_dynamics_create(sc, sim->scene, sim->flesh.body, &sim->allocator, &sim->dynamics, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = init_method(sim, error);
@@ -256,6 +299,23 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     return SUPPLE_OK;
 }
 
+/* Numbers that no simulation can work with. */
+static supple_result check_dynamics(const supple_sim_config *sc, supple_error *error)
+{
+    const double *g = sc->gravity;
+    if (!(sc->substep >= 1e-4 && sc->substep <= 0.1))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "substep: takes seconds from 0.0001 to 0.1");
+    if (!(sc->preroll >= 0 && sc->preroll <= 3600))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "preroll: takes seconds from 0 to 3600");
+    if (!(sc->root_inertia >= 0 && sc->root_inertia <= 1))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "root inertia: takes a number from 0 to 1");
+    if (!(fabs(g[0]) <= 1e4 && fabs(g[1]) <= 1e4 && fabs(g[2]) <= 1e4))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "gravity: takes m/s^2, at most 10000");
+    if (sc->collide < SUPPLE_COLLIDE_AUTO || sc->collide > (SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "collide: takes bits of SUPPLE_COLLIDE_*");
+    return SUPPLE_OK;
+}
+
 supple_result supple_sim_create(const supple_scene *scene, const supple_sim_config *sim_config,
                                 const supple_config *config, supple_sim **out, supple_error *error)
 {
@@ -264,6 +324,8 @@ supple_result supple_sim_create(const supple_scene *scene, const supple_sim_conf
     if (sc.cookie != SIM_COOKIE)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "sim config: start from supple_sim_config_default()");
     if (!(sc.fps > 0 && sc.fps < 1e6)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "fps: takes a positive number");
+    supple_result sensible = check_dynamics(&sc, error);
+    if (sensible != SUPPLE_OK) return sensible;
     supple_result result = spl_config_check(config, error);
     if (result != SUPPLE_OK) return result;
     supple_allocator a = spl_allocator_of(config);
@@ -288,6 +350,7 @@ void supple_sim_destroy(supple_sim *sim)
     if (sim->ready) sim->method->release(sim->state, &sim->context);
     for (int32_t i = 0; sim->shading && i < sim->part_count; i++) spl_shading_destroy(sim->shading[i]);
     spl_pose_release(&sim->pose);
+    spl_dynamics_release(&sim->dynamics, &a);
     spl_flesh_sim_release(&sim->flesh);
     spl_pool_destroy(sim->pool);
     spl_free(&a, sim->shading);
@@ -328,9 +391,11 @@ static void apply_morphs(supple_sim *sim)
 /* The method's part of a frame, with its times; what is only measured is not in them. */
 static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *error)
 {
-    if (needs_body(sim))
-        return spl_flesh_sim_step(&sim->flesh, sim->method, sim->state, &sim->context, &sim->pose, sim->rest,
-                                  sim->position, stats, error);
+    if (needs_body(sim)) {
+        spl_flesh_frame frame = spl_sim_flesh_frame(sim);
+        supple_result moved = spl_flesh_sim_advance(&sim->flesh, &frame, stats, error);
+        return moved == SUPPLE_OK ? spl_flesh_sim_show(&sim->flesh, &frame, sim->flesh.x, stats, error) : moved;
+    }
     double start = spl_now_ms();
     supple_result result =
         sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, stats, error);
@@ -340,10 +405,22 @@ static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *
     return result;
 }
 
-/* Everything after the pose. `start` is when the step began. */
-static supple_result run_frame(supple_sim *sim, double start, supple_error *error)
+spl_flesh_frame spl_sim_flesh_frame(const supple_sim *sim)
 {
-    supple_stats stats = {.ms_contact = NAN,
+    return (spl_flesh_frame){sim->method, sim->state, &sim->context, &sim->pose, sim->rest, sim->position};
+}
+
+void spl_sim_set_time(supple_sim *sim, int32_t clip, double time)
+{
+    double frame = floor(time * sim->fps + 0.5);
+    sim->context.clip = clip;
+    sim->context.time = time;
+    sim->flesh.frame = fabs(frame) < 1e9 ? (int32_t)frame : 0;
+}
+
+static supple_stats empty_stats(void)
+{
+    return (supple_stats){.ms_contact = NAN,
                           .ms_upsample = NAN,
                           .ms_slide = NAN,
                           .iterations = -1,
@@ -359,14 +436,43 @@ static supple_result run_frame(supple_sim *sim, double start, supple_error *erro
                           .verify_mean = NAN,
                           .verify_max = NAN,
                           .max_bend_deg = NAN};
-    if (sim->has_morphs) apply_morphs(sim);
-    double posed = spl_now_ms();
-    stats.ms_pose = posed - start;
-    supple_result result = deform(sim, &stats, error);
-    stats.ms_total = stats.ms_pose + stats.ms_solve + (isfinite(stats.ms_upsample) ? stats.ms_upsample : 0);
-    sim->stats = stats;
+}
+
+/* What follows a frame, whichever way it was made. */
+static void finish_frame(supple_sim *sim, supple_stats *stats)
+{
+    stats->ms_total = stats->ms_pose + stats->ms_solve + (isfinite(stats->ms_upsample) ? stats->ms_upsample : 0);
+    sim->stats = *stats;
     for (int32_t i = 0; i < sim->part_count; i++)
         spl_shading_set_mirrored(sim->shading[i], spl_pose_mirrors(&sim->pose, sim->scene, sim->part[i].instance));
+}
+
+/* Everything after the pose. `start` is when the step began. */
+static supple_result run_frame(supple_sim *sim, double start, supple_error *error)
+{
+    supple_stats stats = empty_stats();
+    if (sim->has_morphs) apply_morphs(sim);
+    stats.ms_pose = spl_now_ms() - start;
+    sim->context.dt = 0;
+    sim->context.velocity = NULL;
+    supple_result result = deform(sim, &stats, error);
+    finish_frame(sim, &stats);
+    return result;
+}
+
+/* A frame of dynamics: of a clip, or, with matrices, of the host. */
+static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, const float *matrices,
+                                  supple_error *error)
+{
+    supple_stats stats = empty_stats();
+    if (matrices)
+        spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
+    else
+        spl_pose_sample(&sim->pose, sim->scene, clip, time);
+    if (sim->has_morphs) apply_morphs(sim);
+    supple_result result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)
+                                    : spl_dynamics_clip(sim, clip, time, &stats, error);
+    finish_frame(sim, &stats);
     return result;
 }
 
@@ -375,16 +481,15 @@ supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, s
     if (clip < -1 || clip >= sim->scene->clip_count)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "clip %d: there are %d", (int)clip, (int)sim->scene->clip_count);
     if (!isfinite(time)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a time must be a finite number");
+    if (sim->dynamics.on) return run_dynamics(sim, clip, time, NULL, error);
     double start = spl_now_ms();
     spl_pose_sample(&sim->pose, sim->scene, clip, time);
-    sim->context.clip = clip;
-    sim->context.time = time;
-    double frame = floor(time * sim->fps + 0.5);
-    sim->flesh.frame = fabs(frame) < 1e9 ? (int32_t)frame : 0;
+    spl_sim_set_time(sim, clip, time);
     return run_frame(sim, start, error);
 }
 
-supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count, supple_error *error)
+supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *matrices, int32_t matrix_count, double dt,
+                                      supple_error *error)
 {
     if (matrix_count != sim->scene->joint_count)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a pose of %d matrices was given, the character has %d joints",
@@ -393,18 +498,30 @@ supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32
         if (!isfinite(matrices[i]))
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the pose of joint '%.60s' is not finite",
                             supple_scene_joint_name(sim->scene, (int32_t)(i / 16)));
+    if (!(dt >= 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dt: takes seconds, not negative");
+    spl_sim_set_time(sim, -1, 0);
+    sim->flesh.frame = sim->frame++;
+    if (sim->dynamics.on) return run_dynamics(sim, -1, dt, matrices, error);
     double start = spl_now_ms();
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
-    sim->flesh.frame = sim->frame++;
-    sim->context.clip = -1;
-    sim->context.time = 0;
     return run_frame(sim, start, error);
+}
+
+supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count, supple_error *error)
+{
+    return supple_sim_step_pose_dt(sim, matrices, matrix_count, 1 / sim->fps, error);
+}
+
+void spl_sim_forget(supple_sim *sim)
+{
+    if (sim->method->reset) sim->method->reset(sim->state);
+    if (sim->has_flesh) spl_flesh_sim_reset(&sim->flesh);
 }
 
 void supple_sim_reset(supple_sim *sim)
 {
-    if (sim->method->reset) sim->method->reset(sim->state);
-    if (sim->has_flesh) spl_flesh_sim_reset(&sim->flesh);
+    spl_sim_forget(sim);
+    sim->dynamics.running = false;
     sim->frame = 0;
 }
 

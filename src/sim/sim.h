@@ -5,7 +5,7 @@
 #include "geom/shading.h"
 #include "methods/method.h"
 #include "scene/parts.h"
-#include "sim/flesh.h"
+#include "sim/dynamics.h"
 
 struct supple_sim {
     const supple_scene *scene;
@@ -19,6 +19,7 @@ struct supple_sim {
     spl_method_context context;
     spl_flesh_sim flesh; /* of a method that moves a body */
     bool has_flesh;
+    spl_dynamics dynamics;
     double fps;    /* of the clips' frame numbers */
     int32_t frame; /* the next one of host poses */
     bool ready;    /* the method's init succeeded */
@@ -32,5 +33,14 @@ struct supple_sim {
     supple_setup setup;
     supple_stats stats;
 };
+
+/* A frame of flesh in the present pose. */
+spl_flesh_frame spl_sim_flesh_frame(const supple_sim *sim);
+
+/* Which moment the pose is of, for methods, forces and colliders. */
+void spl_sim_set_time(supple_sim *sim, int32_t clip, double time);
+
+/* Forgets the past of method and flesh. */
+void spl_sim_forget(supple_sim *sim);
 
 #endif

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdint.h>
+#include <time.h>
 
 enum { COUNT = 100003 };
 static uint32_t visits[COUNT];
@@ -53,6 +54,49 @@ TEST(pieces_depend_on_count_and_grain_alone)
     spl_pool_destroy(pool);
 }
 
+/* Workers spin for a while and then sleep; loops come before, at and after that moment. */
+TEST(loops_find_workers_that_spin_and_workers_that_sleep)
+{
+    static const long gap_ns[] = {0, 20000, 75000, 80000, 85000, 100000, 400000};
+    for (int threads = 2; threads <= 5; threads++) {
+        supple_config config = supple_config_default();
+        config.thread_count = threads;
+        spl_pool *pool;
+        REQUIRE(spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
+        memset(visits, 0, sizeof visits);
+        for (uint32_t repeat = 0; repeat < 210; repeat++) {
+            struct timespec gap = {0, gap_ns[repeat % 7]};
+            spl_parallel_for(pool, 640, 10, visit, NULL);
+            if (gap.tv_nsec) nanosleep(&gap, NULL);
+        }
+        bool all = true;
+        for (size_t i = 0; i < 640; i++) all = all && visits[i] == 210;
+        CHECK(all);
+        spl_pool_destroy(pool);
+    }
+}
+
+static double cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+TEST(workers_rest_between_frames)
+{
+    supple_config config = supple_config_default();
+    config.thread_count = 3;
+    spl_pool *pool;
+    REQUIRE(spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
+    spl_parallel_for(pool, 640, 10, visit, NULL);
+    double start = cpu_ms();
+    struct timespec pause = {0, 200000000};
+    nanosleep(&pause, NULL);
+    CHECK(cpu_ms() - start < 20); /* two workers that went on spinning would take 400 */
+    spl_pool_destroy(pool);
+}
+
 static int host_calls;
 static void host_run(void *user, void (*task)(void *context, int32_t index), void *context, int32_t count)
 {
@@ -75,4 +119,5 @@ TEST(host_tasks_take_the_place_of_threads)
 }
 
 TEST_MAIN(RUN(every_index_is_visited_once_at_any_thread_count), RUN(pieces_depend_on_count_and_grain_alone),
+          RUN(loops_find_workers_that_spin_and_workers_that_sleep), RUN(workers_rest_between_frames),
           RUN(host_tasks_take_the_place_of_threads))

@@ -1,0 +1,352 @@
+#include "contact/contact.h"
+
+#include "contact/hits.h"
+#include "contact/near.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "geom/tree.h"
+
+#include <string.h>
+
+#define STICK_RATIO                                                                                                    \
+    1.5                /* a pair that was there stays while its way out is no longer than that of another, this often */
+#define SLANTED    0.3 /* cosine between the way out and the normal, below which the way follows a border */
+#define LOST_EDGES 4.0 /* depth at which a pair that no tet holds any more is lost */
+
+enum { GRAIN = 64 };
+
+/* What a vertex touched last, -1 nothing. */
+typedef struct memory {
+    int32_t triangle, age;
+    int32_t collider, world_age;
+} memory;
+
+struct spl_contacts {
+    supple_allocator allocator;
+    spl_shell shell;
+    spl_near near;
+    spl_hits hits;
+    const spl_colliders *colliders;
+    spl_contact_options options;
+    int32_t point_count;
+    int32_t *point;     /* by point: the shell vertex, free, ascending */
+    spl_vec3 *position; /* by point, at x */
+    memory *memory;     /* by point */
+    spl_contact *found; /* by point: self, and world */
+    bool *has;          /* beside it */
+    spl_contact *list;
+    int32_t count;
+};
+
+spl_contact_options spl_contact_options_default(void)
+{
+    return (spl_contact_options){.self = true, .world = true, .keep = 0.25};
+}
+
+/* ---- creation ---- */
+
+static supple_result choose_points(spl_contacts *c, supple_error *error)
+{
+    const spl_shell *s = &c->shell;
+    const int32_t *bone = s->solid->body->bone;
+    const supple_allocator *a = &c->allocator;
+    for (int32_t v = 0; v < s->vertex_count; v++) c->point_count += bone[s->vertex[v]] < 0;
+    size_t n = (size_t)c->point_count;
+    c->point = spl_new(a, n, sizeof *c->point);
+    c->position = spl_new(a, n, sizeof *c->position);
+    c->memory = spl_new(a, n, sizeof *c->memory);
+    c->found = spl_new(a, n, 2 * sizeof *c->found);
+    c->has = spl_new(a, n, 2 * sizeof *c->has);
+    c->list = spl_new(a, n, 2 * sizeof *c->list);
+    if (!c->point || !c->position || !c->memory || !c->found || !c->has || !c->list)
+        return spl_fail_memory(error, "the contacts");
+    for (int32_t v = 0, i = 0; v < s->vertex_count; v++)
+        if (bone[s->vertex[v]] < 0) c->point[i++] = v;
+    return spl_hits_create(s, c->point_count, &c->hits, error);
+}
+
+supple_result spl_contacts_create(const spl_solid *solid, const spl_colliders *colliders,
+                                  const spl_contact_options *options, const supple_config *config, spl_pool *pool,
+                                  spl_contacts **out, supple_error *error)
+{
+    supple_allocator a = spl_allocator_of(config);
+    spl_contacts *c = spl_new(&a, 1, sizeof *c);
+    *out = NULL;
+    if (!c) return spl_fail_memory(error, "the contacts");
+    c->allocator = a;
+    c->colliders = colliders;
+    c->options = options ? *options : spl_contact_options_default();
+    supple_result result = spl_shell_create(solid, pool, &c->shell, error);
+    if (result == SUPPLE_OK) result = spl_near_create(&c->shell, pool, &c->near, error);
+    if (result == SUPPLE_OK) result = choose_points(c, error);
+    if (result != SUPPLE_OK) {
+        spl_contacts_destroy(c);
+        return result;
+    }
+    spl_contacts_reset(c);
+    *out = c;
+    return SUPPLE_OK;
+}
+
+void spl_contacts_destroy(spl_contacts *c)
+{
+    if (!c) return;
+    supple_allocator a = c->allocator;
+    spl_hits_release(&c->hits);
+    spl_near_release(&c->near);
+    spl_shell_release(&c->shell);
+    spl_free(&a, c->point);
+    spl_free(&a, c->position);
+    spl_free(&a, c->memory);
+    spl_free(&a, c->found);
+    spl_free(&a, c->has);
+    spl_free(&a, c->list);
+    spl_free(&a, c);
+}
+
+void spl_contacts_reset(spl_contacts *c)
+{
+    for (int32_t i = 0; i < c->point_count; i++) c->memory[i] = (memory){-1, -1, -1, -1};
+    c->count = 0;
+}
+
+/* ---- the body ---- */
+
+/* One vertex's search. */
+typedef struct seeker {
+    const spl_contacts *c;
+    const double *x;
+    int32_t vertex; /* of the shell */
+    spl_vec3 p;
+} seeker;
+
+static bool refuse_near(const void *context, int32_t triangle)
+{
+    const seeker *s = context;
+    return spl_near_any(&s->c->near, s->vertex, s->c->shell.triangle + 3 * (size_t)triangle, 3);
+}
+
+/* Fills where a contact is and how deep, from its place. The way out is the shortest: along (target - p), on the side
+ * that the surface's normal says. False for a surface without a normal, and where the way is along a border of what is
+ * allowed rather than out. */
+static bool set_contact(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_contact *out)
+{
+    spl_vec3 normal = spl_shell_normal(s, x, at);
+    out->target = spl_shell_target(s, x, at);
+    spl_vec3 way = spl_sub(out->target, p);
+    double length = spl_norm(way), along = spl_dot(way, normal);
+    if (length > 1e-6 * s->edge) {
+        if (!(fabs(along) >= SLANTED * length)) return false;
+        out->normal = spl_scale(way, (along > 0 ? 1 : -1) / length);
+    } else {
+        out->normal = normal;
+    }
+    out->depth = spl_dot(way, out->normal);
+    out->partner = at->triangle;
+    for (int k = 0; k < 3; k++) {
+        out->corner[k] = s->triangle[3 * (size_t)at->triangle + (size_t)k];
+        out->bary[k] = at->bary[k];
+    }
+    return spl_dot(out->normal, out->normal) > 0.5;
+}
+
+/* Whether the place is, at rest, the other side of the vertex's own limb. */
+static bool is_through(const seeker *s, const spl_contact *k)
+{
+    spl_shell_place at = {.triangle = k->partner, .bary = {k->bary[0], k->bary[1], k->bary[2]}};
+    const spl_shell *shell = &s->c->shell;
+    return spl_near_through(&s->c->near, s->vertex, spl_shell_target(shell, shell->rest, &at),
+                            spl_shell_normal(shell, shell->rest, &at));
+}
+
+/* The triangle through which a point of a tet leaves the flesh: a prism's own; else the one nearest at rest. */
+static int32_t way_out(const seeker *s, int32_t tet)
+{
+    const spl_shell *shell = &s->c->shell;
+    const int32_t *prism = shell->solid->body->prism, *c = shell->tet + 4 * (size_t)tet;
+    double bary[4];
+    if (prism) return prism[tet];
+    if (!spl_shell_bary(shell, tet, s->x, s->p, bary)) return -1;
+    spl_vec3 p = spl_v3(0, 0, 0);
+    int most = 0;
+    for (int k = 0; k < 4; k++) {
+        p = spl_madd(p, spl_shell_point(shell->rest, c[k]), bary[k]);
+        if (bary[k] > bary[most]) most = k;
+    }
+    spl_shell_place at = {.triangle = -1, .square = INFINITY};
+    int32_t start = spl_shell_descend(shell, shell->rest, p, shell->nearest[c[most]]);
+    spl_shell_around(shell, shell->rest, p, start, NULL, NULL, &at);
+    spl_shell_walk(shell, shell->rest, p, NULL, NULL, &at);
+    return at.triangle;
+}
+
+/* The nearest allowed place of the deformed surface around a triangle. */
+static spl_shell_place settle(const seeker *s, int32_t triangle)
+{
+    const spl_shell *shell = &s->c->shell;
+    spl_shell_place at = {.triangle = -1, .square = INFINITY};
+    if (triangle < 0) return at;
+    for (size_t k = 0; k < 3; k++)
+        spl_shell_around(shell, s->x, s->p, shell->slot[shell->triangle[3 * (size_t)triangle + k]], refuse_near, s,
+                         &at);
+    spl_shell_walk(shell, s->x, s->p, refuse_near, s, &at);
+    return at;
+}
+
+/* The contact of a vertex that is inside tets: of their ways out the shortest. Two limbs that hold the vertex at a time
+ * are left one after the other; and of tets that overlap because some are inverted, the shortest way does least harm.
+ */
+static bool find_new(const seeker *s, const spl_hit_pair *pair, int32_t count, spl_contact *out)
+{
+    bool any = false;
+    for (int32_t i = 0; i < count; i++) {
+        spl_contact k = {0};
+        spl_shell_place at = settle(s, way_out(s, pair[i].tet));
+        if (at.triangle < 0 || (any && !(at.square < out->depth * out->depth))) continue;
+        if (!set_contact(&s->c->shell, s->x, s->p, &at, &k) || !(k.depth >= 0) || is_through(s, &k)) continue;
+        *out = k;
+        any = true;
+    }
+    return any;
+}
+
+/* The pair that was there, slid along to where it is nearest now. Kept while a tet holds the vertex (`inside`) and it
+ * is on the inner side; else while it is near. Prisms have nothing inside their bones: there the side alone counts. */
+static bool find_kept(const seeker *s, int32_t triangle, bool inside, spl_contact *out)
+{
+    const spl_contacts *c = s->c;
+    spl_shell_place at = settle(s, triangle);
+    if (at.triangle < 0 || !set_contact(&c->shell, s->x, s->p, &at, out) || is_through(s, out)) return false;
+    double reach = c->options.keep * c->shell.edge;
+    if (out->depth <= 0) return !inside && out->depth > -reach;
+    return inside || out->depth < (c->shell.solid->body->prism ? LOST_EDGES * c->shell.edge : reach);
+}
+
+static bool find_self(const seeker *s, const spl_hit_pair *pair, int32_t count, const memory *m, spl_contact *out)
+{
+    spl_contact kept;
+    bool stays = m->triangle >= 0 && find_kept(s, m->triangle, count > 0, &kept);
+    bool comes = find_new(s, pair, count, out);
+    if (stays && (!comes || kept.depth <= STICK_RATIO * out->depth + 1e-3 * s->c->shell.edge)) {
+        *out = kept;
+        out->age = m->age + 1;
+        return true;
+    }
+    out->age = 0;
+    return comes;
+}
+
+/* ---- the world ---- */
+
+static bool find_world(const seeker *s, const memory *m, spl_contact *out)
+{
+    const spl_contacts *c = s->c;
+    double reach = c->options.keep * c->shell.edge;
+    spl_collider_hit hit;
+    if (!spl_colliders_query(c->colliders, s->p, reach, m->collider, &hit)) return false;
+    if (!(hit.depth > 0) && hit.collider != m->collider) return false;
+    *out = (spl_contact){.corner = {-1, -1, -1},
+                         .partner = hit.collider,
+                         .age = hit.collider == m->collider ? m->world_age + 1 : 0,
+                         .target = hit.target,
+                         .normal = hit.normal,
+                         .depth = hit.depth};
+    return hit.depth > -reach;
+}
+
+/* ---- finding ---- */
+
+typedef struct find_work {
+    spl_contacts *c;
+    const double *x;
+} find_work;
+
+static bool accept_pair(const void *context, int32_t point, int32_t tet)
+{
+    const spl_contacts *c = context;
+    return !spl_near_any(&c->near, c->point[point], c->shell.tet + 4 * (size_t)tet, 4);
+}
+
+static void find_points(void *context, size_t begin, size_t end)
+{
+    const find_work *w = context;
+    spl_contacts *c = w->c;
+    bool world = c->options.world && spl_colliders_count(c->colliders) > 0;
+    for (size_t i = begin; i < end; i++) {
+        memory *m = &c->memory[i];
+        seeker s = {c, w->x, c->point[i], c->position[i]};
+        int32_t first = c->hits.point_first[i], count = c->options.self ? c->hits.point_first[i + 1] - first : 0;
+        bool asks = c->options.self && (count > 0 || m->triangle >= 0);
+        c->has[2 * i] = asks && find_self(&s, c->hits.pair + first, count, m, &c->found[2 * i]);
+        c->has[2 * i + 1] = world && find_world(&s, m, &c->found[2 * i + 1]);
+        const spl_contact *self = &c->found[2 * i], *other = self + 1;
+        m->triangle = c->has[2 * i] ? self->partner : -1;
+        m->age = c->has[2 * i] ? self->age : -1;
+        m->collider = c->has[2 * i + 1] ? other->partner : -1;
+        m->world_age = c->has[2 * i + 1] ? other->age : -1;
+    }
+}
+
+int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
+{
+    for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->shell.vertex[c->point[i]]);
+    if (c->options.self) spl_hits_find(&c->hits, c->position, x, 0, accept_pair, c, pool);
+    find_work work = {c, x};
+    spl_parallel_for(pool, (size_t)c->point_count, GRAIN, find_points, &work);
+    c->count = 0;
+    for (int32_t i = 0; i < 2 * c->point_count; i++) {
+        if (!c->has[i]) continue;
+        c->list[c->count] = c->found[i];
+        c->list[c->count++].vertex = c->shell.vertex[c->point[i / 2]];
+    }
+    return c->count;
+}
+
+/* A contact of the body stays in its triangle: the nearest point there. */
+static void refresh_self(const spl_contacts *c, const double *x, spl_contact *k)
+{
+    spl_contact fresh = *k;
+    spl_vec3 p = spl_shell_point(x, k->vertex);
+    spl_shell_place at = {.triangle = k->partner};
+    at.square = spl_triangle_nearest(p, spl_shell_point(x, k->corner[0]), spl_shell_point(x, k->corner[1]),
+                                     spl_shell_point(x, k->corner[2]), at.bary);
+    if (set_contact(&c->shell, x, p, &at, &fresh)) {
+        *k = fresh;
+    } else { /* no way out that is clear: along the normal it had */
+        k->target = spl_shell_target(&c->shell, x, &at);
+        memcpy(k->bary, at.bary, sizeof k->bary);
+        k->depth = spl_dot(spl_sub(k->target, p), k->normal);
+    }
+}
+
+void spl_contacts_refresh(spl_contacts *c, const double *x)
+{
+    for (int32_t i = 0; i < c->count; i++) {
+        spl_contact *k = &c->list[i];
+        spl_collider_hit hit;
+        if (k->corner[0] >= 0) {
+            refresh_self(c, x, k);
+        } else if (spl_colliders_query(c->colliders, spl_shell_point(x, k->vertex), INFINITY, k->partner, &hit)) {
+            k->target = hit.target;
+            k->normal = hit.normal;
+            k->depth = hit.depth;
+            k->partner = hit.collider;
+        }
+    }
+}
+
+const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count)
+{
+    *count = c->count;
+    return c->list;
+}
+
+int32_t spl_contacts_capacity(const spl_contacts *c)
+{
+    return 2 * c->point_count;
+}
+
+double spl_contacts_edge(const spl_contacts *c)
+{
+    return c->shell.edge;
+}

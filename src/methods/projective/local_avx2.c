@@ -1,0 +1,113 @@
+/* The local step for AVX2 and FMA: local.c's plain twin, eight tets at a time. */
+#include "math/rotation3_step8.h"
+#include "methods/projective/local.h"
+
+#define FAR 0.04F /* radians squared: a last step beyond this is followed by more */
+
+enum { MORE = 6 }; /* Newton steps at most beyond those asked for, before a decomposition */
+
+/* Rows of four in both halves, to columns. */
+SPL_INLINE void columns4(const spl_v8 r[4], spl_v8 c[4])
+{
+    spl_v8 a = _mm256_unpacklo_ps(r[0], r[1]), b = _mm256_unpackhi_ps(r[0], r[1]);
+    spl_v8 d = _mm256_unpacklo_ps(r[2], r[3]), e = _mm256_unpackhi_ps(r[2], r[3]);
+    c[0] = _mm256_shuffle_ps(a, d, _MM_SHUFFLE(1, 0, 1, 0));
+    c[1] = _mm256_shuffle_ps(a, d, _MM_SHUFFLE(3, 2, 3, 2));
+    c[2] = _mm256_shuffle_ps(b, e, _MM_SHUFFLE(1, 0, 1, 0));
+    c[3] = _mm256_shuffle_ps(b, e, _MM_SHUFFLE(3, 2, 3, 2));
+}
+
+SPL_INLINE __m128 edge(const double *x, const spl_local_block *b, int corner, int lane)
+{
+    __m256d d = _mm256_sub_pd(_mm256_loadu_pd(x + 4 * (size_t)b->vertex[corner][lane]),
+                              _mm256_loadu_pd(x + 4 * (size_t)b->vertex[0][lane]));
+    return _mm256_cvtpd_ps(d);
+}
+
+/* F = sum_k (x_k - x_0) g_k^T, column-major. */
+SPL_INLINE void load_F(const spl_local_block *b, const double *x, spl_v8 F[9])
+{
+    for (int i = 0; i < 9; i++) F[i] = spl_set8(0);
+    for (int k = 0; k < 3; k++) {
+        spl_v8 row[4], e[4];
+        for (int i = 0; i < 4; i++) row[i] = _mm256_set_m128(edge(x, b, k + 1, i + 4), edge(x, b, k + 1, i));
+        columns4(row, e);
+        for (int c = 0; c < 3; c++) {
+            spl_v8 g = spl_load8(b->gradient[3 * k + c]);
+            for (int r = 0; r < 3; r++) F[3 * c + r] = spl_fma(e[r], g, F[3 * c + r]);
+        }
+    }
+}
+
+/* The rotations nearest to F from the last ones. F is scaled as in rotation3_avx2.c, against overflow. */
+SPL_INLINE void rotate(const spl_v8 F[9], int newton, spl_quatx8 *turn, spl_v8 q[4])
+{
+    spl_v8 f[9], square = spl_set8(0), most = spl_set8(FAR);
+    for (int i = 0; i < 9; i++) square = spl_max8(square, spl_abs8(F[i]));
+    spl_v8 s = spl_inverse_power8(square);
+    square = spl_set8(0);
+    for (int i = 0; i < 9; i++) {
+        f[i] = F[i] * s;
+        square = spl_fma(f[i], f[i], square);
+    }
+    spl_v8 norm = spl_sqrt8(square), good = spl_set8(0);
+    for (int i = 0; i < 4; i++) q[i] = spl_load8(turn->q[i]);
+    for (int i = 0; i < newton; i++) good = spl_rotation_step8(f, norm, most, q);
+    for (int i = 0; i < MORE && !spl_all8(good); i++) good = spl_rotation_step8(f, norm, most, q);
+    for (int i = 0; i < 4; i++) spl_store8(turn->q[i], q[i]);
+    if (spl_all8(good)) return;
+    spl_mat3x8 hard;
+    for (int i = 0; i < 9; i++) spl_store8(hard.m[i], F[i]);
+    spl_local_mend(&hard, (unsigned)_mm256_movemask_ps(good), turn);
+    for (int i = 0; i < 4; i++) q[i] = spl_load8(turn->q[i]);
+}
+
+SPL_INLINE void store(const spl_local *l, const uint32_t slot[8], const spl_v8 f[3])
+{
+    spl_v8 row[4], c[4] = {f[0], f[1], f[2], spl_sqrt8(spl_fma(f[0], f[0], spl_fma(f[1], f[1], f[2] * f[2])))};
+    columns4(c, row);
+    for (int i = 0; i < 4; i++) {
+        _mm_storeu_ps(l->force + 4 * (size_t)slot[i], _mm256_castps256_ps128(row[i]));
+        _mm_storeu_ps(l->force + 4 * (size_t)slot[i + 4], _mm256_extractf128_ps(row[i], 1));
+    }
+}
+
+/* Forces -P g_k of the stresses P = weight (F - R). */
+SPL_INLINE void pull(const spl_local *l, const spl_local_block *b, const spl_v8 P[9])
+{
+    spl_v8 zero = spl_set8(0), f0[3] = {zero, zero, zero};
+    for (int k = 0; k < 3; k++) {
+        spl_v8 f[3], g[3];
+        for (int c = 0; c < 3; c++) g[c] = spl_load8(b->gradient[3 * k + c]);
+        for (int r = 0; r < 3; r++) {
+            f[r] = -spl_fma(P[r], g[0], spl_fma(P[3 + r], g[1], P[6 + r] * g[2]));
+            f0[r] = f0[r] - f[r];
+        }
+        store(l, b->slot[k + 1], f);
+    }
+    store(l, b->slot[0], f0);
+}
+
+double spl_local_avx2(const spl_local *l, const double *x, int newton, size_t begin, size_t end)
+{
+    __m256d energy = _mm256_setzero_pd();
+    for (size_t k = begin; k < end; k++) {
+        const spl_local_block *b = &l->block[k];
+        spl_v8 F[9], R[9], q[4], sum = spl_set8(0), weight = spl_load8(b->weight);
+        load_F(b, x, F);
+        rotate(F, newton, &l->turn[k], q);
+        spl_rotation_of8(q, R);
+        for (int i = 0; i < 9; i++) {
+            R[i] = F[i] - R[i];
+            sum = spl_fma(R[i], R[i], sum);
+            R[i] = R[i] * weight;
+        }
+        pull(l, b, R);
+        sum = sum * weight;
+        energy = _mm256_add_pd(energy, _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(sum)),
+                                                     _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1))));
+    }
+    double lane[4];
+    _mm256_storeu_pd(lane, energy);
+    return 0.5 * (lane[0] + lane[1] + (lane[2] + lane[3]));
+}

@@ -1,0 +1,307 @@
+/* Fast projective skinning: Komaritzan and Botsch 2019. Flesh by projective dynamics with the bones' vertices as hard
+ * constraints (section 4.3), quasistatic or in motion (equation 2, Algorithm 1). solver.h has the iterations. */
+#include "methods/projective/projective.h"
+#include "body/pins.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "methods/method.h"
+#include "methods/projective/local.h"
+
+#include <string.h>
+
+enum {
+    P_ITERATIONS,
+    P_TOLERANCE,
+    P_ACCELERATE,
+    P_ANCHORS,
+    P_ANCHOR_WEIGHT,
+    P_VOLUME,
+    P_DAMPING,
+};
+
+static const spl_parameter PARAMETERS[] = {
+    [P_ITERATIONS] = {"iterations", "", 0, 0, 100000,
+                      "local/global iterations of a step; 0: 10 in motion, and 500 at most without dynamics", NULL},
+    [P_TOLERANCE] = {"tolerance", "", 1e-4, 0, 0.1, "residual at which a frame ends, without dynamics", NULL},
+    [P_ACCELERATE] = {"accelerate", "", 3, 0, 3, "what speeds the iterations up", "none|chebyshev|anderson|lbfgs"},
+    [P_ANCHORS] = {"anchors", "", 0, 0, 1, "bones hold their vertices exactly, or by springs", "hard|soft"},
+    [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
+    [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints, 1: as stiff as the material's lambda", NULL},
+    [P_DAMPING] = {"damping", "", 0.95, 0, 1, "share of the velocity against the bones left after 1/60 s", NULL},
+};
+
+enum { STEP = 10, EQUILIBRIUM = 500 }; /* iterations */
+
+#define SHORTEST 1e-6 /* seconds: less is no step */
+
+typedef struct projective {
+    spl_pins pins; /* of islands */
+    int32_t *none; /* soft anchors: no vertex is held */
+    const int32_t *held;
+    spl_pin *pin; /* anchors, then islands */
+    int32_t pin_count, anchor_count;
+    double *mass, *bulk, *lambda;
+    spl_pd *pd;
+    spl_pd_stats solved;
+    double *start;   /* 3 x vertices: x before the step */
+    double *carried; /* the same, carried by the bones */
+    double *inertia; /* s */
+    double *force;   /* external forces and inertia's at the end of a step */
+    bool moving;     /* the last solve was a time step */
+    spl_pose_past past;
+    bool has_past;
+} projective;
+
+/* ---- set-up ---- */
+
+static supple_result take_memory(projective *m, const spl_method_context *c, supple_error *error)
+{
+    size_t n = (size_t)c->solid->elements.vertex_count, tets = (size_t)c->solid->elements.count;
+    m->mass = spl_new(c->allocator, n, sizeof *m->mass);
+    m->lambda = spl_new(c->allocator, tets, sizeof *m->lambda);
+    m->start = spl_new(c->allocator, n, 3 * sizeof *m->start);
+    m->carried = spl_new(c->allocator, n, 3 * sizeof *m->carried);
+    m->inertia = spl_new(c->allocator, n, 3 * sizeof *m->inertia);
+    m->force = spl_new(c->allocator, n, 3 * sizeof *m->force);
+    if (!m->mass || !m->lambda || !m->start || !m->carried || !m->inertia || !m->force)
+        return spl_fail_memory(error, "the flesh's motion");
+    spl_elements_lumped_mass(&c->solid->elements, c->solid->material.density, m->mass);
+    for (size_t k = 0; k < tets; k++) /* |F - T|^2 is t^2 / 3 for a small change t of volume, lambda's term t^2 / 2 */
+        m->lambda[k] = 1.5 * c->parameter[P_VOLUME] * c->solid->material.lambda[k];
+    m->bulk = c->parameter[P_VOLUME] > 0 ? m->lambda : NULL;
+    return spl_pose_past_create(c->solid, &m->past, error);
+}
+
+/* The stiffness that a vertex's tets put on it: what soft anchors are measured by. */
+static void add_diagonals(const spl_solid *s, double *diagonal)
+{
+    const spl_elements *e = &s->elements;
+    for (size_t k = 0; k < (size_t)e->count; k++)
+        for (size_t i = 0; i < 4; i++) {
+            const double *g = e->gradient + 12 * k + 3 * i;
+            diagonal[e->tet[4 * k + i]] +=
+                2 * s->material.mu[k] * e->volume[k] * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+        }
+}
+
+/* Anchors (soft ones only) and the islands' springs. */
+static supple_result make_pins(projective *m, const spl_method_context *c, double *spring, supple_error *error)
+{
+    const spl_body *body = c->solid->body;
+    size_t n = (size_t)c->solid->elements.vertex_count;
+    bool soft = c->parameter[P_ANCHORS] > 0;
+    supple_result result = spl_pins_create(c->solid, SPL_PIN_HARD, 0, &m->pins, error);
+    if (result != SUPPLE_OK) return result;
+    m->held = m->pins.held;
+    m->none = soft ? spl_new(c->allocator, n, sizeof *m->none) : NULL;
+    m->pin = spl_new(c->allocator, n + (size_t)m->pins.count, sizeof *m->pin);
+    if (!m->pin || (soft && !m->none)) return spl_fail_memory(error, "the anchors");
+    if (soft) add_diagonals(c->solid, spring);
+    for (size_t v = 0; soft && v < n; v++) {
+        spring[v] *= c->parameter[P_ANCHOR_WEIGHT];
+        m->none[v] = -1;
+        if (body->bone[v] >= 0)
+            m->pin[m->anchor_count++] = (spl_pin){.vertex = (int32_t)v, .stiffness = spring[v]};
+        else
+            spring[v] = 0;
+    }
+    if (soft) m->held = m->none;
+    m->pin_count = m->anchor_count;
+    for (int32_t i = 0; i < m->pins.count; i++) {
+        m->pin[m->pin_count++] = m->pins.pin[i];
+        spring[m->pins.pin[i].vertex] += m->pins.pin[i].stiffness;
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result make_solver(projective *m, const spl_method_context *c, const double *spring, supple_error *error)
+{
+    spl_pd_input in = {.elements = &c->solid->elements,
+                       .mu = c->solid->material.mu,
+                       .bulk = m->bulk,
+                       .mass = m->mass,
+                       .held = m->held,
+                       .spring = spring,
+                       .floor = 1e-12 * c->solid->stiffness_scale,
+                       .pace = (spl_pace_kind)c->parameter[P_ACCELERATE]};
+    return spl_pd_create(&in, c->allocator, c->pool, &m->pd, error);
+}
+
+static supple_result projective_init(void *state, const spl_method_context *c, supple_error *error)
+{
+    projective *m = state;
+    double start = spl_now_ms();
+    double *spring = spl_new(c->allocator, (size_t)c->solid->elements.vertex_count, sizeof *spring);
+    supple_result result = spring ? take_memory(m, c, error) : spl_fail_memory(error, "the anchors");
+    if (result == SUPPLE_OK) result = make_pins(m, c, spring, error);
+    if (result == SUPPLE_OK) result = make_solver(m, c, spring, error);
+    spl_free(c->allocator, spring);
+    c->setup->ms_factor = spl_now_ms() - start;
+    return result;
+}
+
+static void projective_release(void *state, const spl_method_context *c)
+{
+    projective *m = state;
+    spl_pins_release(&m->pins);
+    spl_pd_destroy(m->pd);
+    spl_pose_past_release(&m->past, c->allocator);
+    void *blocks[] = {m->none, m->pin, m->mass, m->lambda, m->start, m->carried, m->inertia, m->force};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(c->allocator, blocks[i]);
+}
+
+static void projective_reset(void *state)
+{
+    projective *m = state;
+    m->has_past = false;
+    spl_pd_forget(m->pd);
+}
+
+/* ---- a step ---- */
+
+/* Targets of anchors and islands in this pose. */
+static void pose_pins(projective *m, const spl_method_context *c)
+{
+    spl_pins_pose(&m->pins, &c->solid->drive);
+    for (int32_t i = 0; i < m->anchor_count; i++) {
+        int32_t v = m->pin[i].vertex;
+        spl_vec3 p = spl_drive_point(&c->solid->drive, c->solid->body->bone[v], v);
+        m->pin[i].target[0] = p.x;
+        m->pin[i].target[1] = p.y;
+        m->pin[i].target[2] = p.z;
+    }
+    for (int32_t i = 0; i < m->pins.count; i++) m->pin[m->anchor_count + i] = m->pins.pin[i];
+}
+
+/* Whether a bone has taken what it holds farther than the body is long: no motion is that fast. */
+static bool has_jumped(const projective *m, const spl_method_context *c, const double *x)
+{
+    double most = 0;
+    for (size_t v = 0; v < (size_t)c->solid->elements.vertex_count; v++) {
+        if (c->solid->body->bone[v] < 0) continue;
+        const double *p = x + 3 * v, *q = m->start + 3 * v;
+        double d = spl_distance(spl_v3(p[0], p[1], p[2]), spl_v3(q[0], q[1], q[2]));
+        if (!(d <= most)) most = d;
+    }
+    return !(most <= c->solid->diagonal);
+}
+
+/* Where inertia alone takes the flesh, s = x + h v (external forces are forces to the solver), and where the bones
+ * do. After a jump they take it along, at rest. */
+static void predict(projective *m, const spl_method_context *c, double *x)
+{
+    size_t n = 3 * (size_t)c->solid->elements.vertex_count;
+    memcpy(m->start, x, n * sizeof *x);
+    memcpy(m->carried, x, n * sizeof *x);
+    bool carried = m->has_past && spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
+    spl_drive_hold(&c->solid->drive, c->solid->body->bone, m->carried);
+    if (has_jumped(m, c, m->carried)) {
+        if (!carried) spl_solid_pose(c->solid, m->carried, c->pool);
+        memcpy(m->start, m->carried, n * sizeof *x);
+        memset(c->velocity, 0, n * sizeof *x);
+        spl_pd_forget(m->pd);
+    }
+    for (size_t i = 0; i < n; i++) m->inertia[i] = m->start[i] + c->dt * c->velocity[i];
+    memcpy(x, m->inertia, n * sizeof *x);
+    spl_drive_hold(&c->solid->drive, m->held, x);
+}
+
+/* v = dx / h, its part against the bones' motion damped. */
+static void set_velocity(const projective *m, const spl_method_context *c, const double *x)
+{
+    double keep = pow(c->parameter[P_DAMPING], 60 * c->dt);
+    for (size_t i = 0; i < 3 * (size_t)c->solid->elements.vertex_count; i++) {
+        double bones = m->carried[i] - m->start[i], own = x[i] - m->carried[i];
+        c->velocity[i] = (bones + keep * own) / c->dt;
+    }
+}
+
+/* The forces of the last step at its end: external ones, and inertia's m (s - x) / h^2. */
+static void set_forces(projective *m, const spl_method_context *c, const double *x)
+{
+    double per = c->dt > 0 ? 1 / (c->dt * c->dt) : 0;
+    for (size_t i = 0; i < 3 * (size_t)c->solid->elements.vertex_count; i++) {
+        m->force[i] = c->solid->force ? c->solid->force[i] : 0;
+        if (m->moving && m->held[i / 3] < 0) m->force[i] += per * m->mass[i / 3] * (m->inertia[i] - x[i]);
+    }
+}
+
+static supple_result solve_problem(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
+                                   supple_error *error)
+{
+    int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
+    spl_pd_problem q = {.dt = m->moving ? c->dt : 0,
+                        .inertia = m->inertia,
+                        .pin = m->pin,
+                        .pin_count = m->pin_count,
+                        .force = c->solid->force,
+                        .iterations = iterations  ? iterations
+                                      : m->moving ? STEP
+                                                  : EQUILIBRIUM,
+                        .tolerance = m->moving ? 0 : c->parameter[P_TOLERANCE]};
+    supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
+    stats->iterations = m->solved.iterations;
+    stats->residual = m->solved.residual;
+    stats->energy = m->solved.energy;
+    stats->converged = m->solved.converged || m->moving || iterations > 0;
+    return result;
+}
+
+static supple_result projective_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
+                                      supple_error *error)
+{
+    projective *m = state;
+    m->moving = c->dt > 0 && c->velocity;
+    pose_pins(m, c);
+    if (m->moving && c->dt < SHORTEST) { /* nothing moves in no time, but the bones are where they are */
+        spl_drive_hold(&c->solid->drive, m->held, x);
+        stats->iterations = 0;
+        stats->converged = true;
+        m->moving = false;
+        return SUPPLE_OK;
+    }
+    if (m->moving)
+        predict(m, c, x);
+    else
+        spl_drive_hold(&c->solid->drive, m->held, x);
+    supple_result result = solve_problem(m, c, x, stats, error);
+    if (result != SUPPLE_OK) return result;
+    if (m->moving) set_velocity(m, c, x);
+    set_forces(m, c, x);
+    spl_pose_past_keep(&m->past, &c->solid->drive);
+    m->has_past = true;
+    return SUPPLE_OK;
+}
+
+static void projective_solution(const void *state, const spl_method_context *c, spl_solution *out)
+{
+    const projective *m = state;
+    *out = (spl_solution){.law = m->bulk ? &spl_law_projective : &spl_law_arap,
+                          .mu = c->solid->material.mu,
+                          .lambda = m->lambda,
+                          .held = m->held,
+                          .pin = m->pin,
+                          .pin_count = m->pin_count,
+                          .force = m->force};
+}
+
+const spl_pd_stats *spl_projective_stats(const void *state)
+{
+    return &((const projective *)state)->solved;
+}
+
+const spl_method spl_method_projective = {
+    .name = "projective",
+    .summary = "projective dynamics: flesh in real time, in motion and in contact",
+    .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .output = SPL_OUTPUT_BODY,
+    .parameter = PARAMETERS,
+    .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
+    .state_size = sizeof(projective),
+    .init = projective_init,
+    .solve = projective_solve,
+    .solution = projective_solution,
+    .reset = projective_reset,
+    .release = projective_release,
+};

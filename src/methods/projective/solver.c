@@ -1,0 +1,364 @@
+#include "methods/projective/solver.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "methods/projective/local.h"
+#include "sparse/assembly.h"
+#include "sparse/factor.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    NODES = 512,  /* a thread takes at once */
+    FIRST = 3,    /* Newton steps of the first local step, the bones having moved */
+    LATER = 1,    /* and of the others */
+    PARTIALS = 3, /* sums a piece of nodes gives: |r|^2, magnitude^2, energy */
+};
+
+#define NOISE 1e-6 /* of the energy: sums of floats are not better */
+
+struct spl_pd {
+    supple_allocator allocator;
+    spl_pd_input in;
+    spl_pool *pool;
+    int32_t count;    /* unknown vertices: nodes */
+    int32_t *unknown; /* by vertex: its node, or -1 */
+    int32_t *vertex;  /* by node */
+    spl_local local;
+    spl_assembly assembly;
+    double *stiffness, *values; /* of A: without inertia; with it */
+    spl_factor *factor;
+    double dt; /* that the factor was made for; negative: none */
+    double *mass, *spring;
+    double *memory, *x; /* 4 a vertex, aligned in memory */
+    double *before;     /* 3 a node: x before the last step */
+    double *anchor;     /* 3 a node: where inertia and springs pull it */
+    double *pull;       /* by node: with this stiffness */
+    double *force;      /* 3 a node: external */
+    float *r, *r_before, *dx;
+    double *partial;
+    double energy, residual; /* at x */
+    spl_pace pace;
+    double *record;
+};
+
+/* ---- set-up ---- */
+
+static supple_result number_nodes(spl_pd *p, supple_error *error)
+{
+    size_t n = (size_t)p->in.elements->vertex_count;
+    p->unknown = spl_new(&p->allocator, n, sizeof *p->unknown);
+    p->vertex = spl_new(&p->allocator, n, sizeof *p->vertex);
+    if (!p->unknown || !p->vertex) return spl_fail_memory(error, "the global system");
+    for (size_t v = 0; v < n; v++) {
+        bool held = p->in.held && p->in.held[v] >= 0;
+        p->unknown[v] = held ? -1 : p->count;
+        if (!held) p->vertex[p->count++] = (int32_t)v;
+    }
+    return SUPPLE_OK;
+}
+
+static bool take_memory(spl_pd *p)
+{
+    const supple_allocator *a = &p->allocator;
+    size_t n = (size_t)p->count, vertices = (size_t)p->in.elements->vertex_count, N3 = 3 * n;
+    size_t values = spl_pattern_values(&p->assembly.pattern);
+    p->stiffness = spl_new(a, values, sizeof(double));
+    p->values = spl_new(a, values, sizeof(double));
+    p->mass = spl_new(a, n, sizeof(double));
+    p->spring = spl_new(a, n, sizeof(double));
+    p->memory = spl_new(a, 4 * vertices + 8, sizeof(double));
+    p->before = spl_new(a, N3, sizeof(double));
+    p->anchor = spl_new(a, N3, sizeof(double));
+    p->pull = spl_new(a, n, sizeof(double));
+    p->force = spl_new(a, N3, sizeof(double));
+    p->r = spl_new(a, N3, sizeof(float));
+    p->r_before = spl_new(a, N3, sizeof(float));
+    p->dx = spl_new(a, N3, sizeof(float));
+    p->partial = spl_new(a, n / NODES + 1, PARTIALS * sizeof(double));
+    p->x = (double *)(((uintptr_t)p->memory + 63) & ~(uintptr_t)63);
+    return p->stiffness && p->values && p->mass && p->spring && p->memory && p->before && p->anchor && p->pull &&
+           p->force && p->r && p->r_before && p->dx && p->partial;
+}
+
+/* 2 (mu + w) W g_i . g_j of all tets, and the springs. */
+static supple_result assemble(spl_pd *p, supple_error *error)
+{
+    const spl_elements *e = p->in.elements;
+    double *element = spl_new(&p->allocator, (size_t)e->count, 10 * sizeof *element), *at = element;
+    if (!element) return spl_fail_memory(error, "the global system");
+    for (size_t k = 0; k < (size_t)e->count; k++) {
+        const double *g = e->gradient + 12 * k;
+        double weight = 2 * (p->in.mu[k] + (p->in.bulk ? p->in.bulk[k] : 0)) * e->volume[k];
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j <= i; j++)
+                *at++ = weight * (g[3 * i] * g[3 * j] + g[3 * i + 1] * g[3 * j + 1] + g[3 * i + 2] * g[3 * j + 2]);
+    }
+    spl_assembly_gather(&p->assembly, element, p->stiffness, p->pool);
+    spl_free(&p->allocator, element);
+    for (int32_t i = 0; i < p->count; i++) {
+        p->mass[i] = p->in.mass ? p->in.mass[p->vertex[i]] : 0;
+        p->spring[i] = p->in.spring ? p->in.spring[p->vertex[i]] : 0;
+        p->stiffness[p->assembly.pattern.start[i]] += p->spring[i];
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result build(spl_pd *p, supple_error *error)
+{
+    const spl_elements *e = p->in.elements;
+    const supple_allocator *a = &p->allocator;
+    supple_result result = number_nodes(p, error);
+    if (result != SUPPLE_OK) return result;
+    result = spl_assembly_create(e->tet, (size_t)e->count, 4, e->vertex_count, p->unknown, p->count, 1, a, &p->assembly,
+                                 error);
+    if (result == SUPPLE_OK && !take_memory(p)) result = spl_fail_memory(error, "the global system");
+    if (result == SUPPLE_OK) result = assemble(p, error);
+    spl_local_input local = {.elements = e,
+                             .mu = p->in.mu,
+                             .bulk = p->in.bulk,
+                             .unknown = p->unknown,
+                             .node_count = p->count,
+                             .plain = p->in.plain};
+    if (result == SUPPLE_OK) result = spl_local_create(&local, a, &p->local, error);
+    spl_factor_options options = {.single = true, .plain = p->in.plain};
+    if (result == SUPPLE_OK) result = spl_factor_create(&p->assembly.pattern, &options, a, p->pool, &p->factor, error);
+    if (result == SUPPLE_OK) result = spl_pace_create(p->in.pace, 3 * (size_t)p->count, a, &p->pace, error);
+    return result;
+}
+
+supple_result spl_pd_create(const spl_pd_input *in, const supple_allocator *a, spl_pool *pool, spl_pd **out,
+                            supple_error *error)
+{
+    *out = NULL;
+    spl_pd *p = spl_new(a, 1, sizeof *p);
+    if (!p) return spl_fail_memory(error, "the global system");
+    *p = (spl_pd){.allocator = *a, .in = *in, .pool = pool, .dt = -1};
+    supple_result result = build(p, error);
+    if (result == SUPPLE_OK)
+        *out = p;
+    else
+        spl_pd_destroy(p);
+    return result;
+}
+
+void spl_pd_destroy(spl_pd *p)
+{
+    if (!p) return;
+    supple_allocator a = p->allocator;
+    spl_local_release(&p->local);
+    spl_assembly_release(&p->assembly, &a);
+    spl_factor_destroy(p->factor);
+    spl_pace_release(&p->pace);
+    void *blocks[] = {p->unknown, p->vertex, p->stiffness, p->values, p->mass,     p->spring, p->memory,  p->before,
+                      p->anchor,  p->pull,   p->force,     p->r,      p->r_before, p->dx,     p->partial, p};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
+}
+
+void spl_pd_forget(spl_pd *p)
+{
+    spl_local_forget(&p->local);
+}
+
+double spl_pd_diagonal(const spl_pd *p, int32_t vertex)
+{
+    int32_t node = p->unknown[vertex];
+    return node < 0 ? 0 : p->stiffness[p->assembly.pattern.start[node]];
+}
+
+double spl_pd_factor_bytes(const spl_pd *p)
+{
+    return (double)spl_factor_get_stats(p->factor).bytes;
+}
+
+void spl_pd_record(spl_pd *p, double *energy)
+{
+    p->record = energy;
+}
+
+/* ---- a problem ---- */
+
+/* A for this time step. */
+static supple_result set_step(spl_pd *p, double dt, supple_error *error)
+{
+    if (dt == p->dt) return SUPPLE_OK;
+    p->dt = -1;
+    memcpy(p->values, p->stiffness, spl_pattern_values(&p->assembly.pattern) * sizeof *p->values);
+    for (int32_t i = 0; dt > 0 && i < p->count; i++) p->values[p->assembly.pattern.start[i]] += p->mass[i] / (dt * dt);
+    supple_result result = spl_factor_factorise(p->factor, p->values, error);
+    if (result == SUPPLE_OK) p->dt = dt;
+    return result;
+}
+
+/* Inertia and springs as one pull towards one point a node, and external forces. */
+static void set_pulls(spl_pd *p, const spl_pd_problem *q)
+{
+    for (size_t i = 0; i < (size_t)p->count; i++) {
+        size_t v = (size_t)p->vertex[i];
+        double heavy = q->dt > 0 ? p->mass[i] / (q->dt * q->dt) : 0;
+        p->pull[i] = heavy + p->spring[i];
+        for (size_t c = 0; c < 3; c++) {
+            p->anchor[3 * i + c] = heavy > 0 ? heavy * q->inertia[3 * v + c] : 0;
+            p->force[3 * i + c] = q->force ? q->force[3 * v + c] : 0;
+        }
+    }
+    for (int32_t k = 0; k < q->pin_count; k++) {
+        int32_t node = p->unknown[q->pin[k].vertex];
+        for (size_t c = 0; node >= 0 && c < 3; c++)
+            p->anchor[3 * (size_t)node + c] += q->pin[k].stiffness * q->pin[k].target[c];
+    }
+    for (size_t i = 0; i < (size_t)p->count; i++)
+        for (size_t c = 0; c < 3; c++)
+            if (p->pull[i] > 0) p->anchor[3 * i + c] /= p->pull[i];
+}
+
+static void take_in(spl_pd *p, const double *x)
+{
+    for (size_t v = 0; v < (size_t)p->in.elements->vertex_count; v++) {
+        for (size_t c = 0; c < 3; c++) p->x[4 * v + c] = x[3 * v + c];
+        p->x[4 * v + 3] = 0;
+    }
+}
+
+/* ---- an iteration ---- */
+
+/* r of the nodes: corners' forces summed in the order of the tets, pulls and external forces. */
+static void gather(void *context, size_t begin, size_t end)
+{
+    spl_pd *p = context;
+    const spl_local *l = &p->local;
+    double *out = p->partial + PARTIALS * (begin / NODES), squares = 0, magnitude = 0, energy = 0;
+    for (size_t i = begin; i < end; i++) {
+        float f[4] = {0};
+        for (const float *at = l->force + 4 * l->start[i]; at < l->force + 4 * l->start[i + 1]; at += 4)
+            for (int c = 0; c < 4; c++) f[c] += at[c];
+        const double *x = p->x + 4 * (size_t)p->vertex[i];
+        for (size_t c = 0; c < 3; c++) {
+            double off = p->anchor[3 * i + c] - x[c], r = (double)f[c] + p->pull[i] * off + p->force[3 * i + c];
+            energy += 0.5 * p->pull[i] * off * off - p->force[3 * i + c] * x[c];
+            squares += r * r;
+            p->r[3 * i + c] = (float)r;
+        }
+        magnitude += (double)f[3] * (double)f[3];
+    }
+    out[0] = squares;
+    out[1] = magnitude;
+    out[2] = energy;
+}
+
+/* r, energy and residual at x. */
+static void evaluate(spl_pd *p, int newton, spl_pd_stats *stats)
+{
+    double start = spl_now_ms(), sum[PARTIALS] = {0};
+    p->energy = spl_local_step(&p->local, p->x, newton, p->pool);
+    double middle = spl_now_ms();
+    spl_parallel_for(p->pool, (size_t)p->count, NODES, gather, p);
+    for (size_t k = 0; k * NODES < (size_t)p->count; k++)
+        for (int i = 0; i < PARTIALS; i++) sum[i] += p->partial[PARTIALS * k + (size_t)i];
+    p->energy += sum[2];
+    p->residual = sqrt(sum[0]) / (sqrt(sum[1]) + p->in.floor);
+    stats->ms_local += middle - start;
+    stats->ms_gather += spl_now_ms() - middle;
+}
+
+static void advance(spl_pd *p)
+{
+    for (size_t i = 0; i < (size_t)p->count; i++) {
+        double *x = p->x + 4 * (size_t)p->vertex[i];
+        for (size_t c = 0; c < 3; c++) {
+            p->before[3 * i + c] = x[c];
+            x[c] += (double)p->dx[3 * i + c];
+        }
+    }
+}
+
+static void go_back(spl_pd *p)
+{
+    for (size_t i = 0; i < (size_t)p->count; i++)
+        for (size_t c = 0; c < 3; c++) p->x[4 * (size_t)p->vertex[i] + c] = p->before[3 * i + c];
+}
+
+/* One global step from r, plain or accelerated; says which. */
+static supple_result step(spl_pd *p, bool plain, bool *faster, spl_pd_stats *stats, supple_error *error)
+{
+    double start = spl_now_ms();
+    size_t bytes = 3 * (size_t)p->count * sizeof *p->r;
+    spl_pace_side(&p->pace, p->r, plain, p->dx);
+    double middle = spl_now_ms();
+    supple_result result = spl_factor_solve_float(p->factor, p->dx, 3, error);
+    double solved = spl_now_ms();
+    *faster = spl_pace_step(&p->pace, plain, p->dx);
+    memcpy(p->r_before, p->r, bytes);
+    advance(p);
+    stats->ms_global += solved - middle;
+    stats->ms_pace += middle - start + (spl_now_ms() - solved);
+    stats->iterations++;
+    return result;
+}
+
+/* Takes an accelerated step back whose energy has not fallen. */
+static bool reject(spl_pd *p, double energy, double residual, spl_pd_stats *stats)
+{
+    go_back(p);
+    memcpy(p->r, p->r_before, 3 * (size_t)p->count * sizeof *p->r);
+    spl_pace_begin(&p->pace);
+    p->energy = energy;
+    p->residual = residual;
+    stats->rejected++;
+    return true;
+}
+
+static supple_result iterate(spl_pd *p, const spl_pd_problem *q, spl_pd_stats *stats, supple_error *error)
+{
+    bool faster = false;
+    double energy = INFINITY, residual = INFINITY;
+    spl_pace_begin(&p->pace);
+    for (int32_t i = 0; i < q->iterations; i++) {
+        bool plain = i + 1 == q->iterations; /* nobody looks at the last one: it must be safe */
+        evaluate(p, i == 0 ? FIRST : LATER, stats);
+        if (!isfinite(p->energy))
+            return spl_fail(error, SUPPLE_ERROR_SOLVE, "projective: positions are not finite any more");
+        if (faster && !(p->energy <= energy + NOISE * fabs(energy)))
+            plain = reject(p, energy, residual, stats);
+        else if (i > 0)
+            spl_pace_learn(&p->pace, p->r_before, p->r);
+        energy = p->energy;
+        residual = p->residual;
+        if (p->record) *p->record++ = energy;
+        stats->converged = p->residual <= q->tolerance;
+        if (stats->converged) break;
+        supple_result result = step(p, plain, &faster, stats, error);
+        if (result != SUPPLE_OK) return result;
+    }
+    stats->energy = energy;
+    stats->residual = residual;
+    return SUPPLE_OK;
+}
+
+static bool give_back(const spl_pd *p, double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < (size_t)p->count; i++)
+        for (size_t c = 0; c < 3; c++) sum += p->x[4 * (size_t)p->vertex[i] + c];
+    if (!isfinite(sum)) return false;
+    for (size_t i = 0; i < (size_t)p->count; i++)
+        for (size_t c = 0; c < 3; c++) x[3 * (size_t)p->vertex[i] + c] = p->x[4 * (size_t)p->vertex[i] + c];
+    return true;
+}
+
+supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd_stats *stats, supple_error *error)
+{
+    *stats = (spl_pd_stats){0};
+    double start = spl_now_ms();
+    supple_result result = set_step(p, q->dt, error);
+    if (result != SUPPLE_OK) return result;
+    stats->ms_factor = spl_now_ms() - start;
+    set_pulls(p, q);
+    take_in(p, x);
+    result = iterate(p, q, stats, error);
+    if (result == SUPPLE_OK && !give_back(p, x))
+        result = spl_fail(error, SUPPLE_ERROR_SOLVE, "projective: positions are not finite any more");
+    return result;
+}

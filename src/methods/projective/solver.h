@@ -1,0 +1,84 @@
+/* Projective dynamics with one factor (fast projective skinning, equations 1 and 2, Algorithm 1).
+ *
+ * The global step solves (M / h^2 + Q^T Q) x = M s / h^2 + Q^T p. With forces r(x) = -dE/dx at the projections p(x) it
+ * is the same as
+ *
+ *     A dx = r(x),   A = M / h^2 + sum_k 2 mu_k W_k g_i . g_j + springs,   x <- x + dx
+ *
+ * which needs no Q, takes bones' vertices out of the unknowns (section 4.3) without more ado, and bears float: x is
+ * double, r is accurate where it is small, and dx needs few digits. One scalar factor serves three coordinates.
+ *
+ * Contacts are rows c with a stiffness k between few vertices; A + sum k c c^T is never factorised (rows.h). */
+#ifndef SPL_METHODS_PROJECTIVE_SOLVER_H
+#define SPL_METHODS_PROJECTIVE_SOLVER_H
+
+#include "core/threads.h"
+#include "fem/elements.h"
+#include "fem/pin.h"
+#include "methods/projective/pace.h"
+#include "methods/projective/rows.h"
+
+#include <supple/plugin.h>
+
+typedef struct spl_pd_input {
+    const spl_elements *elements;
+    const double *mu;     /* by tet; borrowed as all */
+    const double *bulk;   /* by tet: w of volume constraints; NULL: none */
+    const double *mass;   /* by vertex, kg; NULL: none. Read at creation */
+    const int32_t *held;  /* by vertex: prescribed if not negative */
+    const double *spring; /* by vertex: stiffness of its pins in all, N/m; NULL: none. Read at creation */
+    double floor;         /* of the residual's scale, newtons */
+    spl_pace_kind pace;
+    int32_t row_capacity; /* contact rows at most */
+    int32_t direct_rows;  /* up to here by the low-rank update, beyond by conjugate gradients */
+    int32_t inner;        /* conjugate gradient iterations a global step; > 0: Jacobi's, without any factor */
+    bool plain;           /* without SIMD, for tests */
+} spl_pd_input;
+
+/* One step, or one equilibrium. */
+typedef struct spl_pd_problem {
+    double dt;             /* seconds; 0: quasistatic */
+    const double *inertia; /* 3 x vertices: s = x + h v; NULL where dt is 0 */
+    const spl_pin *pin;
+    int32_t pin_count;
+    const double *force; /* 3 x vertices, external; or NULL */
+    const spl_row *row;
+    int32_t row_count;
+    int32_t iterations; /* at most */
+    double tolerance;   /* on the residual, 0: all iterations */
+} spl_pd_problem;
+
+typedef struct spl_pd_stats {
+    int32_t iterations; /* global steps */
+    int32_t rejected;   /* accelerated steps that were taken back */
+    double residual;    /* before the last global step, or at the end if it is small enough; --metrics' but for held
+                           corners, whose forces do not count: a little larger */
+    double energy;      /* there: of tets with a free corner, springs, inertia and external forces */
+    bool converged;
+    double ms_local, ms_gather, ms_global, ms_pace, ms_rows, ms_factor;
+} spl_pd_stats;
+
+typedef struct spl_pd spl_pd;
+
+supple_result spl_pd_create(const spl_pd_input *in, const supple_allocator *a, spl_pool *pool, spl_pd **out,
+                            supple_error *error);
+void spl_pd_destroy(spl_pd *p); /* accepts NULL */
+
+/* Solves from the x given, whose held vertices stand where they belong. A time step that differs from the last one's
+ * makes a new factor; nothing is allocated. SUPPLE_ERROR_SOLVE if numbers stop being finite or A cannot be factorised:
+ * x is then as it was. */
+supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd_stats *stats, supple_error *error);
+
+/* Forgets rotations. */
+void spl_pd_forget(spl_pd *p);
+
+/* By vertex: A's diagonal without inertia, N/m: what contact stiffness is measured by. */
+double spl_pd_diagonal(const spl_pd *p, int32_t vertex);
+
+/* Bytes that one solve with the factor reads. */
+double spl_pd_factor_bytes(const spl_pd *p);
+
+/* A history of energies for tests: NULL, or room for `iterations` of the next solves. */
+void spl_pd_record(spl_pd *p, double *energy);
+
+#endif
