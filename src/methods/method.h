@@ -82,7 +82,7 @@ typedef struct spl_method {
 } spl_method;
 
 extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
-    spl_method_reference, spl_method_none;
+    spl_method_steklov, spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);

@@ -1,0 +1,175 @@
+#include "methods/steklov/newton.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+#include <string.h>
+
+#define LOOSE 0.05 /* of the residual: how well a step is solved whose contacts may yet change */
+
+supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error)
+{
+    const supple_allocator *a = &system->allocator;
+    size_t n = (size_t)system->order.count;
+    *out = (spl_newton){.system = system, .springs = springs};
+    out->force = spl_new(a, n, 3 * sizeof *out->force);
+    out->residual = spl_new(a, n, 3 * sizeof *out->residual);
+    out->best = spl_new(a, (size_t)system->solid->elements.vertex_count, 3 * sizeof *out->best);
+    if (out->force && out->residual && out->best) return SUPPLE_OK;
+    spl_newton_release(out);
+    return spl_fail_memory(error, "the flesh's forces");
+}
+
+void spl_newton_release(spl_newton *n)
+{
+    if (!n->system) return;
+    const supple_allocator *a = &n->system->allocator;
+    spl_free(a, n->force);
+    spl_free(a, n->residual);
+    spl_free(a, n->best);
+    *n = (spl_newton){0};
+}
+
+void spl_newton_move(spl_newton *n, spl_block which, const double *dx)
+{
+    const spl_exrotated *s = n->system;
+    size_t first = which == SPL_BB ? (size_t)s->order.interior : 0;
+    size_t end = which == SPL_II ? (size_t)s->order.interior : (size_t)s->order.count;
+    for (size_t i = first; i < end; i++)
+        for (size_t c = 0; c < 3; c++) n->x[3 * (size_t)s->order.vertex[i] + c] += dx[3 * (i - first) + c];
+    double *inner = n->force, *outer = n->force + 3 * (size_t)s->order.interior;
+    if (which == SPL_ALL) spl_exrotated_multiply(s, SPL_ALL, dx, n->force, -1);
+    if (which == SPL_II) {
+        spl_exrotated_multiply(s, SPL_II, dx, inner, -1);
+        spl_exrotated_multiply(s, SPL_BI, dx, outer, -1);
+    }
+    if (which == SPL_BB) {
+        spl_exrotated_multiply(s, SPL_IB, dx, inner, -1);
+        spl_exrotated_multiply(s, SPL_BB, dx, outer, -1);
+    }
+}
+
+/* Forces over the tets at x; the residual's scale. */
+static double sum_forces(spl_newton *n)
+{
+    double start = spl_now_ms(), scale = spl_exrotated_forces(n->system, n->x);
+    for (size_t i = 0; i < (size_t)n->system->order.count; i++)
+        memcpy(n->force + 3 * i, n->system->force + 3 * (size_t)n->system->order.vertex[i], 3 * sizeof *n->force);
+    n->stats.ms_force += spl_now_ms() - start;
+    return scale;
+}
+
+/* |residual| with the springs there are. */
+static double set_residual(spl_newton *n)
+{
+    size_t count = 3 * (size_t)n->system->order.count;
+    memcpy(n->residual, n->force, count * sizeof *n->residual);
+    spl_springs_pull(n->springs, n->x, 0, n->residual);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += n->residual[i] * n->residual[i];
+    return sqrt(sum);
+}
+
+static void find_contacts(spl_newton *n, bool frozen)
+{
+    double start = spl_now_ms();
+    if (frozen) {
+        spl_springs_refresh(n->springs, n->x);
+        n->springs->same = true;
+    } else {
+        spl_springs_find(n->springs, n->x);
+    }
+    if (n->springs->cycles > n->stats.cycles) n->damping *= 0.5;
+    n->stats.cycles = n->springs->cycles;
+    n->stats.ms_contact += spl_now_ms() - start;
+}
+
+/* Where the iteration is. */
+typedef struct walk {
+    double scale, norm, last; /* of the residual; |residual| now and a step before */
+    double least;             /* smallest |residual| so far, where n->best is */
+    double product;           /* of the contractions */
+    int32_t contractions;
+} walk;
+
+static void note(spl_newton *n, walk *w, int32_t step)
+{
+    size_t bytes = 3 * (size_t)n->system->solid->elements.vertex_count * sizeof *n->x;
+    if (step > 0 && n->springs->same && w->last > 0) {
+        w->product *= w->norm / w->last;
+        w->contractions++;
+    }
+    if (!(w->norm < w->least)) return;
+    w->least = w->norm;
+    memcpy(n->best, n->x, bytes);
+}
+
+/* Small with the scale that is expected: then it has to be small by forces summed afresh, and their own scale. */
+static bool has_arrived(spl_newton *n, const spl_newton_options *o, walk *w, int32_t step)
+{
+    if (!(w->norm <= o->tolerance * w->scale)) return false;
+    if (step > 0 && !n->springs->same) return false;
+    w->scale = sum_forces(n);
+    w->norm = set_residual(n);
+    return w->norm <= o->tolerance * w->scale || w->norm <= 1e-12 * n->system->solid->stiffness_scale;
+}
+
+static double goal_of(const spl_newton *n, const spl_newton_options *o, const walk *w)
+{
+    double tight = 0.5 * o->tolerance * w->scale;
+    bool open = n->springs->count > 0 && !o->frozen;
+    return open ? fmax(tight, LOOSE * w->norm) : tight;
+}
+
+static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w, supple_error *error)
+{
+    for (int32_t step = 0;; step++) {
+        find_contacts(n, o->frozen && step > 0);
+        w->norm = set_residual(n);
+        if (!isfinite(w->norm) || !isfinite(w->scale))
+            return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
+        note(n, w, step);
+        n->stats.newton = step;
+        n->stats.converged = has_arrived(n, o, w, step);
+        if (n->stats.converged || step >= o->max_steps || n->system->order.count == 0) return SUPPLE_OK;
+        w->last = w->norm;
+        supple_result result = n->formulation->step(n->state, n, goal_of(n, o, w), error);
+        if (result != SUPPLE_OK) return result;
+    }
+}
+
+/* At the limit: the best state there was, as it is. */
+static void go_back(spl_newton *n, const spl_newton_options *o, walk *w)
+{
+    if (w->norm > w->least) {
+        memcpy(n->x, n->best, 3 * (size_t)n->system->solid->elements.vertex_count * sizeof *n->x);
+        find_contacts(n, o->frozen);
+    }
+    w->scale = sum_forces(n);
+    w->norm = set_residual(n);
+    n->stats.converged = w->norm <= o->tolerance * w->scale;
+}
+
+supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, double *x, supple_error *error)
+{
+    walk w = {.least = INFINITY, .product = 1};
+    n->x = x;
+    n->damping = 1;
+    spl_springs_begin(n->springs);
+    double scale = sum_forces(n);
+    /* The residual is a share of the forces at the solution, which only the solution tells; the last one's were much
+     * the same. */
+    w.scale = n->last_scale > 0 ? fmin(fmax(n->last_scale, 0.1 * scale), scale) : scale;
+    supple_result result = SUPPLE_OK;
+    if (n->formulation->begin && n->system->order.count > 0 && isfinite(scale))
+        result = n->formulation->begin(n->state, n, 0.1 * o->tolerance * w.scale, error);
+    if (result == SUPPLE_OK) result = iterate(n, o, &w, error);
+    if (result == SUPPLE_OK && !n->stats.converged) go_back(n, o, &w);
+    n->last_scale = result == SUPPLE_OK ? w.scale : 0;
+    n->stats.residual = w.norm / w.scale;
+    n->stats.pairs = n->springs->count;
+    n->stats.same_set = n->springs->same;
+    n->stats.contraction = w.contractions > 0 ? pow(w.product, 1.0 / w.contractions) : NAN;
+    return result;
+}
