@@ -25,7 +25,14 @@ int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool
 {
     static char names[CLI_MAX_VALUES][128];
     static supple_part_rule rules[CLI_MAX_VALUES];
-    const char *text = cli_get(arguments, "--resolution", 0);
+    const char *text = cli_get(arguments, "--body", 0);
+    if (text && strcmp(text, "prism") == 0)
+        bc->kind = SUPPLE_BODY_PRISM;
+    else if (text && supple_tets_known(text))
+        bc->tet_file = text;
+    else if (text && strcmp(text, "tets") != 0)
+        return cli_usage_error("--body %.60s: takes tets, prism, or a .msh, .mesh or .vtk file", text);
+    text = cli_get(arguments, "--resolution", 0);
     double value = 0;
     if (text && (!cli_number(text, 1, 1e9, &value) || value != floor(value)))
         return cli_usage_error("--resolution %.40s: takes a whole number of cells", text);

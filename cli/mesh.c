@@ -10,6 +10,7 @@
 
 static const cli_option options[] = {
     {"-o", "OUT", "the tetrahedra as .msh, .mesh or .vtk, or a picture as .png (none: only report)", true},
+    {"--body", "KIND", "tets, or prism: one layer between the skin and the bones (tets)", false},
     {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},

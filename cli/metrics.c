@@ -58,11 +58,12 @@ static json_t *body_facts(const supple_body *body)
                              .max_dihedral_deg = NAN,
                              .volume = NAN};
     const supple_body_info *i = body ? supple_body_get_info(body) : &none;
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "kind", body ? json_string("tets") : json_null(),
-                     "vertices", count(i->vertices), "tets", count(i->tets), "surface_vertices",
-                     count(i->surface_vertices), "constrained", count(i->constrained), "size_m", real(i->size_m),
-                     "min_dihedral_deg", real(i->min_dihedral_deg), "max_dihedral_deg", real(i->max_dihedral_deg),
-                     "volume", real(i->volume));
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "kind",
+                     body ? json_string(i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets") : json_null(), "vertices",
+                     count(i->vertices), "tets", count(i->tets), "surface_vertices", count(i->surface_vertices),
+                     "constrained", count(i->constrained), "size_m", real(i->size_m), "min_dihedral_deg",
+                     real(i->min_dihedral_deg), "max_dihedral_deg", real(i->max_dihedral_deg), "volume",
+                     real(i->volume));
 }
 
 void cli_metrics_setup(cli_metrics *m, const supple_scene *scene, const supple_sim *sim, double load_ms)

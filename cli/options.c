@@ -27,6 +27,12 @@ static bool add_value(cli_arguments *out, int option, const char *value)
     return true;
 }
 
+/* Whether a word can be meant as the number that an option takes or leaves. */
+static bool is_number(const char *word)
+{
+    return *word && strspn(word, "+-.0123456789eE") == strlen(word) && strcspn(word, "0123456789") < strlen(word);
+}
+
 /* One option at argv[*at]: "--name value", "--name=value" or "-o value". */
 static bool take_option(int argc, char **argv, int *at, cli_arguments *out)
 {
@@ -43,6 +49,7 @@ static bool take_option(int argc, char **argv, int *at, cli_arguments *out)
         return !equals && add_value(out, option, "");
     }
     if (equals) return add_value(out, option, equals + 1);
+    if (o->argument[0] == '[' && (*at + 1 >= argc || !is_number(argv[*at + 1]))) return add_value(out, option, "");
     if (*at + 1 >= argc) {
         cli_usage_error("%s needs a value: %s %s", o->name, o->name, o->argument);
         return false;

@@ -6,7 +6,7 @@
 
 typedef struct cli_option {
     const char *name;     /* "--fps", or "-o" */
-    const char *argument; /* "N"; NULL for a switch */
+    const char *argument; /* "N"; "[N]" for a number that may be left out; NULL for a switch */
     const char *help;     /* one line, with the default */
     bool repeats;         /* may be given more than once */
 } cli_option;

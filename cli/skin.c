@@ -1,5 +1,6 @@
 #include "body_options.h"
 #include "cli.h"
+#include "dynamics_options.h"
 #include "metrics.h"
 #include "progress.h"
 #include "solver.h"
@@ -22,12 +23,13 @@ static const cli_option options[] = {
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
-    {"--body", "KIND", "tets, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
+    {"--body", "KIND", "tets, prism, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
+    CLI_DYNAMICS_OPTIONS,
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N for the body, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
@@ -252,12 +254,7 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
 /* How the options ask for the body to be made. */
 static int read_body(const cli_arguments *arguments, supple_body_config *bc)
 {
-    const char *kind = cli_get(arguments, "--body", 0);
     *bc = supple_body_config_default();
-    if (kind && supple_tets_known(kind))
-        bc->tet_file = kind;
-    else if (kind && strcmp(kind, "tets") != 0)
-        return cli_usage_error("--body %.60s: takes tets, or a .msh, .mesh or .vtk file", kind);
     return cli_body_config(arguments, bc, false);
 }
 
@@ -284,6 +281,7 @@ static int begin_dump(const job *j)
 static int create_sim(job *j, const cli_arguments *arguments)
 {
     supple_setting settings[CLI_MAX_VALUES];
+    const char *colliders[CLI_MAX_VALUES];
     supple_sim_config sc = supple_sim_config_default();
     supple_body_config bc;
     supple_error error;
@@ -291,6 +289,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     if (method) sc.method = method;
     int code = read_settings(arguments, settings, &sc);
     if (code == 0) code = read_body(arguments, &bc);
+    if (code == 0) code = cli_dynamics_config(arguments, j->scene, colliders, &sc);
     if (code) return code;
     sc.body_config = &bc;
     sc.material_file = cli_get(arguments, "--material", 0);

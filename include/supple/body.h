@@ -25,6 +25,18 @@ typedef struct supple_part_rule {
     supple_role role;
 } supple_part_rule;
 
+/* What a body is made of. */
+typedef enum supple_body_kind {
+    SUPPLE_BODY_TETS,  /* tetrahedra all through the flesh */
+    SUPPLE_BODY_PRISM, /* one layer of prisms, three tetrahedra each, between the skin and a skeleton of capsules */
+} supple_body_kind;
+
+/* How the visual mesh follows the body. */
+typedef enum supple_upsampling {
+    SUPPLE_UPSAMPLE_SMOOTH, /* quadratic moving least squares */
+    SUPPLE_UPSAMPLE_NORMAL, /* a point of the body's surface displaced along its interpolated normal: a baseline */
+} supple_upsampling;
+
 /* How to make a body. Start from supple_body_config_default(). */
 typedef struct supple_body_config {
     uint32_t cookie;               /* set by supple_body_config_default() */
@@ -35,9 +47,11 @@ typedef struct supple_body_config {
     int32_t rule_count;
     const char *tet_file; /* the user's own tetrahedra (.msh, .mesh, .vtk) in body space; NULL: made here */
     bool cache;           /* keep the result for next time */
+    supple_body_kind kind;
+    supple_upsampling upsampling;
 } supple_body_config;
 
-/* Defaults: resolution chosen within 60,000 tetrahedra, roles by shape, cached. */
+/* Defaults: tetrahedra, resolution chosen within 60,000 of them, roles by shape, cached, smooth upsampling. */
 SUPPLE_API supple_body_config supple_body_config_default(void);
 
 /* Makes the body of a scene, which must outlive it; `body_config` and `config` may be NULL. SUPPLE_ERROR_INPUT where a
@@ -65,6 +79,11 @@ typedef struct supple_body_info {
     double size_m;                      /* diagonal for the solver, metres */
     bool cached;                        /* it came from the cache */
     double ms;                          /* time to make or find it */
+    supple_body_kind kind;
+    int32_t split; /* prisms: vertices where sheets of the skin met and were cut apart */
+    int32_t joint_free,
+        unreached;  /* prisms: bone vertices that no bone holds; those of them that stopped before the bones */
+    double wrapped; /* prisms: how far from the skin to the bones their inner sides came, mean; 1: all of it */
 } supple_body_info;
 
 SUPPLE_API const supple_body_info *supple_body_get_info(const supple_body *body);

@@ -55,6 +55,9 @@ SUPPLE_API double supple_scene_clip_fps(const supple_scene *scene, int32_t clip)
 /* Frames per second of the file's clips where it says so (FBX), else 30. */
 SUPPLE_API double supple_scene_fps(const supple_scene *scene);
 
+/* The direction that is up in the scene's space, unit: y for glTF, what the file says for others. */
+SUPPLE_API void supple_scene_up(const supple_scene *scene, double up[3]);
+
 /* Finds a clip by name, by the part of its name after the last '|', or by index written in decimal; an exact name wins.
  * -1 if there is none or if the part after '|' is ambiguous. */
 SUPPLE_API int32_t supple_scene_clip_find(const supple_scene *scene, const char *name);

@@ -1,6 +1,7 @@
 #include "body/body.h"
 
 #include "body/body_cache.h"
+#include "body/body_prism.h"
 #include "body/body_visual.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -316,7 +317,10 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
     result = spl_tree_make(body->surface.position, body->surface.triangle, body->surface.triangle_count,
                            &body->allocator, &tree, error);
     if (result != SUPPLE_OK) return result;
-    if (options->tets) {
+    bool prisms = options->kind == SUPPLE_BODY_PRISM && !options->tets;
+    if (prisms) {
+        result = spl_body_make_prisms(body, options, &tree, config, pool, cache, error);
+    } else if (options->tets) {
         result = copy_tets(body, options->tets, error);
         if (result == SUPPLE_OK) result = fit_tets(body, &tree, config, error);
         if (result == SUPPLE_OK) result = place_tets(body, &tree, error);
@@ -324,10 +328,10 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
         result = spl_flesh_cached(cache, &body->surface, &options->flesh, config, pool, &body->allocator, &body->tets,
                                   &body->place, &body->flesh, &body->cached, error);
     if (result == SUPPLE_OK) result = spl_progress(config, "attachments", 0, error);
-    if (result == SUPPLE_OK) result = attach(body, &tree, config, error);
+    if (result == SUPPLE_OK && !prisms) result = attach(body, &tree, config, error);
     spl_tree_release(&tree);
     if (result == SUPPLE_OK) result = spl_progress(config, "upsampling", 0, error);
-    if (result == SUPPLE_OK) result = spl_body_find_visual(body, cache, pool, error);
+    if (result == SUPPLE_OK) result = spl_body_find_visual(body, options->upsampling, cache, pool, error);
     return result == SUPPLE_OK ? spl_progress(config, "upsampling", 1, error) : result;
 }
 
@@ -358,6 +362,7 @@ void spl_body_release(spl_body *body)
     spl_free(a, body->weights.weight);
     spl_tets_release(&body->tets);
     spl_free(a, body->place);
+    spl_free(a, body->prism);
     spl_bones_release(&body->bones);
     spl_free(a, body->bone);
     spl_upsample_destroy(body->upsample);

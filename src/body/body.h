@@ -8,6 +8,7 @@
 #include "body/attach.h"
 #include "body/flesh.h"
 #include "body/leaves.h"
+#include "body/prism.h"
 #include "body/roles.h"
 #include "body/upsample.h"
 #include "rig/bones.h"
@@ -21,6 +22,8 @@ typedef struct spl_body_options {
     double size_m;        /* diagonal of the character for the solver, metres; 0: the file's own, if sensible */
     const spl_tets *tets; /* the user's own tetrahedra instead, in body space; NULL: made here */
     bool cache;           /* look for the tetrahedra in the cache, and keep them there */
+    supple_body_kind kind;
+    supple_upsampling upsampling;
 } spl_body_options;
 
 spl_body_options spl_body_options_default(void);
@@ -36,7 +39,7 @@ typedef struct spl_body {
     spl_surface surface;      /* of the flesh */
     int32_t *surface_vertex;  /* by surface vertex: a vertex of the scene there */
     spl_skin_weights weights; /* of the surface's vertices, by joint with bones */
-    spl_tets tets;
+    spl_tets tets;            /* of prisms: `surface` is the skin alone, without the sheet on the bones */
     int32_t *prism;   /* by tet: the surface triangle whose prism it is part of; NULL if the body is not of prisms */
     spl_place *place; /* by tet vertex: its limb's nearest place on the surface, triangle -1 deep inside */
     spl_bones bones;
@@ -46,9 +49,10 @@ typedef struct spl_body {
     spl_flesh_report flesh;
     spl_attach_report attach;
     spl_leaves_report leaves;
-    bool cached;            /* the tetrahedra came from the cache */
-    spl_surface skin;       /* the tetrahedra's surface */
-    spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */
+    spl_prism_report prisms; /* all zero without */
+    bool cached;             /* the tetrahedra came from the cache */
+    spl_surface skin;        /* the tetrahedra's surface */
+    spl_upsample *upsample;  /* from it to the scene's vertices in flesh and parts that follow */
 } spl_body;
 
 /* The public handle. */

@@ -9,7 +9,7 @@
 
 /* ---- tetrahedra ---- */
 
-enum { FLESH_VERSION = 3, REPORT_NUMBERS = 24 + 18 };
+enum { FLESH_VERSION = 3, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
 
 static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
 {
@@ -38,7 +38,7 @@ static void move_count(double *number, int32_t *value, bool pack)
         *value = (int32_t)*number;
 }
 
-static void move_report(double *n, spl_flesh_report *r, bool pack)
+void spl_flesh_report_move(double *n, spl_flesh_report *r, bool pack)
 {
     int32_t *counts[] = {&r->resolution,
                          &r->passes,
@@ -66,34 +66,41 @@ static void move_report(double *n, spl_flesh_report *r, bool pack)
     }
 }
 
+bool spl_places_put(spl_store_writer *w, const spl_place *place, size_t n, const supple_allocator *a)
+{
+    int32_t *triangle = spl_new(a, n, sizeof *triangle);
+    double *bary = spl_new(a, n, 3 * sizeof *bary);
+    for (size_t i = 0; triangle && bary && i < n; i++) {
+        triangle[i] = place[i].triangle;
+        memcpy(bary + 3 * i, place[i].bary, sizeof place[i].bary);
+    }
+    bool made = triangle && bary;
+    if (made) {
+        spl_store_add(w, "place.triangle", SPL_STORE_I32, 1, n, triangle, NULL);
+        spl_store_add(w, "place.bary", SPL_STORE_F64, 3, n, bary, NULL);
+    }
+    spl_free(a, triangle);
+    spl_free(a, bary);
+    return made;
+}
+
 static void publish(spl_cache *cache, const spl_store_id *id, const spl_tets *t, const spl_place *place,
                     spl_flesh_report *report, const supple_allocator *a)
 {
     spl_store_writer *w = spl_cache_begin(cache, id);
-    size_t n = (size_t)t->vertex_count;
     double numbers[REPORT_NUMBERS];
-    int32_t *triangle = spl_new(a, n, sizeof *triangle);
-    double *bary = spl_new(a, n, 3 * sizeof *bary);
-    if (!w || !triangle || !bary) {
-        spl_store_discard(w);
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            triangle[i] = place[i].triangle;
-            memcpy(bary + 3 * i, place[i].bary, sizeof place[i].bary);
-        }
-        move_report(numbers, report, true);
-        spl_tets_put(w, t, NULL);
-        spl_store_add(w, "place.triangle", SPL_STORE_I32, 1, n, triangle, NULL);
-        spl_store_add(w, "place.bary", SPL_STORE_F64, 3, n, bary, NULL);
-        spl_store_add(w, "report", SPL_STORE_F64, 1, REPORT_NUMBERS, numbers, NULL);
+    if (!w) return;
+    spl_flesh_report_move(numbers, report, true);
+    spl_tets_put(w, t, NULL);
+    spl_store_add(w, "report", SPL_STORE_F64, 1, REPORT_NUMBERS, numbers, NULL);
+    if (spl_places_put(w, place, (size_t)t->vertex_count, a))
         spl_cache_publish(cache, w);
-    }
-    spl_free(a, triangle);
-    spl_free(a, bary);
+    else
+        spl_store_discard(w);
 }
 
-static supple_result fetch_places(const spl_store_reader *r, int32_t triangle_count, size_t n, spl_place *place,
-                                  supple_error *error)
+supple_result spl_places_take(const spl_store_reader *r, int32_t triangle_count, size_t n, spl_place *place,
+                              supple_error *error)
 {
     const void *triangle, *bary;
     spl_store_want want = {"place.triangle", SPL_STORE_I32, 1, n, n, -1, triangle_count - 1, false};
@@ -124,10 +131,10 @@ static supple_result fetch(const spl_store_reader *r, const spl_surface *s, cons
     for (int i = 0; i < REPORT_NUMBERS; i++)
         if (!(fabs(copy[i]) < 2e9))
             return spl_fail(error, SUPPLE_ERROR_INPUT, "a number of the report is out of range");
-    move_report(copy, report, false);
+    spl_flesh_report_move(copy, report, false);
     *place = spl_new(a, (size_t)out->vertex_count, sizeof **place);
     if (!*place) return spl_fail_memory(error, "the tetrahedra");
-    return fetch_places(r, s->triangle_count, (size_t)out->vertex_count, *place, error);
+    return spl_places_take(r, s->triangle_count, (size_t)out->vertex_count, *place, error);
 }
 
 supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, const spl_flesh_options *options,

@@ -24,6 +24,9 @@ static supple_result check_config(const supple_body_config *c, supple_error *err
     if (c->resolution < 0)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "resolution %d: takes a number of cells, or 0 to choose",
                         (int)c->resolution);
+    if ((int)c->kind < SUPPLE_BODY_TETS || c->kind > SUPPLE_BODY_PRISM || (int)c->upsampling < SUPPLE_UPSAMPLE_SMOOTH ||
+        c->upsampling > SUPPLE_UPSAMPLE_NORMAL)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "body config: no such kind of body or of upsampling");
     if (!(c->size_m >= 0 && c->size_m <= 1e6))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "size: takes metres from 0 to 1000000");
     return SUPPLE_OK;
@@ -77,6 +80,11 @@ static void fill_info(supple_body *b)
     info->area_lost = f->area_lost;
     info->size_m = body->size_m;
     info->cached = body->cached;
+    info->kind = body->prism ? SUPPLE_BODY_PRISM : SUPPLE_BODY_TETS;
+    info->split = body->prisms.split;
+    info->joint_free = body->prisms.free;
+    info->unreached = body->prisms.off;
+    info->wrapped = body->prisms.reached;
 }
 
 static supple_result make(supple_body *b, const supple_scene *scene, const supple_body_config *bc,
@@ -89,6 +97,8 @@ static supple_result make(supple_body *b, const supple_scene *scene, const suppl
     options.rule_count = bc->rule_count;
     options.size_m = bc->size_m;
     options.cache = bc->cache;
+    options.kind = bc->kind;
+    options.upsampling = bc->upsampling;
     spl_tets given = {0};
     spl_pool *pool = NULL;
     supple_result result = spl_pool_create(config, &pool, error);

@@ -105,7 +105,8 @@ static spl_digest digest_of_joints(const spl_body *body)
     return d;
 }
 
-supple_result spl_body_find_visual(spl_body *body, spl_cache *cache, spl_pool *pool, supple_error *error)
+supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling, spl_cache *cache, spl_pool *pool,
+                                   supple_error *error)
 {
     const supple_allocator *a = &body->allocator;
     const spl_tets *t = &body->tets;
@@ -125,6 +126,7 @@ supple_result spl_body_find_visual(spl_body *body, spl_cache *cache, spl_pool *p
                                       .accept = shares_joints,
                                       .accept_context = body};
         spl_upsample_options options = spl_upsample_options_default();
+        if (upsampling == SUPPLE_UPSAMPLE_NORMAL) options.kind = SPL_UPSAMPLE_BARYCENTRIC;
         spl_digest joints = digest_of_joints(body);
         result = spl_upsample_cached(cache, &joints, &body->skin, &visual, &options, pool, a, &body->upsample, error);
     } else

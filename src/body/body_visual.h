@@ -6,6 +6,7 @@
 #include "core/cache.h"
 
 /* Fills `skin` and `upsample` of a body that has all else. */
-supple_result spl_body_find_visual(spl_body *body, spl_cache *cache, spl_pool *pool, supple_error *error);
+supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling, spl_cache *cache, spl_pool *pool,
+                                   supple_error *error);
 
 #endif

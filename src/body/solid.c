@@ -127,6 +127,11 @@ void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d)
     }
 }
 
+void spl_pose_past_move(spl_pose_past *p, const spl_drive *d, const spl_mat4 *m)
+{
+    for (int32_t b = 0; m && b < d->body->bones.bone_count; b++) p->map[b] = spl_mat4_mul(m, &p->map[b]);
+}
+
 typedef struct carry {
     const spl_solid *solid;
     const spl_pose_past *past; /* NULL: from rest */

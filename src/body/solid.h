@@ -42,6 +42,9 @@ supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, suppl
 void spl_pose_past_release(spl_pose_past *p, const supple_allocator *a);
 void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d);
 
+/* As if the whole past pose had been moved by `m`; NULL leaves it. */
+void spl_pose_past_move(spl_pose_past *p, const spl_drive *d, const spl_mat4 *m);
+
 /* Carries positions along with the bones from a past pose to the present one: x <- sum_b w_b D_b x, with D_b the motion
  * of bone b since, its twist included. A start for solvers, exact for rigid motions. False, and x is left alone, if a
  * past map has no inverse. */

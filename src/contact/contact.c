@@ -30,6 +30,7 @@ struct spl_contacts {
     spl_contact_options options;
     int32_t point_count;
     int32_t *point;     /* by point: the shell vertex, free, ascending */
+    int32_t *body;      /* by point: the body's vertex */
     spl_vec3 *position; /* by point, at x */
     memory *memory;     /* by point */
     spl_contact *found; /* by point: self, and world */
@@ -53,16 +54,20 @@ static supple_result choose_points(spl_contacts *c, supple_error *error)
     for (int32_t v = 0; v < s->vertex_count; v++) c->point_count += bone[s->vertex[v]] < 0;
     size_t n = (size_t)c->point_count;
     c->point = spl_new(a, n, sizeof *c->point);
+    c->body = spl_new(a, n, sizeof *c->body);
     c->position = spl_new(a, n, sizeof *c->position);
     c->memory = spl_new(a, n, sizeof *c->memory);
     c->found = spl_new(a, n, 2 * sizeof *c->found);
     c->has = spl_new(a, n, 2 * sizeof *c->has);
     c->list = spl_new(a, n, 2 * sizeof *c->list);
-    if (!c->point || !c->position || !c->memory || !c->found || !c->has || !c->list)
+    if (!c->point || !c->body || !c->position || !c->memory || !c->found || !c->has || !c->list)
         return spl_fail_memory(error, "the contacts");
     for (int32_t v = 0, i = 0; v < s->vertex_count; v++)
-        if (bone[s->vertex[v]] < 0) c->point[i++] = v;
-    return spl_hits_create(s, c->point_count, &c->hits, error);
+        if (bone[s->vertex[v]] < 0) {
+            c->body[i] = s->vertex[v];
+            c->point[i++] = v;
+        }
+    return spl_hits_create(s, c->point_count, c->body, &c->hits, error);
 }
 
 supple_result spl_contacts_create(const spl_solid *solid, const spl_colliders *colliders,
@@ -96,6 +101,7 @@ void spl_contacts_destroy(spl_contacts *c)
     spl_near_release(&c->near);
     spl_shell_release(&c->shell);
     spl_free(&a, c->point);
+    spl_free(&a, c->body);
     spl_free(&a, c->position);
     spl_free(&a, c->memory);
     spl_free(&a, c->found);
@@ -159,25 +165,35 @@ static bool is_through(const seeker *s, const spl_contact *k)
                             spl_shell_normal(shell, shell->rest, &at));
 }
 
+/* The triangle nearest to a place in a tet at rest, found from the places of the surface that are nearest to the tet's
+ * corners: they may lie on several sides of an edge of the body. */
+static int32_t nearest_at_rest(const spl_shell *s, int32_t tet, const double bary[4])
+{
+    const int32_t *c = s->tet + 4 * (size_t)tet;
+    spl_vec3 p = spl_v3(0, 0, 0);
+    for (int k = 0; k < 4; k++) p = spl_madd(p, spl_shell_point(s->rest, c[k]), bary[k]);
+    spl_shell_place best = {.triangle = -1, .square = INFINITY};
+    int32_t tried[4];
+    for (int k = 0; k < 4; k++) {
+        tried[k] = spl_shell_descend(s, s->rest, p, s->nearest[c[k]]);
+        bool again = false;
+        for (int i = 0; i < k; i++) again = again || tried[i] == tried[k];
+        if (again) continue;
+        spl_shell_place at = {.triangle = -1, .square = INFINITY};
+        spl_shell_around(s, s->rest, p, tried[k], NULL, NULL, &at);
+        spl_shell_walk(s, s->rest, p, NULL, NULL, &at);
+        if (at.square < best.square) best = at;
+    }
+    return best.triangle;
+}
+
 /* The triangle through which a point of a tet leaves the flesh: a prism's own; else the one nearest at rest. */
 static int32_t way_out(const seeker *s, int32_t tet)
 {
-    const spl_shell *shell = &s->c->shell;
-    const int32_t *prism = shell->solid->body->prism, *c = shell->tet + 4 * (size_t)tet;
+    const int32_t *prism = s->c->shell.solid->body->prism;
     double bary[4];
     if (prism) return prism[tet];
-    if (!spl_shell_bary(shell, tet, s->x, s->p, bary)) return -1;
-    spl_vec3 p = spl_v3(0, 0, 0);
-    int most = 0;
-    for (int k = 0; k < 4; k++) {
-        p = spl_madd(p, spl_shell_point(shell->rest, c[k]), bary[k]);
-        if (bary[k] > bary[most]) most = k;
-    }
-    spl_shell_place at = {.triangle = -1, .square = INFINITY};
-    int32_t start = spl_shell_descend(shell, shell->rest, p, shell->nearest[c[most]]);
-    spl_shell_around(shell, shell->rest, p, start, NULL, NULL, &at);
-    spl_shell_walk(shell, shell->rest, p, NULL, NULL, &at);
-    return at.triangle;
+    return spl_shell_bary(&s->c->shell, tet, s->x, s->p, bary) ? nearest_at_rest(&s->c->shell, tet, bary) : -1;
 }
 
 /* The nearest allowed place of the deformed surface around a triangle. */
@@ -289,7 +305,7 @@ static void find_points(void *context, size_t begin, size_t end)
 
 int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
 {
-    for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->shell.vertex[c->point[i]]);
+    for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->body[i]);
     if (c->options.self) spl_hits_find(&c->hits, c->position, x, 0, accept_pair, c, pool);
     find_work work = {c, x};
     spl_parallel_for(pool, (size_t)c->point_count, GRAIN, find_points, &work);
@@ -297,7 +313,7 @@ int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
     for (int32_t i = 0; i < 2 * c->point_count; i++) {
         if (!c->has[i]) continue;
         c->list[c->count] = c->found[i];
-        c->list[c->count++].vertex = c->shell.vertex[c->point[i / 2]];
+        c->list[c->count++].vertex = c->body[i / 2];
     }
     return c->count;
 }

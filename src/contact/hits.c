@@ -2,40 +2,44 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/vec4.h"
 
 #include <string.h>
 
 enum {
-    PIECE = 256,       /* tets */
-    PIECE_ROOM = 512,  /* pairs of a piece */
-    MOST_CELLS = 4096, /* of a tet's box */
-    REACH = 1 << 20,   /* cells on either side of the origin; what is beyond shares the last ones */
+    PIECE = 256,      /* tets */
+    PIECE_ROOM = 512, /* pairs of a piece */
+    MOST_WIDTH = 256, /* cells along an axis */
 };
-#define CELL_EDGES 1.25 /* best of 0.75 to 3 on hero and MakeHuman bodies */
+#define CELL_EDGES 1.25 /* of the tets' mean edge */
+#define FAR_CELLS  1e6F /* what is beyond shares the last cell */
 
 /* ---- creation ---- */
 
-supple_result spl_hits_create(const spl_shell *shell, int32_t point_count, spl_hits *out, supple_error *error)
+supple_result spl_hits_create(const spl_shell *shell, int32_t point_count, const int32_t *body, spl_hits *out,
+                              supple_error *error)
 {
     const supple_allocator *a = &shell->allocator;
-    size_t pieces = (size_t)shell->tet_count / PIECE + 1, n = (size_t)point_count;
-    uint32_t cells = 64;
-    while (cells < 4 * n && cells < 1U << 26) cells *= 2;
+    size_t pieces = (size_t)shell->tet_count / PIECE + 1, n = (size_t)point_count, width = 8;
+    while (width * width * width < 8 * n && width < MOST_WIDTH) width *= 2;
     *out = (spl_hits){.shell = shell,
                       .allocator = *a,
                       .point_count = point_count,
+                      .body = body,
                       .cell = CELL_EDGES * shell->tet_edge,
-                      .mask = cells - 1};
-    out->first = spl_new(a, (size_t)cells + 1, sizeof *out->first);
+                      .width = (int32_t)width};
+    out->first = spl_new(a, width * width * width + 1, sizeof *out->first);
     out->order = spl_new(a, n, sizeof *out->order);
-    out->position = spl_new(a, n, 3 * sizeof *out->position);
+    out->stride = n + 4; /* four may be read from the last one on */
+    out->position = spl_new(a, out->stride, 3 * sizeof *out->position);
+    out->vertex = spl_new(a, (size_t)shell->body_count, 4 * sizeof *out->vertex);
     out->key = spl_new(a, n, sizeof *out->key);
     out->piece = spl_new(a, pieces * PIECE_ROOM, sizeof *out->piece);
     out->piece_count = spl_new(a, pieces, sizeof *out->piece_count);
     out->point_first = spl_new(a, n + 1, sizeof *out->point_first);
     out->pair = spl_new(a, pieces * PIECE_ROOM, sizeof *out->pair);
-    if (out->first && out->order && out->position && out->key && out->piece && out->piece_count && out->point_first &&
-        out->pair)
+    if (out->first && out->order && out->position && out->vertex && out->key && out->piece && out->piece_count &&
+        out->point_first && out->pair)
         return SUPPLE_OK;
     spl_hits_release(out);
     return spl_fail_memory(error, "the search for contacts");
@@ -48,6 +52,7 @@ void spl_hits_release(spl_hits *h)
     spl_free(a, h->first);
     spl_free(a, h->order);
     spl_free(a, h->position);
+    spl_free(a, h->vertex);
     spl_free(a, h->key);
     spl_free(a, h->piece);
     spl_free(a, h->piece_count);
@@ -58,97 +63,162 @@ void spl_hits_release(spl_hits *h)
 
 /* ---- cells ---- */
 
-static int32_t cell_of(double x, double scale)
-{
-    double c = floor(x * scale);
-    return c > -REACH ? c < REACH ? (int32_t)c : REACH : -REACH; /* one that is no number goes with the last */
-}
-
-static uint32_t key_of(const spl_hits *h, int32_t i, int32_t j, int32_t k)
-{
-    return ((uint32_t)i * 73856093U ^ (uint32_t)j * 19349663U ^ (uint32_t)k * 83492791U) & h->mask;
-}
-
-/* The points in the order of their cells, by counting. */
-static void sort_points(spl_hits *h, const spl_vec3 *p)
-{
-    double scale = 1 / h->cell;
-    memset(h->first, 0, ((size_t)h->mask + 2) * sizeof *h->first);
-    for (int32_t i = 0; i < h->point_count; i++) {
-        h->key[i] = key_of(h, cell_of(p[i].x, scale), cell_of(p[i].y, scale), cell_of(p[i].z, scale));
-        h->first[h->key[i] + 1]++;
-    }
-    for (uint32_t c = 0; c <= h->mask; c++) h->first[c + 1] += h->first[c];
-    for (int32_t i = h->point_count - 1; i >= 0; i--) { /* from the end of each cell down, so that `first` ends right */
-        int32_t at = --h->first[h->key[i] + 1];
-        h->order[at] = i;
-        memcpy(h->position + 3 * (size_t)at, &p[i], sizeof p[i]);
-    }
-    memmove(h->first, h->first + 1, ((size_t)h->mask + 1) * sizeof *h->first);
-    h->first[h->mask + 1] = h->point_count;
-}
-
-/* ---- tets ---- */
-
 typedef struct search {
     spl_hits *hits;
+    const spl_vec3 *p;
     const double *x;
-    double slack, scale;
+    double slack;
+    spl_vec3 low; /* corner of the points' box */
+    float scale;  /* cells a metre */
+    float margin; /* that rounding to float can take a point out of its tet's box, and more */
     spl_hits_accept *accept;
     const void *context;
 } search;
 
-typedef struct box {
-    double low[3], high[3];
-    int32_t from[3], to[3]; /* cells */
-} box;
-
-/* False for a box that covers too many cells. */
-static bool box_of(const search *s, const int32_t *tet, box *b)
+/* Cells are only ever compared through this, which does not fall: where a point is in a box, its cell is in the box's
+ * cells, whatever was rounded. Numbers that are none go to the first cell. */
+static spl_i4 cell_of(const search *s, spl_f4 p)
 {
-    double count = 1;
-    for (size_t c = 0; c < 3; c++) {
-        double p = s->x[3 * (size_t)tet[0] + c], q = s->x[3 * (size_t)tet[1] + c];
-        double r = s->x[3 * (size_t)tet[2] + c], t = s->x[3 * (size_t)tet[3] + c];
-        double low_a = p < q ? p : q, low_b = r < t ? r : t, high_a = p > q ? p : q, high_b = r > t ? r : t;
-        double low = low_a < low_b ? low_a : low_b, high = high_a > high_b ? high_a : high_b;
-        double margin = s->slack * (high - low);
-        b->low[c] = low - margin;
-        b->high[c] = high + margin;
-        b->from[c] = cell_of(b->low[c], s->scale);
-        b->to[c] = cell_of(b->high[c], s->scale);
-        count *= b->to[c] - b->from[c] + 1.0;
-    }
-    return count <= MOST_CELLS;
+    spl_f4 c = p * spl_f4_set(s->scale), zero = spl_f4_set(0), far = spl_f4_set(FAR_CELLS);
+    c = spl_f4_select(c > zero, c, zero);
+    c = spl_f4_select(c < far, c, far);
+    return __builtin_convertvector(c, spl_i4);
 }
 
-/* The pair, if the point is in the tet, if it stands in this very cell (others share its key), and if it is wanted. */
-static void try_point(const search *s, int32_t at, int32_t tet, const int32_t cell[3], size_t piece)
+static spl_f4 from_low(const search *s, spl_vec3 p)
+{
+    return (spl_f4){(float)(p.x - s->low.x), (float)(p.y - s->low.y), (float)(p.z - s->low.z), 0};
+}
+
+static int32_t key_of(const spl_hits *h, int32_t i, int32_t j, int32_t k)
+{
+    int32_t mask = h->width - 1;
+    return ((k & mask) * h->width + (j & mask)) * h->width + (i & mask);
+}
+
+/* The box of the points that are somewhere. */
+static void set_frame(search *s)
 {
     spl_hits *h = s->hits;
-    const double *q = h->position + 3 * (size_t)at;
-    spl_vec3 p = spl_v3(q[0], q[1], q[2]);
-    spl_hit_pair pair = {h->order[at], tet};
-    double bary[4];
-    if (!spl_shell_bary(h->shell, tet, s->x, p, bary)) return;
-    for (int k = 0; k < 4; k++)
-        if (!(bary[k] >= -s->slack)) return;
-    for (int c = 0; c < 3; c++)
-        if (cell_of(q[c], s->scale) != cell[c]) return;
-    if (s->accept && !s->accept(s->context, pair.point, tet)) return;
-    if (h->piece_count[piece] < PIECE_ROOM) h->piece[piece * PIECE_ROOM + (size_t)h->piece_count[piece]++] = pair;
+    spl_vec3 low = spl_v3(INFINITY, INFINITY, INFINITY), high = spl_v3(-INFINITY, -INFINITY, -INFINITY);
+    for (int32_t i = 0; i < h->point_count; i++) {
+        if (!spl_v3_finite(s->p[i])) continue;
+        low = spl_v3(fmin(low.x, s->p[i].x), fmin(low.y, s->p[i].y), fmin(low.z, s->p[i].z));
+        high = spl_v3(fmax(high.x, s->p[i].x), fmax(high.y, s->p[i].y), fmax(high.z, s->p[i].z));
+    }
+    bool any = low.x <= high.x;
+    s->low = any ? low : spl_v3(0, 0, 0);
+    s->margin = any ? (float)(1e-6 * spl_distance(low, high)) : 0;
+    s->scale = (float)(1 / h->cell);
 }
 
-static void search_cell(const search *s, const box *b, int32_t tet, const int32_t cell[3], size_t piece)
+/* The points in the order of their cells, by counting. */
+static void sort_points(search *s)
+{
+    spl_hits *h = s->hits;
+    size_t cells = (size_t)h->width * (size_t)h->width * (size_t)h->width;
+    memset(h->first, 0, (cells + 1) * sizeof *h->first);
+    for (int32_t i = 0; i < h->point_count; i++) {
+        spl_i4 c = cell_of(s, from_low(s, s->p[i]));
+        h->key[i] = key_of(h, c[0], c[1], c[2]);
+        h->first[h->key[i]]++;
+    }
+    for (size_t c = 1; c <= cells; c++) h->first[c] += h->first[c - 1]; /* ends of the cells */
+    for (int32_t i = h->point_count - 1; i >= 0; i--) {                 /* which become their beginnings */
+        int32_t at = --h->first[h->key[i]];
+        spl_f4 p = from_low(s, s->p[i]);
+        h->order[at] = i;
+        for (size_t c = 0; c < 3; c++) h->position[c * h->stride + (size_t)at] = p[c];
+    }
+}
+
+static void round_vertices(void *context, size_t begin, size_t end)
+{
+    const search *s = context;
+    for (size_t v = begin; v < end; v++) {
+        spl_f4 p = from_low(s, spl_shell_point(s->x, (int32_t)v));
+        memcpy(s->hits->vertex + 4 * v, &p, sizeof p);
+    }
+}
+
+/* ---- tets ---- */
+
+typedef struct box {
+    spl_f4 side[6];         /* low and high x, y and z, each four times */
+    int32_t from[4], to[4]; /* cells */
+    int32_t tet;
+    size_t piece;
+} box;
+
+static box box_of(const search *s, int32_t t)
+{
+    const int32_t *tet = s->hits->shell->tet + 4 * (size_t)t;
+    const float *v = s->hits->vertex;
+    spl_f4 p = spl_f4_load(v + 4 * (size_t)tet[0]), q = spl_f4_load(v + 4 * (size_t)tet[1]);
+    spl_f4 r = spl_f4_load(v + 4 * (size_t)tet[2]), o = spl_f4_load(v + 4 * (size_t)tet[3]);
+    spl_f4 low = spl_f4_min(spl_f4_min(p, q), spl_f4_min(r, o)), high = spl_f4_max(spl_f4_max(p, q), spl_f4_max(r, o));
+    spl_f4 margin = (high - low) * spl_f4_set((float)s->slack * 3) + spl_f4_set(s->margin);
+    low -= margin;
+    high += margin;
+    spl_i4 from = cell_of(s, low), to = cell_of(s, high), last = from + (s->hits->width - 1);
+    to = ((to < last) & to) | ((to >= last) & last); /* no cell twice */
+    box b = {.tet = t};
+    for (int c = 0; c < 3; c++) {
+        b.side[2 * c] = spl_f4_set(low[c]);
+        b.side[2 * c + 1] = spl_f4_set(high[c]);
+    }
+    memcpy(b.from, &from, sizeof from);
+    memcpy(b.to, &to, sizeof to);
+    return b;
+}
+
+static bool is_inside(const search *s, int32_t point, int32_t tet)
+{
+    double bary[4];
+    if (!spl_shell_bary(s->hits->shell, tet, s->x, s->p[point], bary)) return false;
+    for (int k = 0; k < 4; k++)
+        if (!(bary[k] >= -s->slack)) return false;
+    return true;
+}
+
+static void try_point(const search *s, const box *b, int32_t point)
+{
+    spl_hits *h = s->hits;
+    const int32_t *c = h->shell->tet + 4 * (size_t)b->tet;
+    int32_t own = h->body ? h->body[point] : -1;
+    if (own == c[0] || own == c[1] || own == c[2] || own == c[3]) return;
+    if (!is_inside(s, point, b->tet) || (s->accept && !s->accept(s->context, point, b->tet))) return;
+    int32_t *count = &h->piece_count[b->piece];
+    if (*count < PIECE_ROOM) h->piece[b->piece * PIECE_ROOM + (size_t)(*count)++] = (spl_hit_pair){point, b->tet};
+}
+
+/* Points from..to of the cells' order against a box, four at a time. */
+static void search_run(const search *s, const box *b, int32_t from, int32_t to)
 {
     const spl_hits *h = s->hits;
-    uint32_t key = key_of(h, cell[0], cell[1], cell[2]);
-    for (int32_t at = h->first[key]; at < h->first[key + 1]; at++) {
-        const double *q = h->position + 3 * (size_t)at;
-        if (q[0] >= b->low[0] && q[0] <= b->high[0] && q[1] >= b->low[1] && q[1] <= b->high[1] && q[2] >= b->low[2] &&
-            q[2] <= b->high[2])
-            try_point(s, at, tet, cell, piece);
+    const float *x = h->position, *y = x + h->stride, *z = y + h->stride;
+    for (int32_t at = from; at < to; at += 4) {
+        spl_f4 px = spl_f4_load(x + at), py = spl_f4_load(y + at), pz = spl_f4_load(z + at);
+        spl_i4 in = (px >= b->side[0]) & (px <= b->side[1]) & (py >= b->side[2]) & (py <= b->side[3]) &
+                    (pz >= b->side[4]) & (pz <= b->side[5]);
+        if (!spl_i4_any(in)) continue;
+        for (int32_t k = 0; k < 4 && at + k < to; k++)
+            if (in[k]) try_point(s, b, h->order[at + k]);
     }
+}
+
+/* Rows along the first axis lie together, in one run or, where they pass the end of the grid, two. */
+static void search_box(const search *s, const box *b)
+{
+    const spl_hits *h = s->hits;
+    int32_t mask = h->width - 1, begin = b->from[0] & mask, count = b->to[0] - b->from[0] + 1;
+    int32_t rest = begin + count - h->width;
+    for (int32_t k = b->from[2]; k <= b->to[2]; k++)
+        for (int32_t j = b->from[1]; j <= b->to[1]; j++) {
+            const int32_t *row = h->first + key_of(h, 0, j, k);
+            search_run(s, b, row[begin], row[rest > 0 ? h->width : begin + count]);
+            if (rest > 0) search_run(s, b, row[0], row[rest]);
+        }
 }
 
 static void search_tets(void *context, size_t begin, size_t end)
@@ -157,12 +227,9 @@ static void search_tets(void *context, size_t begin, size_t end)
     size_t piece = begin / PIECE;
     s->hits->piece_count[piece] = 0;
     for (size_t t = begin; t < end; t++) {
-        box b;
-        if (!box_of(s, s->hits->shell->tet + 4 * t, &b)) continue;
-        int32_t cell[3];
-        for (cell[2] = b.from[2]; cell[2] <= b.to[2]; cell[2]++)
-            for (cell[1] = b.from[1]; cell[1] <= b.to[1]; cell[1]++)
-                for (cell[0] = b.from[0]; cell[0] <= b.to[0]; cell[0]++) search_cell(s, &b, (int32_t)t, cell, piece);
+        box b = box_of(s, (int32_t)t);
+        b.piece = piece;
+        search_box(s, &b);
     }
 }
 
@@ -175,22 +242,22 @@ static void gather(spl_hits *h)
     h->pair_count = 0;
     for (size_t piece = 0; piece < pieces; piece++)
         for (int32_t i = 0; i < h->piece_count[piece]; i++, h->pair_count++)
-            first[h->piece[piece * PIECE_ROOM + (size_t)i].point + 1]++;
-    for (int32_t v = 0; v < h->point_count; v++) first[v + 1] += first[v];
+            first[h->piece[piece * PIECE_ROOM + (size_t)i].point]++;
+    for (int32_t v = 1; v <= h->point_count; v++) first[v] += first[v - 1];
     for (size_t piece = pieces; piece-- > 0;)
         for (int32_t i = h->piece_count[piece]; i-- > 0;) {
-            const spl_hit_pair *pair = &h->piece[piece * PIECE_ROOM + (size_t)i];
-            h->pair[--first[pair->point + 1]] = *pair;
+            spl_hit_pair pair = h->piece[piece * PIECE_ROOM + (size_t)i];
+            h->pair[--first[pair.point]] = pair;
         }
-    memmove(first, first + 1, (size_t)h->point_count * sizeof *first);
-    first[h->point_count] = h->pair_count;
 }
 
 void spl_hits_find(spl_hits *h, const spl_vec3 *p, const double *x, double slack, spl_hits_accept *accept,
                    const void *context, spl_pool *pool)
 {
-    search s = {h, x, slack, 1 / h->cell, accept, context};
-    sort_points(h, p);
+    search s = {.hits = h, .p = p, .x = x, .slack = slack, .accept = accept, .context = context};
+    set_frame(&s);
+    sort_points(&s);
+    spl_parallel_for(pool, (size_t)h->shell->body_count, 2048, round_vertices, &s);
     spl_parallel_for(pool, (size_t)h->shell->tet_count, PIECE, search_tets, &s);
     gather(h);
 }

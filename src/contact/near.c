@@ -85,7 +85,7 @@ static bool is_apart(const void *context, int32_t point, int32_t tet)
 static supple_result find_overlaps(spl_near *n, spl_hits *hits, spl_pool *pool, supple_error *error)
 {
     const spl_shell *s = n->shell;
-    supple_result result = spl_hits_create(s, s->vertex_count, hits, error);
+    supple_result result = spl_hits_create(s, s->vertex_count, s->vertex, hits, error);
     if (result != SUPPLE_OK) return result;
     spl_vec3 *p = spl_new(&s->allocator, (size_t)s->vertex_count, sizeof *p);
     if (!p) return spl_fail_memory(error, "what overlaps at rest");

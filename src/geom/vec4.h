@@ -3,6 +3,7 @@
 #define SPL_GEOM_VEC4_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -33,6 +34,13 @@ static inline spl_f4 spl_f4_max(spl_f4 a, spl_f4 b)
 static inline spl_f4 spl_f4_min(spl_f4 a, spl_f4 b)
 {
     return spl_f4_select(a < b, a, b);
+}
+
+static inline bool spl_i4_any(spl_i4 mask) /* whether a lane is set */
+{
+    int64_t half[2];
+    memcpy(half, &mask, sizeof half);
+    return (half[0] | half[1]) != 0;
 }
 
 static inline spl_f4 spl_f4_root(spl_f4 a) /* correctly rounded */

@@ -33,6 +33,7 @@ typedef struct spl_method_context {
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
+    const spl_mat4 *moved;   /* x and velocity have been taken along by this since the last step; NULL: by nothing */
 } spl_method_context;
 
 typedef enum spl_method_output {

@@ -170,6 +170,13 @@ void spl_scene_upright(const supple_scene *scene, float *rows, size_t count)
     }
 }
 
+void supple_scene_up(const supple_scene *scene, double up[3])
+{
+    up[0] = scene->up == SPL_UP_X ? 1 : 0;
+    up[1] = scene->up == SPL_UP_Y ? 1 : 0;
+    up[2] = scene->up == SPL_UP_Z ? 1 : 0;
+}
+
 /* Vertices and triangles of a mesh over its primitives. */
 static void count_mesh(const spl_mesh *mesh, int64_t *vertices, int64_t *triangles)
 {

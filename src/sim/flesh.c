@@ -113,6 +113,19 @@ static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, su
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
 }
 
+static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    spl_contact_options options = spl_contact_options_default();
+    options.self = s->collide & SUPPLE_COLLIDE_SELF;
+    options.world = s->collide & SUPPLE_COLLIDE_WORLD;
+    if (!options.self && !(options.world && s->sim->collider_count > 0)) return SUPPLE_OK;
+    supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
+                                                            s->pool, &f->world, error)
+                                         : SUPPLE_OK;
+    if (result != SUPPLE_OK) return result;
+    return spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
+}
+
 static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
     f->verify = (int32_t)s->common[SPL_FLESH_VERIFY];
@@ -143,6 +156,7 @@ static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *e
     if (result == SUPPLE_OK) result = make_forces(f, s, error);
     if (result == SUPPLE_OK) result = make_dynamics(f, s, error);
     if (result == SUPPLE_OK) result = make_buffers(f, s, error);
+    if (result == SUPPLE_OK) result = make_contacts(f, s, error);
     f->measures = s->sim->measure;
     if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, s->pool, &f->measure, error);
     f->baseline = s->baseline;
@@ -163,6 +177,8 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     const supple_allocator *a = &f->allocator;
     if (!a->release) return;
     spl_statics_destroy(f->reference);
+    spl_contacts_destroy(f->contacts);
+    spl_world_release(&f->world);
     spl_pins_release(&f->pins);
     spl_measure_release(&f->measure);
     spl_follow_release(&f->follow);
@@ -194,6 +210,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     f->stepped = 0;
     f->verified = 0;
     spl_drive_reset(&f->solid.drive);
+    if (f->contacts) spl_contacts_reset(f->contacts);
 }
 
 const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
@@ -217,13 +234,14 @@ static void keep_past(spl_flesh_sim *f)
 }
 
 /* A step of dynamics starts where the last one ended. */
-static void set_dynamic_start(spl_flesh_sim *f, const spl_method_context *c)
+static void set_dynamic_start(spl_flesh_sim *f, spl_method_context *c)
 {
     spl_inertia inertia = {&f->solid, &f->past, f->x, f->velocity};
     if (f->launch)
-        spl_inertia_launch(&inertia, 1 - f->root_inertia, c->dt, f->spare, c->pool);
+        f->moved = spl_inertia_launch(&inertia, 1 - f->root_inertia, c->dt, f->spare, c->pool);
     else
-        spl_inertia_follow_root(&inertia, 1 - f->root_inertia);
+        f->moved = spl_inertia_follow_root(&inertia, 1 - f->root_inertia);
+    c->moved = f->root_inertia < 1 ? &f->moved : NULL;
     f->launch = false;
 }
 
@@ -336,12 +354,15 @@ static void set_forces(spl_flesh_sim *f)
 supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
                                     supple_error *error)
 {
-    const spl_method_context *c = frame->context;
+    spl_method_context *c = frame->context;
     double start = spl_now_ms();
     int32_t iterations = stats->iterations;
     supple_result result = spl_drive_pose(&f->solid.drive, frame->pose, error);
     if (result != SUPPLE_OK) return result;
     set_forces(f);
+    spl_world_pose(&f->world, c->time);
+    c->contacts = f->contacts;
+    c->moved = NULL;
     if (c->dt > 0)
         set_dynamic_start(f, c);
     else

@@ -7,6 +7,7 @@
 #include "methods/skinning.h"
 #include "sim/follow.h"
 #include "sim/measure.h"
+#include "sim/world.h"
 #include "statics/statics.h"
 
 typedef struct spl_flesh_sim {
@@ -24,6 +25,7 @@ typedef struct spl_flesh_sim {
     double *velocity;          /* 3 x vertices, m/s; NULL without dynamics */
     double *spare;             /* 3 x vertices: room; NULL without dynamics */
     double root_inertia;       /* what the root's motion does to the flesh, 0 to 1 */
+    spl_mat4 moved;            /* what the root has done to x and velocity before the step under way */
     bool launch;               /* x is in equilibrium, and the next step sets it in motion along with its bones */
     float *posed;              /* the same in body units, float */
     spl_pose_past past;        /* the last frame's pose */
@@ -38,7 +40,9 @@ typedef struct spl_flesh_sim {
     bool baseline;     /* the method moves visual vertices: the body is only measured */
     spl_follow follow; /* of a baseline */
     spl_measure measure;
-    int32_t stepped; /* frames since the last reset */
+    spl_world world;        /* colliders */
+    spl_contacts *contacts; /* NULL: none are wanted */
+    int32_t stepped;        /* frames since the last reset */
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
     double *truth;          /* 3 x vertices: the reference's, where verified */
@@ -57,6 +61,7 @@ typedef struct spl_flesh_setup {
     supple_setup *setup;
     const double *common; /* values of spl_flesh_parameter */
     bool baseline;        /* the method moves visual vertices: the body is only measured */
+    int32_t collide;      /* bits of SUPPLE_COLLIDE_*: contacts to be found for the method */
     bool no_flesh;        /* out: creation failed because the character has no body, not for another reason */
 } spl_flesh_setup;
 
@@ -70,7 +75,7 @@ const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f);
 typedef struct spl_flesh_frame {
     const spl_method *method;
     void *state; /* the method's */
-    const spl_method_context *context;
+    spl_method_context *context;
     const spl_pose *pose;
     const float *rest; /* visual vertices as in spl_method.step */
     float *out;

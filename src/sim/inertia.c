@@ -26,31 +26,35 @@ static void put(double *at, spl_vec3 p)
     at[2] = p.z;
 }
 
-void spl_inertia_follow_root(const spl_inertia *i, double share)
+spl_mat4 spl_inertia_follow_root(const spl_inertia *i, double share)
 {
     spl_quat turn;
     spl_vec3 from, to;
-    if (!(share > 0) || !root_motion(i, &turn, &from, &to)) return;
+    if (!(share > 0) || !root_motion(i, &turn, &from, &to)) return spl_mat4_identity();
     turn = spl_quat_slerp(spl_quat_identity(), turn, share);
     to = spl_lerp(from, to, share);
+    spl_mat3 R = spl_quat_to_mat3(turn);
+    spl_mat4 motion = spl_mat3_affine(&R, spl_sub(to, spl_mat3_apply(&R, from)));
     for (size_t v = 0; v < (size_t)i->solid->body->tets.vertex_count; v++) {
         double *x = i->x + 3 * v, *u = i->velocity + 3 * v;
-        put(x, spl_add(to, spl_quat_rotate(turn, spl_sub(spl_v3(x[0], x[1], x[2]), from))));
-        put(u, spl_quat_rotate(turn, spl_v3(u[0], u[1], u[2])));
+        put(x, spl_mat4_point(&motion, spl_v3(x[0], x[1], x[2])));
+        put(u, spl_mat3_apply(&R, spl_v3(u[0], u[1], u[2])));
     }
+    return motion;
 }
 
-void spl_inertia_launch(const spl_inertia *i, double share, double dt, double *room, spl_pool *pool)
+spl_mat4 spl_inertia_launch(const spl_inertia *i, double share, double dt, double *room, spl_pool *pool)
 {
     static const double fastest = 10; /* diagonals a second */
     size_t n = 3 * (size_t)i->solid->body->tets.vertex_count;
     double most = 0;
     memcpy(room, i->x, n * sizeof *room);
     bool carried = spl_solid_carry(i->solid, i->past, room, pool);
-    spl_inertia_follow_root(i, share);
+    spl_mat4 motion = spl_inertia_follow_root(i, share);
     for (size_t k = 0; k < n; k++) {
         i->velocity[k] = carried ? (room[k] - i->x[k]) / dt : 0;
         most = fmax(most, fabs(i->velocity[k]));
     }
     if (!(most < fastest * i->solid->diagonal)) memset(i->velocity, 0, n * sizeof *i->velocity);
+    return motion;
 }

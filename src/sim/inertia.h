@@ -12,12 +12,13 @@ typedef struct spl_inertia {
 } spl_inertia;
 
 /* Carries positions and velocities along with a share of the root bone's motion: turned about its joint by that share
- * of the angle, and moved by that share of the way. Flesh then lags behind the rest of it only. */
-void spl_inertia_follow_root(const spl_inertia *i, double share);
+ * of the angle, and moved by that share of the way. Flesh then lags behind the rest of it only. Returns what was done
+ * to the positions, which is rigid. */
+spl_mat4 spl_inertia_follow_root(const spl_inertia *i, double share);
 
 /* Flesh that was in equilibrium begins to move as its bones do in this step of `dt` seconds, as if it had before:
- * without a jolt. A share of the root's motion is none of its own, as above. Bones that jump do not take it along.
- * `room`: 3 x vertices. */
-void spl_inertia_launch(const spl_inertia *i, double share, double dt, double *room, spl_pool *pool);
+ * without a jolt. A share of the root's motion is none of its own, and carries it, as above. Bones that jump do not
+ * take it along. `room`: 3 x vertices. */
+spl_mat4 spl_inertia_launch(const spl_inertia *i, double share, double dt, double *room, spl_pool *pool);
 
 #endif

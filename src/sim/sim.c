@@ -37,6 +37,13 @@ static bool needs_body(const supple_sim *sim)
     return sim->method->output == SPL_OUTPUT_BODY;
 }
 
+/* What flesh must not enter: what was asked for, else all that the method answers. */
+static int32_t collide_of(const spl_method *method, const supple_sim_config *sc)
+{
+    if (!(method->answers & SPL_ANSWERS_CONTACT)) return SUPPLE_COLLIDE_NONE;
+    return sc->collide == SUPPLE_COLLIDE_AUTO ? SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD : sc->collide;
+}
+
 /* *no_flesh (may be NULL) is whether it failed for want of a body. */
 static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bool *no_flesh, supple_error *error)
 {
@@ -46,17 +53,34 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
                              .pool = sim->pool,
                              .setup = &sim->setup,
                              .common = sim->common,
-                             .baseline = !needs_body(sim)};
+                             .baseline = !needs_body(sim),
+                             .collide = collide_of(sim->method, sc)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
     if (no_flesh) *no_flesh = setup.no_flesh;
     return result;
 }
 
-/* "auto": flesh where a body can be made, else the best that needs none. */
+/* The first method that answers all of this, or NULL. */
+static const spl_method *find_answering(unsigned what)
+{
+    for (int32_t i = 0; i < spl_method_count(); i++)
+        if ((spl_method_at(i)->answers & what) == what) return spl_method_at(i);
+    return NULL;
+}
+
+/* "auto": flesh where a body can be made, else the best that needs none; what answers that which was asked for. */
 static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     const char *why;
+    unsigned asked = (sc->dynamics ? SPL_ANSWERS_DYNAMICS : 0) |
+                     (sc->collide > 0 || sc->collider_count > 0 ? SPL_ANSWERS_CONTACT : 0);
+    sim->method = asked ? find_answering(asked) : NULL;
+    if (sim->method) {
+        spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (it answers %s)", sim->method->name,
+                sc->dynamics ? "dynamics" : "collisions");
+        return make_flesh(sim, sc, NULL, error);
+    }
     char reason[sizeof((supple_error *)0)->message + 4] = "";
     supple_error failed;
     sim->method = spl_method_auto(sim->scene, true, &why);
@@ -254,7 +278,8 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
                                         .pool = sim->pool,
                                         .parameter = sim->parameter,
                                         .setup = &sim->setup,
-                                        .clip = -1};
+                                        .clip = -1,
+                                        .contacts = sim->flesh.contacts};
     supple_result result = sim->method->init(sim->state, &sim->context, error);
     sim->ready = true; /* release accepts a state whose init failed */
     return result;
@@ -405,7 +430,7 @@ static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *
     return result;
 }
 
-spl_flesh_frame spl_sim_flesh_frame(const supple_sim *sim)
+spl_flesh_frame spl_sim_flesh_frame(supple_sim *sim)
 {
     return (spl_flesh_frame){sim->method, sim->state, &sim->context, &sim->pose, sim->rest, sim->position};
 }

@@ -35,7 +35,7 @@ struct supple_sim {
 };
 
 /* A frame of flesh in the present pose. */
-spl_flesh_frame spl_sim_flesh_frame(const supple_sim *sim);
+spl_flesh_frame spl_sim_flesh_frame(supple_sim *sim);
 
 /* Which moment the pose is of, for methods, forces and colliders. */
 void spl_sim_set_time(supple_sim *sim, int32_t clip, double time);

@@ -7,6 +7,7 @@
 #include "core/timer.h"
 #include "methods/method.h"
 #include "methods/projective/local.h"
+#include "methods/projective/touch.h"
 
 #include <string.h>
 
@@ -18,6 +19,11 @@ enum {
     P_ANCHOR_WEIGHT,
     P_VOLUME,
     P_DAMPING,
+    P_CONTACT,
+    P_CONTACT_FORM,
+    P_ROUNDS,
+    P_SOLVER,
+    P_INNER,
 };
 
 static const spl_parameter PARAMETERS[] = {
@@ -29,9 +35,21 @@ static const spl_parameter PARAMETERS[] = {
     [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
     [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints, 1: as stiff as the material's lambda", NULL},
     [P_DAMPING] = {"damping", "", 0.95, 0, 1, "share of the velocity against the bones left after 1/60 s", NULL},
+    [P_CONTACT] = {"contact", "", 20, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
+    [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 1,
+                        "contacts press and slide, or stick by springs to the three corners (the paper's)",
+                        "press|edges"},
+    [P_ROUNDS] = {"rounds", "", 12, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
+    [P_SOLVER] = {"solver", "", 0, 0, 1, "one factor and low-rank updates, or conjugate gradients (the paper's GPU's)",
+                  "direct|pcg"},
+    [P_INNER] = {"inner", "", 10, 1, 1000, "conjugate gradient iterations of a global step, with solver=pcg", NULL},
 };
 
-enum { STEP = 10, EQUILIBRIUM = 500 }; /* iterations */
+enum {
+    STEP = 10, /* iterations */
+    EQUILIBRIUM = 500,
+    DIRECT = 400, /* ties, up to which the low-rank update is faster (docs/projective.md) */
+};
 
 #define SHORTEST 1e-6 /* seconds: less is no step */
 
@@ -42,13 +60,14 @@ typedef struct projective {
     spl_pin *pin; /* anchors, then islands */
     int32_t pin_count, anchor_count;
     double *mass, *bulk, *lambda;
+    spl_touch touch; /* contacts as ties */
     spl_pd *pd;
-    spl_pd_stats solved;
-    double *start;   /* 3 x vertices: x before the step */
-    double *carried; /* the same, carried by the bones */
-    double *inertia; /* s */
-    double *force;   /* external forces and inertia's at the end of a step */
-    bool moving;     /* the last solve was a time step */
+    spl_pd_stats solved; /* the last solve */
+    double *start;       /* 3 x vertices: x before the step */
+    double *carried;     /* the same, carried by the bones */
+    double *inertia;     /* s */
+    double *force;       /* external forces and inertia's at the end of a step */
+    bool moving;         /* the last solve was a time step */
     spl_pose_past past;
     bool has_past;
 } projective;
@@ -124,7 +143,10 @@ static supple_result make_solver(projective *m, const spl_method_context *c, con
                        .held = m->held,
                        .spring = spring,
                        .floor = 1e-12 * c->solid->stiffness_scale,
-                       .pace = (spl_pace_kind)c->parameter[P_ACCELERATE]};
+                       .pace = (spl_pace_kind)c->parameter[P_ACCELERATE],
+                       .tie_capacity = m->touch.capacity,
+                       .direct_ties = DIRECT,
+                       .inner = c->parameter[P_SOLVER] > 0 ? (int32_t)c->parameter[P_INNER] : 0};
     return spl_pd_create(&in, c->allocator, c->pool, &m->pd, error);
 }
 
@@ -135,6 +157,8 @@ static supple_result projective_init(void *state, const spl_method_context *c, s
     double *spring = spl_new(c->allocator, (size_t)c->solid->elements.vertex_count, sizeof *spring);
     supple_result result = spring ? take_memory(m, c, error) : spl_fail_memory(error, "the anchors");
     if (result == SUPPLE_OK) result = make_pins(m, c, spring, error);
+    if (result == SUPPLE_OK && c->contacts)
+        result = spl_touch_create(c->contacts, c->parameter[P_CONTACT_FORM] > 0, c->allocator, &m->touch, error);
     if (result == SUPPLE_OK) result = make_solver(m, c, spring, error);
     spl_free(c->allocator, spring);
     c->setup->ms_factor = spl_now_ms() - start;
@@ -146,6 +170,7 @@ static void projective_release(void *state, const spl_method_context *c)
     projective *m = state;
     spl_pins_release(&m->pins);
     spl_pd_destroy(m->pd);
+    spl_touch_release(&m->touch);
     spl_pose_past_release(&m->past, c->allocator);
     void *blocks[] = {m->none, m->pin, m->mass, m->lambda, m->start, m->carried, m->inertia, m->force};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(c->allocator, blocks[i]);
@@ -194,6 +219,7 @@ static void predict(projective *m, const spl_method_context *c, double *x)
     size_t n = 3 * (size_t)c->solid->elements.vertex_count;
     memcpy(m->start, x, n * sizeof *x);
     memcpy(m->carried, x, n * sizeof *x);
+    spl_pose_past_move(&m->past, &c->solid->drive, c->moved);
     bool carried = m->has_past && spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
     spl_drive_hold(&c->solid->drive, c->solid->body->bone, m->carried);
     if (has_jumped(m, c, m->carried)) {
@@ -220,32 +246,71 @@ static void set_velocity(const projective *m, const spl_method_context *c, const
 /* The forces of the last step at its end: external ones, and inertia's m (s - x) / h^2. */
 static void set_forces(projective *m, const spl_method_context *c, const double *x)
 {
-    double per = c->dt > 0 ? 1 / (c->dt * c->dt) : 0;
+    double per = m->moving ? 1 / (c->dt * c->dt) : 0;
     for (size_t i = 0; i < 3 * (size_t)c->solid->elements.vertex_count; i++) {
         m->force[i] = c->solid->force ? c->solid->force[i] : 0;
         if (m->moving && m->held[i / 3] < 0) m->force[i] += per * m->mass[i / 3] * (m->inertia[i] - x[i]);
     }
+    spl_touch_springs(&m->touch, x, m->force);
 }
 
-static supple_result solve_problem(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
-                                   supple_error *error)
+/* The contacts at x as ties. */
+static bool find_contacts(projective *m, const spl_method_context *c, const double *x, supple_stats *stats)
 {
-    int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
+    double start = spl_now_ms();
+    bool same = spl_touch_find(&m->touch, c->contacts, m->pd, c->parameter[P_CONTACT], x, c->pool);
+    stats->contacts = m->touch.contact_count;
+    stats->ms_contact = (isfinite(stats->ms_contact) ? stats->ms_contact : 0) + spl_now_ms() - start;
+    return same;
+}
+
+static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double *x,
+                                supple_stats *stats, supple_error *error)
+{
     spl_pd_problem q = {.dt = m->moving ? c->dt : 0,
                         .inertia = m->inertia,
                         .pin = m->pin,
                         .pin_count = m->pin_count,
                         .force = c->solid->force,
-                        .iterations = iterations  ? iterations
-                                      : m->moving ? STEP
-                                                  : EQUILIBRIUM,
+                        .tie = m->touch.tie,
+                        .tie_count = m->touch.tie_count,
+                        .iterations = iterations,
                         .tolerance = m->moving ? 0 : c->parameter[P_TOLERANCE]};
     supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
-    stats->iterations = m->solved.iterations;
+    stats->iterations += m->solved.iterations;
     stats->residual = m->solved.residual;
     stats->energy = m->solved.energy;
-    stats->converged = m->solved.converged || m->moving || iterations > 0;
+    if (c->contacts) stats->ms_contact += m->solved.ms_ties;
     return result;
+}
+
+/* Equilibrium: contacts are looked for again until those of the last round are in balance as they are. */
+static supple_result settle(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
+                            supple_error *error)
+{
+    int32_t limit = c->parameter[P_ITERATIONS] > 0 ? (int32_t)c->parameter[P_ITERATIONS] : EQUILIBRIUM;
+    int32_t rounds = c->contacts ? (int32_t)c->parameter[P_ROUNDS] : 1;
+    bool settled = false;
+    for (int32_t k = 0; k < rounds && !settled && stats->iterations < limit; k++) {
+        bool same = !c->contacts || find_contacts(m, c, x, stats);
+        supple_result result = solve_once(m, c, limit - stats->iterations, x, stats, error);
+        if (result != SUPPLE_OK) return result;
+        settled = m->solved.converged &&
+                  (!c->contacts || m->touch.contact_count == 0 || (k > 0 && same && m->solved.iterations == 0));
+    }
+    stats->converged = settled;
+    return SUPPLE_OK;
+}
+
+static supple_result solve_problem(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
+                                   supple_error *error)
+{
+    stats->iterations = 0;
+    if (!m->moving) return settle(m, c, x, stats, error);
+    int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
+    if (c->contacts) find_contacts(m, c, x, stats);
+    stats->converged = true; /* a step is what its iterations make of it */
+    return solve_once(m, c, iterations > 0 ? iterations : STEP, x, stats, error);
 }
 
 static supple_result projective_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -283,6 +348,8 @@ static void projective_solution(const void *state, const spl_method_context *c, 
                           .held = m->held,
                           .pin = m->pin,
                           .pin_count = m->pin_count,
+                          .spring = m->touch.spring,
+                          .spring_count = m->touch.spring_count,
                           .force = m->force};
 }
 
@@ -295,6 +362,7 @@ const spl_method spl_method_projective = {
     .name = "projective",
     .summary = "projective dynamics: flesh in real time, in motion and in contact",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .answers = SPL_ANSWERS_CONTACT | SPL_ANSWERS_DYNAMICS,
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,

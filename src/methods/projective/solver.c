@@ -3,9 +3,9 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "methods/projective/global.h"
 #include "methods/projective/local.h"
 #include "sparse/assembly.h"
-#include "sparse/factor.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,8 +29,8 @@ struct spl_pd {
     spl_local local;
     spl_assembly assembly;
     double *stiffness, *values; /* of A: without inertia; with it */
-    spl_factor *factor;
-    double dt; /* that the factor was made for; negative: none */
+    spl_global *global;
+    double dt; /* of `values`; negative: none */
     double *mass, *spring;
     double *memory, *x; /* 4 a vertex, aligned in memory */
     double *before;     /* 3 a node: x before the last step */
@@ -41,6 +41,8 @@ struct spl_pd {
     double *partial;
     double energy, residual; /* at x */
     spl_pace pace;
+    const spl_tie *tie;
+    int32_t tie_count;
     double *record;
 };
 
@@ -123,8 +125,13 @@ static supple_result build(spl_pd *p, supple_error *error)
                              .node_count = p->count,
                              .plain = p->in.plain};
     if (result == SUPPLE_OK) result = spl_local_create(&local, a, &p->local, error);
-    spl_factor_options options = {.single = true, .plain = p->in.plain};
-    if (result == SUPPLE_OK) result = spl_factor_create(&p->assembly.pattern, &options, a, p->pool, &p->factor, error);
+    spl_global_input global = {.pattern = &p->assembly.pattern,
+                               .unknown = p->unknown,
+                               .tie_capacity = p->in.tie_capacity,
+                               .direct_ties = p->in.direct_ties,
+                               .inner = p->in.inner,
+                               .plain = p->in.plain};
+    if (result == SUPPLE_OK) result = spl_global_create(&global, a, p->pool, &p->global, error);
     if (result == SUPPLE_OK) result = spl_pace_create(p->in.pace, 3 * (size_t)p->count, a, &p->pace, error);
     return result;
 }
@@ -150,7 +157,7 @@ void spl_pd_destroy(spl_pd *p)
     supple_allocator a = p->allocator;
     spl_local_release(&p->local);
     spl_assembly_release(&p->assembly, &a);
-    spl_factor_destroy(p->factor);
+    spl_global_destroy(p->global);
     spl_pace_release(&p->pace);
     void *blocks[] = {p->unknown, p->vertex, p->stiffness, p->values, p->mass,     p->spring, p->memory,  p->before,
                       p->anchor,  p->pull,   p->force,     p->r,      p->r_before, p->dx,     p->partial, p};
@@ -170,7 +177,7 @@ double spl_pd_diagonal(const spl_pd *p, int32_t vertex)
 
 double spl_pd_factor_bytes(const spl_pd *p)
 {
-    return (double)spl_factor_get_stats(p->factor).bytes;
+    return spl_global_bytes(p->global);
 }
 
 void spl_pd_record(spl_pd *p, double *energy)
@@ -187,7 +194,7 @@ static supple_result set_step(spl_pd *p, double dt, supple_error *error)
     p->dt = -1;
     memcpy(p->values, p->stiffness, spl_pattern_values(&p->assembly.pattern) * sizeof *p->values);
     for (int32_t i = 0; dt > 0 && i < p->count; i++) p->values[p->assembly.pattern.start[i]] += p->mass[i] / (dt * dt);
-    supple_result result = spl_factor_factorise(p->factor, p->values, error);
+    supple_result result = spl_global_set(p->global, p->values, error);
     if (result == SUPPLE_OK) p->dt = dt;
     return result;
 }
@@ -248,6 +255,25 @@ static void gather(void *context, size_t begin, size_t end)
     out[2] = energy;
 }
 
+/* The contacts' forces and energy; returns |r|^2 with them. */
+static double add_ties(spl_pd *p)
+{
+    double squares = 0;
+    for (int32_t j = 0; j < p->tie_count; j++) {
+        const spl_tie *t = &p->tie[j];
+        spl_vec3 d = spl_tie_gap(t, p->x, 4);
+        const double gap[3] = {d.x, d.y, d.z};
+        p->energy += 0.5 * t->stiffness * spl_dot(d, d);
+        for (int i = 0; i < 4; i++) {
+            int32_t node = t->vertex[i] < 0 ? -1 : p->unknown[t->vertex[i]];
+            for (size_t c = 0; node >= 0 && c < 3; c++)
+                p->r[3 * (size_t)node + c] -= (float)(t->stiffness * t->coefficient[i] * gap[c]);
+        }
+    }
+    for (size_t i = 0; i < 3 * (size_t)p->count; i++) squares += (double)p->r[i] * (double)p->r[i];
+    return squares;
+}
+
 /* r, energy and residual at x. */
 static void evaluate(spl_pd *p, int newton, spl_pd_stats *stats)
 {
@@ -258,6 +284,7 @@ static void evaluate(spl_pd *p, int newton, spl_pd_stats *stats)
     for (size_t k = 0; k * NODES < (size_t)p->count; k++)
         for (int i = 0; i < PARTIALS; i++) sum[i] += p->partial[PARTIALS * k + (size_t)i];
     p->energy += sum[2];
+    if (p->tie_count > 0) sum[0] = add_ties(p);
     p->residual = sqrt(sum[0]) / (sqrt(sum[1]) + p->in.floor);
     stats->ms_local += middle - start;
     stats->ms_gather += spl_now_ms() - middle;
@@ -287,7 +314,7 @@ static supple_result step(spl_pd *p, bool plain, bool *faster, spl_pd_stats *sta
     size_t bytes = 3 * (size_t)p->count * sizeof *p->r;
     spl_pace_side(&p->pace, p->r, plain, p->dx);
     double middle = spl_now_ms();
-    supple_result result = spl_factor_solve_float(p->factor, p->dx, 3, error);
+    supple_result result = spl_global_solve(p->global, p->dx, error);
     double solved = spl_now_ms();
     *faster = spl_pace_step(&p->pace, plain, p->dx);
     memcpy(p->r_before, p->r, bytes);
@@ -295,6 +322,7 @@ static supple_result step(spl_pd *p, bool plain, bool *faster, spl_pd_stats *sta
     stats->ms_global += solved - middle;
     stats->ms_pace += middle - start + (spl_now_ms() - solved);
     stats->iterations++;
+    stats->inner += spl_global_inner(p->global);
     return result;
 }
 
@@ -354,7 +382,14 @@ supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd
     double start = spl_now_ms();
     supple_result result = set_step(p, q->dt, error);
     if (result != SUPPLE_OK) return result;
-    stats->ms_factor = spl_now_ms() - start;
+    double factorised = spl_now_ms();
+    p->tie = q->tie;
+    p->tie_count = q->tie_count;
+    result = spl_global_tie(p->global, q->tie, q->tie_count, error);
+    if (result != SUPPLE_OK) return result;
+    stats->ms_factor = factorised - start;
+    stats->ms_ties = spl_now_ms() - factorised;
+    stats->columns = q->tie_count > 0 ? spl_global_columns(p->global) : 0;
     set_pulls(p, q);
     take_in(p, x);
     result = iterate(p, q, stats, error);

@@ -8,7 +8,7 @@
  * which needs no Q, takes bones' vertices out of the unknowns (section 4.3) without more ado, and bears float: x is
  * double, r is accurate where it is small, and dx needs few digits. One scalar factor serves three coordinates.
  *
- * Contacts are rows c with a stiffness k between few vertices; A + sum k c c^T is never factorised (rows.h). */
+ * Contacts are ties between few vertices; A with them is never factorised (global.h). */
 #ifndef SPL_METHODS_PROJECTIVE_SOLVER_H
 #define SPL_METHODS_PROJECTIVE_SOLVER_H
 
@@ -16,9 +16,7 @@
 #include "fem/elements.h"
 #include "fem/pin.h"
 #include "methods/projective/pace.h"
-#include "methods/projective/rows.h"
-
-#include <supple/plugin.h>
+#include "methods/projective/ties.h"
 
 typedef struct spl_pd_input {
     const spl_elements *elements;
@@ -29,10 +27,10 @@ typedef struct spl_pd_input {
     const double *spring; /* by vertex: stiffness of its pins in all, N/m; NULL: none. Read at creation */
     double floor;         /* of the residual's scale, newtons */
     spl_pace_kind pace;
-    int32_t row_capacity; /* contact rows at most */
-    int32_t direct_rows;  /* up to here by the low-rank update, beyond by conjugate gradients */
-    int32_t inner;        /* conjugate gradient iterations a global step; > 0: Jacobi's, without any factor */
-    bool plain;           /* without SIMD, for tests */
+    int32_t tie_capacity; /* these three: global.h */
+    int32_t direct_ties;
+    int32_t inner;
+    bool plain; /* without SIMD, for tests */
 } spl_pd_input;
 
 /* One step, or one equilibrium. */
@@ -42,8 +40,8 @@ typedef struct spl_pd_problem {
     const spl_pin *pin;
     int32_t pin_count;
     const double *force; /* 3 x vertices, external; or NULL */
-    const spl_row *row;
-    int32_t row_count;
+    const spl_tie *tie;  /* contacts */
+    int32_t tie_count;
     int32_t iterations; /* at most */
     double tolerance;   /* on the residual, 0: all iterations */
 } spl_pd_problem;
@@ -55,7 +53,10 @@ typedef struct spl_pd_stats {
                            corners, whose forces do not count: a little larger */
     double energy;      /* there: of tets with a free corner, springs, inertia and external forces */
     bool converged;
-    double ms_local, ms_gather, ms_global, ms_pace, ms_rows, ms_factor;
+    int32_t inner;                                  /* conjugate gradient iterations in all */
+    int32_t columns;                                /* of A^-1 that new contacts needed */
+    double ms_local, ms_gather, ms_global, ms_pace; /* by stage */
+    double ms_ties, ms_factor;                      /* preparation: of contacts, of a new time step */
 } spl_pd_stats;
 
 typedef struct spl_pd spl_pd;
