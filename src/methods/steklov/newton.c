@@ -50,6 +50,19 @@ void spl_newton_move(spl_newton *n, spl_block which, const double *dx)
     }
 }
 
+void spl_newton_search(spl_newton *n, spl_block which, double *dx, double curvature)
+{
+    int32_t first = which == SPL_BB ? n->system->order.interior : 0;
+    size_t count = 3 * (size_t)(n->system->order.count - first);
+    const double *f = n->force + 3 * (size_t)first;
+    double slope = 0;
+    for (size_t i = 0; i < count; i++) slope += f[i] * dx[i];
+    double a = spl_springs_search(n->springs, first, dx, slope, curvature);
+    for (size_t i = 0; a != 1 && i < count; i++) dx[i] *= a;
+    n->stats.shortest = fmin(n->stats.shortest, a);
+    spl_newton_move(n, which, dx);
+}
+
 /* Forces over the tets at x; the residual's scale. */
 static double sum_forces(spl_newton *n)
 {
@@ -76,11 +89,9 @@ static void find_contacts(spl_newton *n, bool frozen)
     double start = spl_now_ms();
     if (frozen) {
         spl_springs_refresh(n->springs, n->x);
-        n->springs->same = true;
     } else {
         spl_springs_find(n->springs, n->x);
     }
-    if (n->springs->cycles > n->stats.cycles) n->damping *= 0.5;
     n->stats.cycles = n->springs->cycles;
     n->stats.ms_contact += spl_now_ms() - start;
 }
@@ -122,6 +133,17 @@ static double goal_of(const spl_newton *n, const spl_newton_options *o, const wa
     return open ? fmax(tight, LOOSE * w->norm) : tight;
 }
 
+/* Steps that do not help are taken more carefully: across their normals, contacts hold on to where they are. */
+static void adapt(spl_springs *s, const walk *w)
+{
+    if (s->keep) { /* a convex problem, whose model is exact */
+        s->rub = 0;
+        return;
+    }
+    if (w->norm > 0.8 * w->last) s->rub = fmin(1, fmax(0.02, 4 * s->rub));
+    if (w->norm < 0.4 * w->last) s->rub *= 0.25;
+}
+
 static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w, supple_error *error)
 {
     for (int32_t step = 0;; step++) {
@@ -133,6 +155,7 @@ static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w
         n->stats.newton = step;
         n->stats.converged = has_arrived(n, o, w, step);
         if (n->stats.converged || step >= o->max_steps || n->system->order.count == 0) return SUPPLE_OK;
+        if (step > 0) adapt(n->springs, w);
         w->last = w->norm;
         supple_result result = n->formulation->step(n->state, n, goal_of(n, o, w), error);
         if (result != SUPPLE_OK) return result;
@@ -155,7 +178,7 @@ supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, doubl
 {
     walk w = {.least = INFINITY, .product = 1};
     n->x = x;
-    n->damping = 1;
+    n->stats.shortest = 1;
     spl_springs_begin(n->springs);
     double scale = sum_forces(n);
     /* The residual is a share of the forces at the solution, which only the solution tells; the last one's were much
@@ -168,7 +191,7 @@ supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, doubl
     if (result == SUPPLE_OK && !n->stats.converged) go_back(n, o, &w);
     n->last_scale = result == SUPPLE_OK ? w.scale : 0;
     n->stats.residual = w.norm / w.scale;
-    n->stats.pairs = n->springs->count;
+    n->stats.pairs = n->springs->pairs;
     n->stats.same_set = n->springs->same;
     n->stats.contraction = w.contractions > 0 ? pow(w.product, 1.0 / w.contractions) : NAN;
     return result;

@@ -13,6 +13,7 @@ typedef struct spl_steklov_stats {
     double ms_precondition;          /* factors made again for contacts */
     int32_t interior_solves, interior_iterations, boundary_iterations;
     int32_t newton, pairs, cycles;
+    double shortest;    /* smallest share of a step that was taken */
     int32_t breakdowns; /* solves that ended because an operator was not definite */
     double contraction; /* mean factor of the residual a step, over steps with the same contacts; NAN without any */
     double residual;    /* of --metrics, with contacts found afresh */
@@ -39,7 +40,6 @@ struct spl_newton {
     double *force;     /* 3 a node: elastic and external */
     double *residual;  /* 3 a node: the springs' too */
     double *best;      /* 3 x vertices */
-    double damping;    /* of steps, after cycles */
     double last_scale; /* of the residual, at the last solution; 0: unknown */
     spl_steklov_stats stats;
 };
@@ -55,6 +55,10 @@ void spl_newton_release(spl_newton *n);
 
 /* x += dx, and the forces' answer: of all nodes (SPL_ALL), the interior (SPL_II) or the boundary (SPL_BB). */
 void spl_newton_move(spl_newton *n, spl_block which, const double *dx);
+
+/* The same by the share of dx that lowers the energy most, known contacts included (SPL_ALL or SPL_BB); dx is scaled by
+ * it. `curvature` is dx . A dx, of the boundary's operator where that is it. */
+void spl_newton_search(spl_newton *n, spl_block which, double *dx, double curvature);
 
 /* From x to the equilibrium of the system's pose. A tolerance that was not reached is only in the stats; x is then the
  * best one found. SUPPLE_ERROR_SOLVE where numbers stop being finite. */

@@ -55,7 +55,8 @@ supple_result spl_volume_create(spl_exrotated *system, spl_springs *springs, con
                         .precondition = options->precondition,
                         .max_iterations = options->max_iterations};
     out->dx = spl_new(a, n, sizeof *out->dx);
-    bool ok = out->dx;
+    out->image = spl_new(a, n, sizeof *out->image);
+    bool ok = out->dx && out->image;
     if (options->history) {
         out->history = spl_new(a, (size_t)options->max_iterations + 1, sizeof *out->history);
         ok = ok && out->history;
@@ -81,6 +82,7 @@ void spl_volume_release(spl_volume *v)
     spl_free(a, v->rest);
     spl_free(a, v->lower);
     spl_free(a, v->dx);
+    spl_free(a, v->image);
     spl_free(a, v->history);
     *v = (spl_volume){0};
 }
@@ -137,6 +139,15 @@ static supple_result prepare(spl_volume *v, supple_error *error)
     return spl_ic3_factorise(v->ic, v->rest, v->ic_plain ? NULL : v->springs->extra, &v->shift, error);
 }
 
+/* dx . A dx */
+static double curvature_of(spl_volume *v)
+{
+    double sum = 0;
+    spl_exrotated_multiply(v->system, SPL_ALL, v->dx, v->image, 0);
+    for (size_t i = 0; i < 3 * (size_t)v->system->order.count; i++) sum += v->dx[i] * v->image[i];
+    return sum;
+}
+
 static supple_result step(void *state, spl_newton *n, double goal, supple_error *error)
 {
     spl_volume *v = state;
@@ -159,8 +170,10 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
     spl_pcg_result solved = spl_pcg_solve(v->pcg, &p, n->residual, v->dx, 1);
     if (solved.status == SPL_PCG_NOT_FINITE)
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
-    for (size_t i = 0; n->damping != 1 && i < count; i++) v->dx[i] *= n->damping;
-    spl_newton_move(n, SPL_ALL, v->dx);
+    if (v->springs->known_count > 0)
+        spl_newton_search(n, SPL_ALL, v->dx, curvature_of(v));
+    else
+        spl_newton_move(n, SPL_ALL, v->dx);
     n->stats.breakdowns += solved.status == SPL_PCG_BREAKDOWN;
     n->stats.boundary_iterations += solved.iterations;
     n->stats.ms_precondition += prepared - start;

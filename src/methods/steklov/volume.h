@@ -29,8 +29,8 @@ typedef struct spl_volume {
     double shift;
     spl_factor *factor;
     spl_pcg *pcg;
-    double *dx;
-    double *history; /* NULL, or max_iterations + 1: of the last solve, for tests and benches */
+    double *dx, *image; /* a step, and A times it */
+    double *history;    /* NULL, or max_iterations + 1: of the last solve, for tests and benches */
 } spl_volume;
 
 typedef struct spl_volume_options {
