@@ -10,7 +10,6 @@
 
 #define STICK_RATIO                                                                                                    \
     1.5                /* a pair that was there stays while its way out is no longer than that of another, this often */
-#define SLANTED    0.3 /* cosine between the way out and the normal, below which the way follows a border */
 #define LOST_EDGES 4.0 /* depth at which a pair that no tet holds any more is lost */
 
 enum { GRAIN = 64 };
@@ -132,28 +131,19 @@ static bool refuse_near(const void *context, int32_t triangle)
     return spl_near_any(&s->c->near, s->vertex, s->c->shell.triangle + 3 * (size_t)triangle, 3);
 }
 
-/* Fills where a contact is and how deep, from its place. The way out is the shortest: along (target - p), on the side
- * that the surface's normal says. False for a surface without a normal, and where the way is along a border of what is
- * allowed rather than out. */
 static bool set_contact(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_contact *out)
 {
-    spl_vec3 normal = spl_shell_normal(s, x, at);
-    out->target = spl_shell_target(s, x, at);
-    spl_vec3 way = spl_sub(out->target, p);
-    double length = spl_norm(way), along = spl_dot(way, normal);
-    if (length > 1e-6 * s->edge) {
-        if (!(fabs(along) >= SLANTED * length)) return false;
-        out->normal = spl_scale(way, (along > 0 ? 1 : -1) / length);
-    } else {
-        out->normal = normal;
-    }
-    out->depth = spl_dot(way, out->normal);
+    spl_shell_way way;
+    if (!spl_shell_way_at(s, x, p, at, &way)) return false;
+    out->target = way.target;
+    out->normal = way.normal;
+    out->depth = way.depth;
     out->partner = at->triangle;
     for (int k = 0; k < 3; k++) {
         out->corner[k] = s->triangle[3 * (size_t)at->triangle + (size_t)k];
         out->bary[k] = at->bary[k];
     }
-    return spl_dot(out->normal, out->normal) > 0.5;
+    return true;
 }
 
 /* Whether the place is, at rest, the other side of the vertex's own limb. */
@@ -360,6 +350,11 @@ const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count)
 int32_t spl_contacts_capacity(const spl_contacts *c)
 {
     return 2 * c->point_count;
+}
+
+const spl_near *spl_contacts_near(const spl_contacts *c)
+{
+    return &c->near;
 }
 
 double spl_contacts_edge(const spl_contacts *c)

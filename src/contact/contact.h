@@ -64,6 +64,9 @@ const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count);
 /* The most contacts that there can be. */
 int32_t spl_contacts_capacity(const spl_contacts *c);
 
+/* What it knows of the surface at rest, for stages after it (near.h). */
+const struct spl_near *spl_contacts_near(const spl_contacts *c);
+
 /* The mean edge of the surface at rest, metres. */
 double spl_contacts_edge(const spl_contacts *c);
 

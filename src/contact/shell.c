@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "geom/tree.h"
 
+#define SLANTED 0.3 /* cosine between a way out and the normal, below which the way follows a border */
+
 enum { WALK_STEPS = 32, DESCENT_STEPS = 256 };
 
 /* ---- creation ---- */
@@ -287,4 +289,18 @@ spl_vec3 spl_shell_normal(const spl_shell *s, const double *x, const spl_shell_p
         sum = spl_madd(sum, face_normal(s, x, t), count == 2 ? 1 : angle_at(s, x, t, on[0]));
     }
     return spl_unit(sum, face_normal(s, x, at->triangle));
+}
+
+bool spl_shell_way_at(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_shell_way *way)
+{
+    way->normal = spl_shell_normal(s, x, at);
+    way->target = spl_shell_target(s, x, at);
+    spl_vec3 out = spl_sub(way->target, p);
+    double length = spl_norm(out), along = spl_dot(out, way->normal);
+    if (length > 1e-6 * s->edge) {
+        if (!(fabs(along) >= SLANTED * length)) return false;
+        way->normal = spl_scale(out, (along > 0 ? 1 : -1) / length);
+    }
+    way->depth = spl_dot(out, way->normal);
+    return spl_dot(way->normal, way->normal) > 0.5;
 }

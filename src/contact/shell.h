@@ -72,4 +72,13 @@ spl_vec3 spl_shell_normal(const spl_shell *s, const double *x, const spl_shell_p
 
 spl_vec3 spl_shell_target(const spl_shell *s, const double *x, const spl_shell_place *at);
 
+/* How a point comes out at a place: by the shortest way, along target - p, on the side that the normal there says. */
+typedef struct spl_shell_way {
+    spl_vec3 target, normal; /* normal: unit, out of the flesh */
+    double depth;            /* (target - p) . normal, negative outside */
+} spl_shell_way;
+
+/* False for a surface without a normal, and where the way is along a border of what a walk was allowed, not out. */
+bool spl_shell_way_at(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_shell_way *way);
+
 #endif

@@ -2,6 +2,7 @@
 #ifndef SPL_SIM_MEASURE_H
 #define SPL_SIM_MEASURE_H
 
+#include "contact/penetration.h"
 #include "fem/residual.h"
 #include "methods/method.h"
 
@@ -22,6 +23,7 @@ typedef struct spl_measure {
     int32_t *tet;              /* of the regions */
     double *force, *magnitude; /* 3 x and 1 x vertices */
     double *scratch;
+    spl_penetration *penetration;
 } spl_measure;
 
 supple_result spl_measure_create(const spl_solid *solid, spl_pool *pool, spl_measure *out, supple_error *error);
@@ -31,5 +33,8 @@ void spl_measure_release(spl_measure *m);
  * energy. */
 void spl_measure_frame(spl_measure *m, const spl_solution *solution, const double *x, spl_pool *pool,
                        supple_stats *stats);
+
+/* Fills max_penetration (contact/penetration.h): of the visual vertices, 3 floats each in world space, at x. */
+void spl_measure_penetration(spl_measure *m, const double *x, const float *visual, spl_pool *pool, supple_stats *stats);
 
 #endif

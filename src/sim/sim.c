@@ -426,7 +426,7 @@ static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *
         sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, stats, error);
     stats->ms_solve = spl_now_ms() - start;
     if (result == SUPPLE_OK && sim->has_flesh)
-        result = spl_flesh_sim_follow(&sim->flesh, &sim->pose, sim->pool, stats, error);
+        result = spl_flesh_sim_follow(&sim->flesh, &sim->pose, sim->position, sim->pool, stats, error);
     return result;
 }
 
