@@ -139,12 +139,14 @@ static supple_result prepare(spl_volume *v, supple_error *error)
     return spl_ic3_factorise(v->ic, v->rest, v->ic_plain ? NULL : v->springs->extra, &v->shift, error);
 }
 
-/* dx . A dx */
-static double curvature_of(spl_volume *v)
+/* dx . A dx of a solution by conjugate gradients from 0, for which dx . (A + springs) dx = dx . b. */
+static double curvature_of(spl_volume *v, const double *b)
 {
+    size_t n = 3 * (size_t)v->system->order.count;
     double sum = 0;
-    spl_exrotated_multiply(v->system, SPL_ALL, v->dx, v->image, 0);
-    for (size_t i = 0; i < 3 * (size_t)v->system->order.count; i++) sum += v->dx[i] * v->image[i];
+    memset(v->image, 0, n * sizeof *v->image);
+    spl_springs_multiply(v->springs, 0, v->dx, v->image);
+    for (size_t i = 0; i < n; i++) sum += v->dx[i] * (b[i] - v->image[i]);
     return sum;
 }
 
@@ -170,10 +172,7 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
     spl_pcg_result solved = spl_pcg_solve(v->pcg, &p, n->residual, v->dx, 1);
     if (solved.status == SPL_PCG_NOT_FINITE)
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
-    if (v->springs->known_count > 0)
-        spl_newton_search(n, SPL_ALL, v->dx, curvature_of(v));
-    else
-        spl_newton_move(n, SPL_ALL, v->dx);
+    spl_newton_search(n, SPL_ALL, v->dx, curvature_of(v, n->residual));
     n->stats.breakdowns += solved.status == SPL_PCG_BREAKDOWN;
     n->stats.boundary_iterations += solved.iterations;
     n->stats.ms_precondition += prepared - start;

@@ -29,7 +29,7 @@ typedef struct spl_volume {
     double shift;
     spl_factor *factor;
     spl_pcg *pcg;
-    double *dx, *image; /* a step, and A times it */
+    double *dx, *image; /* a step, and room */
     double *history;    /* NULL, or max_iterations + 1: of the last solve, for tests and benches */
 } spl_volume;
 
