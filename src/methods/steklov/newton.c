@@ -84,13 +84,13 @@ static double set_residual(spl_newton *n)
     return sqrt(sum);
 }
 
-static void find_contacts(spl_newton *n, bool frozen)
+static void find_contacts(spl_newton *n, bool frozen, bool all)
 {
     double start = spl_now_ms();
     if (frozen) {
         spl_springs_refresh(n->springs, n->x);
     } else {
-        spl_springs_find(n->springs, n->x);
+        spl_springs_find(n->springs, n->x, all);
     }
     n->stats.cycles = n->springs->cycles;
     n->stats.ms_contact += spl_now_ms() - start;
@@ -121,6 +121,10 @@ static bool has_arrived(spl_newton *n, const spl_newton_options *o, walk *w, int
 {
     if (!(w->norm <= o->tolerance * w->scale)) return false;
     if (step > 0 && !n->springs->same) return false;
+    if (!n->springs->fresh && !o->frozen) {
+        find_contacts(n, false, true);
+        if (!n->springs->same) return false;
+    }
     w->scale = sum_forces(n);
     w->norm = set_residual(n);
     return w->norm <= o->tolerance * w->scale || w->norm <= 1e-12 * n->system->solid->stiffness_scale;
@@ -147,7 +151,7 @@ static void adapt(spl_springs *s, const walk *w)
 static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w, supple_error *error)
 {
     for (int32_t step = 0;; step++) {
-        find_contacts(n, o->frozen && step > 0);
+        find_contacts(n, o->frozen && step > 0, false);
         w->norm = set_residual(n);
         if (!isfinite(w->norm) || !isfinite(w->scale))
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
@@ -167,7 +171,7 @@ static void go_back(spl_newton *n, const spl_newton_options *o, walk *w)
 {
     if (w->norm > w->least) {
         memcpy(n->x, n->best, 3 * (size_t)n->system->solid->elements.vertex_count * sizeof *n->x);
-        find_contacts(n, o->frozen);
+        find_contacts(n, o->frozen, true);
     }
     w->scale = sum_forces(n);
     w->norm = set_residual(n);

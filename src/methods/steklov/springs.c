@@ -107,23 +107,26 @@ static int32_t *place_of(spl_springs *s, const spl_contact *c)
     return &s->place[2 * (size_t)c->vertex + (c->corner[0] < 0)];
 }
 
-/* Takes the contacts that were found; kept pairs stand as they are. */
-static void learn(spl_springs *s, const double *x)
+static void make_list(spl_springs *s, const double *x)
 {
-    int32_t found;
-    const spl_contact *c = spl_contacts_list(s->contacts, &found);
-    if (s->keep) follow(s, x);
-    if (!s->keep) s->known_count = 0;
-    for (int32_t i = 0; i < found; i++) {
-        if (s->keep && *place_of(s, &c[i]) >= 0) continue;
-        *place_of(s, &c[i]) = s->known_count;
-        s->known[s->known_count++] = c[i];
-    }
     s->count = s->pairs = 0;
     for (int32_t i = 0; i < s->known_count; i++) {
         if (!(s->known[i].depth > 0)) continue;
         add_springs(s, &s->known[i], x);
         s->pairs++;
+    }
+}
+
+/* Takes the contacts that were found; kept pairs stand as they are. */
+static void learn(spl_springs *s)
+{
+    int32_t found;
+    const spl_contact *c = spl_contacts_list(s->contacts, &found);
+    if (!s->keep) s->known_count = 0;
+    for (int32_t i = 0; i < found; i++) {
+        if (s->keep && *place_of(s, &c[i]) >= 0) continue;
+        *place_of(s, &c[i]) = s->known_count;
+        s->known[s->known_count++] = c[i];
     }
 }
 
@@ -161,15 +164,19 @@ static void remember_set(spl_springs *s)
     s->set[s->set_count++] = h;
 }
 
-void spl_springs_find(spl_springs *s, const double *x)
+void spl_springs_find(spl_springs *s, const double *x, bool all)
 {
-    if (!s->contacts) {
-        s->same = true;
-        return;
+    s->fresh = true;
+    s->same = !s->contacts;
+    if (!s->contacts) return;
+    if (s->keep) follow(s, x);
+    s->fresh = all || !s->keep;
+    if (s->fresh) {
+        s->finds++;
+        spl_contacts_find(s->contacts, x, s->system->pool);
+        learn(s);
     }
-    s->finds++;
-    spl_contacts_find(s->contacts, x, s->system->pool);
-    learn(s, x);
+    make_list(s, x);
     remember_set(s);
 }
 

@@ -5,14 +5,14 @@
  * Found contacts may jump as x moves: a vertex has two ways out that are equally far, or none any more. When an active
  * set comes back that was there before, but not last (a cycle), or after many steps, the pairs known so far are kept
  * for the rest of the frame: each with its triangle, touching point and normal, and active while it is on the wrong
- * side; new ones still join. What is left is a convex problem. */
+ * side. What is left is a convex problem; where it is solved, new contacts are looked for, and may join. */
 #ifndef SPL_METHODS_STEKLOV_SPRINGS_H
 #define SPL_METHODS_STEKLOV_SPRINGS_H
 
 #include "contact/contact.h"
 #include "methods/steklov/exrotated.h"
 
-enum { SPL_SETS = 64, SPL_FRESH = 5 }; /* active sets that are remembered; finds before pairs are kept in any case */
+enum { SPL_SETS = 64, SPL_FRESH = 6 }; /* active sets that are remembered; finds before pairs are kept in any case */
 
 typedef struct spl_springs {
     supple_allocator allocator;
@@ -29,8 +29,9 @@ typedef struct spl_springs {
     double *extra;          /* 9 a node: the springs' diagonal blocks in the node's own frame */
     uint64_t set[SPL_SETS]; /* of this frame, by find */
     int32_t set_count, finds, cycles;
-    bool same; /* the last two sets are equal */
-    bool keep; /* known pairs are kept */
+    bool same;  /* the last two sets are equal */
+    bool keep;  /* known pairs are kept */
+    bool fresh; /* the last find looked for new contacts */
 } spl_springs;
 
 /* `contacts` may be NULL. */
@@ -41,8 +42,8 @@ void spl_springs_release(spl_springs *s);
 /* Begins a frame. */
 void spl_springs_begin(spl_springs *s);
 
-/* Springs of the contacts at x. */
-void spl_springs_find(spl_springs *s, const double *x);
+/* Springs of the contacts at x. Where pairs are kept, new ones are looked for only if `all`. */
+void spl_springs_find(spl_springs *s, const double *x, bool all);
 
 /* The same springs, active or not, their targets brought up to x: a frozen set, for comparisons. */
 void spl_springs_refresh(spl_springs *s, const double *x);

@@ -33,7 +33,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_PRECONDITION] = {"precondition", "", 0, 0, 3,
                         "what speeds the solves up: the rest shape's factor, turned, with the contacts in it or not",
                         "contact|skinned|none|direct"},
-    [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a frame ends", NULL},
+    [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a frame ends", NULL},
     [P_STEPS] = {"steps", "", 40, 1, 10000, "most Newton steps of a frame", NULL},
     [P_ITERATIONS] = {"iterations", "", 2000, 1, 100000, "most iterations of a solve", NULL},
     [P_CONTACT] = {"contact", "", 10, 1e-3, 1e6, "stiffness of contacts, in units of the flesh's own", NULL},
