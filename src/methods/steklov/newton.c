@@ -151,7 +151,7 @@ static void adapt(spl_springs *s, const walk *w)
 static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w, supple_error *error)
 {
     for (int32_t step = 0;; step++) {
-        find_contacts(n, o->frozen && step > 0, false);
+        find_contacts(n, o->frozen, false);
         w->norm = set_residual(n);
         if (!isfinite(w->norm) || !isfinite(w->scale))
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
@@ -183,7 +183,7 @@ supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, doubl
     walk w = {.least = INFINITY, .product = 1};
     n->x = x;
     n->stats.shortest = 1;
-    spl_springs_begin(n->springs);
+    if (!o->frozen) spl_springs_begin(n->springs);
     double scale = sum_forces(n);
     /* The residual is a share of the forces at the solution, which only the solution tells; the last one's were much
      * the same. */

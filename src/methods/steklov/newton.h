@@ -47,7 +47,7 @@ struct spl_newton {
 typedef struct spl_newton_options {
     double tolerance;
     int32_t max_steps;
-    bool frozen; /* contacts are found once, at the start: for comparisons */
+    bool frozen; /* the springs are those that are there already, active or not: for comparisons */
 } spl_newton_options;
 
 supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error);
