@@ -310,7 +310,7 @@ static void product_range(void *context, size_t begin, size_t end)
     p->kernels->product(&p->loop, p->loop.y_first + begin, p->loop.y_first + end);
 }
 
-void spl_exrotated_multiply(const spl_exrotated *s, spl_block block, const double *x, double *y, int sign)
+void spl_exrotated_multiply(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign)
 {
     const size_t *start = s->matrix.rows.start;
     size_t ni = (size_t)s->order.interior, n = (size_t)s->order.count;

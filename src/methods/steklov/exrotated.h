@@ -56,9 +56,9 @@ void spl_exrotated_assemble(spl_exrotated *s);
  * residual of --metrics: the root of the sum of the squared magnitudes, and its floor. */
 double spl_exrotated_forces(spl_exrotated *s, const double *x);
 
-typedef enum spl_block { SPL_ALL, SPL_II, SPL_IB, SPL_BI, SPL_BB } spl_block;
+typedef enum spl_quarter { SPL_ALL, SPL_II, SPL_IB, SPL_BI, SPL_BB } spl_quarter;
 
 /* y = A x (sign 0), y += A x (1) or y -= A x (-1) of a block; x and y are that block's alone, 3 a node. */
-void spl_exrotated_multiply(const spl_exrotated *s, spl_block block, const double *x, double *y, int sign);
+void spl_exrotated_multiply(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign);
 
 #endif

@@ -31,7 +31,7 @@ void spl_newton_release(spl_newton *n)
     *n = (spl_newton){0};
 }
 
-void spl_newton_move(spl_newton *n, spl_block which, const double *dx)
+void spl_newton_move(spl_newton *n, spl_quarter which, const double *dx)
 {
     const spl_exrotated *s = n->system;
     size_t first = which == SPL_BB ? (size_t)s->order.interior : 0;
@@ -50,7 +50,7 @@ void spl_newton_move(spl_newton *n, spl_block which, const double *dx)
     }
 }
 
-void spl_newton_search(spl_newton *n, spl_block which, double *dx, double curvature)
+void spl_newton_search(spl_newton *n, spl_quarter which, double *dx, double curvature)
 {
     int32_t first = which == SPL_BB ? n->system->order.interior : 0;
     size_t count = 3 * (size_t)(n->system->order.count - first);

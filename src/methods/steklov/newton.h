@@ -54,11 +54,11 @@ supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl
 void spl_newton_release(spl_newton *n);
 
 /* x += dx, and the forces' answer: of all nodes (SPL_ALL), the interior (SPL_II) or the boundary (SPL_BB). */
-void spl_newton_move(spl_newton *n, spl_block which, const double *dx);
+void spl_newton_move(spl_newton *n, spl_quarter which, const double *dx);
 
 /* The same by the share of dx that lowers the energy most, known contacts included (SPL_ALL or SPL_BB); dx is scaled by
  * it. `curvature` is dx . A dx, of the boundary's operator where that is it. */
-void spl_newton_search(spl_newton *n, spl_block which, double *dx, double curvature);
+void spl_newton_search(spl_newton *n, spl_quarter which, double *dx, double curvature);
 
 /* From x to the equilibrium of the system's pose. A tolerance that was not reached is only in the stats; x is then the
  * best one found. SUPPLE_ERROR_SOLVE where numbers stop being finite. */
