@@ -26,6 +26,7 @@ static const struct {
     {"sparse", "factorise and solve on lattices of tetrahedra, ours beside CHOLMOD"},
     {"upsample_grid", "the projective paper's figure 5: kinds of upsampling beside each other"},
     {"fem", "the materials, in nanoseconds a call, beside naive twins"},
+    {"steklov", "the Steklov-Poincare paper's tables: surface and volume, with and without contacts"},
     {"mixed", "the mixed paper's sizes: a frame by its parts, solver by solver, beside the authors' times"},
 };
 enum { KNOWN = sizeof known / sizeof *known };

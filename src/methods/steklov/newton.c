@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LOOSE 0.05 /* of the residual: how well a step is solved whose contacts may yet change */
+#define LOOSE 0.1 /* of the residual: how well a step is solved whose contacts may yet change */
 
 supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error)
 {
@@ -16,7 +16,10 @@ supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl
     out->force = spl_new(a, n, 3 * sizeof *out->force);
     out->residual = spl_new(a, n, 3 * sizeof *out->residual);
     out->best = spl_new(a, (size_t)system->solid->elements.vertex_count, 3 * sizeof *out->best);
-    if (out->force && out->residual && out->best) return SUPPLE_OK;
+    out->past = spl_new(a, n, 3 * sizeof *out->past);
+    out->change = spl_new(a, n, 3 * sizeof *out->change);
+    out->start = spl_new(a, n, 3 * sizeof *out->start);
+    if (out->force && out->residual && out->best && out->past && out->change && out->start) return SUPPLE_OK;
     spl_newton_release(out);
     return spl_fail_memory(error, "the flesh's forces");
 }
@@ -28,6 +31,9 @@ void spl_newton_release(spl_newton *n)
     spl_free(a, n->force);
     spl_free(a, n->residual);
     spl_free(a, n->best);
+    spl_free(a, n->past);
+    spl_free(a, n->change);
+    spl_free(a, n->start);
     *n = (spl_newton){0};
 }
 
@@ -178,6 +184,50 @@ static void go_back(spl_newton *n, const spl_newton_options *o, walk *w)
     n->stats.converged = w->norm <= o->tolerance * w->scale;
 }
 
+void spl_newton_forget(spl_newton *n)
+{
+    n->past_count = 0;
+    n->last_scale = 0;
+}
+
+/* As much of a direction as lowers the energy, known contacts included. */
+static void take(spl_newton *n, const double *d)
+{
+    size_t count = 3 * (size_t)n->system->order.count;
+    double curvature = 0, slope = 0;
+    spl_exrotated_multiply(n->system, SPL_ALL, d, n->residual, 0);
+    for (size_t i = 0; i < count; i++) {
+        curvature += d[i] * n->residual[i];
+        slope += d[i] * n->force[i];
+    }
+    double a = spl_springs_search(n->springs, 0, d, slope, curvature);
+    for (size_t i = 0; i < count; i++) {
+        n->x[3 * (size_t)n->system->order.vertex[i / 3] + i % 3] += a * d[i];
+        n->force[i] -= a * n->residual[i];
+    }
+    spl_springs_advance(n->springs, d, a);
+}
+
+/* Motion is smooth: what the last frame's start lacked, this one's lacks too, and what changed between the last two
+ * frames changes on. Two products and one find instead of a third of the iterations. */
+static void take_past(spl_newton *n)
+{
+    find_contacts(n, false, false);
+    take(n, n->past);
+    if (n->past_count > 1 && n->springs->known_count == 0) take(n, n->change);
+    spl_springs_begin(n->springs);
+}
+
+static void keep_past(spl_newton *n)
+{
+    for (size_t i = 0; i < 3 * (size_t)n->system->order.count; i++) {
+        double moved = n->x[3 * (size_t)n->system->order.vertex[i / 3] + i % 3] - n->start[i];
+        n->change[i] = moved - n->past[i];
+        n->past[i] = moved;
+    }
+    n->past_count = n->past_count > 0 ? 2 : 1;
+}
+
 supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, double *x, supple_error *error)
 {
     walk w = {.least = INFINITY, .product = 1};
@@ -189,10 +239,18 @@ supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, doubl
      * the same. */
     w.scale = n->last_scale > 0 ? fmin(fmax(n->last_scale, 0.1 * scale), scale) : scale;
     supple_result result = SUPPLE_OK;
+    bool learns = !o->frozen && isfinite(scale);
+    for (size_t i = 0; i < 3 * (size_t)n->system->order.count; i++)
+        n->start[i] = x[3 * (size_t)n->system->order.vertex[i / 3] + i % 3];
+    if (learns && n->past_count > 0) take_past(n);
     if (n->formulation->begin && n->system->order.count > 0 && isfinite(scale))
         result = n->formulation->begin(n->state, n, 0.1 * o->tolerance * w.scale, error);
     if (result == SUPPLE_OK) result = iterate(n, o, &w, error);
     if (result == SUPPLE_OK && !n->stats.converged) go_back(n, o, &w);
+    if (learns && result == SUPPLE_OK)
+        keep_past(n);
+    else
+        n->past_count = 0;
     n->last_scale = result == SUPPLE_OK ? w.scale : 0;
     n->stats.residual = w.norm / w.scale;
     n->stats.pairs = n->springs->pairs;

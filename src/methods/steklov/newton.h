@@ -36,11 +36,14 @@ struct spl_newton {
     spl_springs *springs;
     const spl_formulation *formulation;
     void *state;
-    double *x;         /* 3 x vertices, the caller's */
-    double *force;     /* 3 a node: elastic and external */
-    double *residual;  /* 3 a node: the springs' too */
-    double *best;      /* 3 x vertices */
-    double last_scale; /* of the residual, at the last solution; 0: unknown */
+    double *x;             /* 3 x vertices, the caller's */
+    double *force;         /* 3 a node: elastic and external */
+    double *residual;      /* 3 a node: the springs' too */
+    double *best;          /* 3 x vertices */
+    double *past, *change; /* 3 a node: from the last frame's start to its end, and less the same a frame before */
+    double *start;         /* 3 a node: where this frame began */
+    int32_t past_count;    /* how many of them are known */
+    double last_scale;     /* of the residual, at the last solution; 0: unknown */
     spl_steklov_stats stats;
 };
 
@@ -59,6 +62,9 @@ void spl_newton_move(spl_newton *n, spl_quarter which, const double *dx);
 /* The same by the share of dx that lowers the energy most, known contacts included (SPL_ALL or SPL_BB); dx is scaled by
  * it. `curvature` is dx . A dx, of the boundary's operator where that is it. */
 void spl_newton_search(spl_newton *n, spl_quarter which, double *dx, double curvature);
+
+/* Forgets the last frame. */
+void spl_newton_forget(spl_newton *n);
 
 /* From x to the equilibrium of the system's pose. A tolerance that was not reached is only in the stats; x is then the
  * best one found. SUPPLE_ERROR_SOLVE where numbers stop being finite. */

@@ -264,6 +264,14 @@ double spl_springs_search(const spl_springs *s, int32_t first, const double *dx,
     return high;
 }
 
+void spl_springs_advance(spl_springs *s, const double *dx, double a)
+{
+    for (int32_t i = 0; i < s->known_count; i++) {
+        spl_contact *k = &s->known[i];
+        k->depth -= a * spl_dot(gap(s, k->vertex, k->corner, k->bary, 0, dx), k->normal);
+    }
+}
+
 /* E += k R^T (I, or n n^T and its share of I) R */
 static void add_block(const double *R, const spl_contact_spring *p, double k, double rub, double *E)
 {

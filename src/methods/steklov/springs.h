@@ -58,6 +58,9 @@ void spl_springs_multiply(const spl_springs *s, int32_t first, const double *x, 
  * -a slope + a^2/2 curvature, and known contacts come and go with their distance. */
 double spl_springs_search(const spl_springs *s, int32_t first, const double *dx, double slope, double curvature);
 
+/* Tells known contacts that all nodes have moved by a dx. */
+void spl_springs_advance(spl_springs *s, const double *dx, double a);
+
 /* Fills s->extra from the list. */
 void spl_springs_set_extra(spl_springs *s);
 

@@ -43,9 +43,9 @@ static const spl_parameter PARAMETERS[] = {
          "how the interior answers the surface in a solve: a squared Chebyshev polynomial, or one incomplete "
          "factor, as the paper prints it",
          "polynomial|printed"},
-    [P_DEGREE] = {"degree", "", 4, 1, 50, "of operator=polynomial before it is squared", NULL},
+    [P_DEGREE] = {"degree", "", 3, 1, 50, "of operator=polynomial before it is squared", NULL},
     [P_DISTANCE] = {"distance", "edges", 4, 1, 1000, "how far the surface's preconditioner reaches", NULL},
-    [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "cholesky|incomplete"},
+    [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "incomplete|cholesky"},
     [P_DROP] = {"drop", "", 0, 0, 1, "what that leaves out is forgotten, or added to its diagonal (slow)",
                 "plain|diagonal"},
     [P_PRECISION] = {"precision", "", 0, 0, 1, "numbers of the preconditioner", "single|double"},
@@ -81,7 +81,7 @@ static supple_result make_surface(steklov *m, const spl_method_context *c, suppl
                            .max_iterations = (int32_t)c->parameter[P_ITERATIONS],
                            .distance = (int32_t)c->parameter[P_DISTANCE],
                            .degree = c->parameter[P_OPERATOR] > 0 ? 0 : (int32_t)c->parameter[P_DEGREE],
-                           .incomplete = c->parameter[P_BOUNDARY] > 0,
+                           .incomplete = c->parameter[P_BOUNDARY] == 0,
                            .compensate = c->parameter[P_DROP] > 0,
                            .single = c->parameter[P_PRECISION] == 0};
     m->newton.formulation = &spl_formulation_surface;
@@ -126,7 +126,7 @@ static void steklov_release(void *state, const spl_method_context *c)
 static void steklov_reset(void *state)
 {
     steklov *m = state;
-    m->newton.last_scale = 0;
+    spl_newton_forget(&m->newton);
     if (m->springs.contacts) spl_contacts_reset(m->springs.contacts);
 }
 

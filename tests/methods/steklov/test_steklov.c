@@ -43,7 +43,7 @@ static const char *const WAYS[] = {"formulation=volume",
                                    "formulation=surface",
                                    "formulation=surface operator=printed steps=400",
                                    "formulation=surface precondition=none",
-                                   "formulation=surface boundary=incomplete distance=3 degree=2",
+                                   "formulation=surface boundary=cholesky distance=3 degree=2",
                                    "formulation=surface drop=diagonal"};
 enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
 
@@ -124,7 +124,7 @@ TEST(it_lies_near_the_corotational_answer)
 TEST(a_folded_arm_is_in_balance_with_its_contacts)
 {
     static const char *const ways[] = {"formulation=volume", "formulation=volume precondition=skinned",
-                                       "formulation=surface", "formulation=surface boundary=incomplete"};
+                                       "formulation=surface", "formulation=surface boundary=cholesky"};
     posed p = posed_make("arm", 28, NULL);
     for (int k = 0; k < 4; k++) {
         supple_sim *sim = contact_sim(&p, ways[k], SUPPLE_COLLIDE_SELF), *free_sim = NULL;
@@ -219,7 +219,7 @@ static uint64_t run_hash(posed *p, const char *settings, int threads)
 TEST(the_bits_do_not_depend_on_the_threads)
 {
     static const char *const settings[] = {"formulation=volume", "formulation=volume precision=double",
-                                           "formulation=surface", "formulation=surface boundary=incomplete"};
+                                           "formulation=surface", "formulation=surface boundary=cholesky"};
     posed p = posed_make("arm", 36, NULL); /* several parts */
     for (int i = 0; i < 4; i++) {
         uint64_t one = run_hash(&p, settings[i], 1);
@@ -231,7 +231,7 @@ TEST(the_bits_do_not_depend_on_the_threads)
 TEST(memory_may_run_out)
 {
     static const char *const settings[] = {"formulation=volume", "formulation=volume precondition=direct",
-                                           "formulation=surface", "formulation=surface boundary=incomplete"};
+                                           "formulation=surface", "formulation=surface boundary=cholesky"};
     posed p = posed_make("arm", 12, NULL);
     supple_sim_config sc = supple_sim_config_default();
     sc.measure = true;
