@@ -23,7 +23,9 @@ struct spl_ic3 {
     float *u, *e;
     double *w, *t;
     float *fw, *ft;
-    bool *failed; /* by part, and the last nodes' */
+    bool *failed;   /* by part, and the last nodes' */
+    int32_t *stiff; /* nodes whose E has something added */
+    int32_t stiff_count;
 };
 
 /* ---- creation ---- */
@@ -72,7 +74,8 @@ static bool take_numbers(spl_ic3 *f)
     f->U = spl_new(a, 9 * entries, sizeof *f->U);
     f->D = spl_new(a, 9 * n, sizeof *f->D);
     f->E = spl_new(a, 9 * n, sizeof *f->E);
-    bool ok = f->column && f->source && f->U && f->D && f->E;
+    f->stiff = spl_new(a, n, sizeof *f->stiff);
+    bool ok = f->column && f->source && f->U && f->D && f->E && f->stiff;
     if (f->single) {
         f->u = spl_new(a, 9 * entries + 4, sizeof *f->u);
         f->e = spl_new(a, 12 * n, sizeof *f->e);
@@ -134,8 +137,8 @@ void spl_ic3_destroy(spl_ic3 *f)
 {
     if (!f) return;
     supple_allocator a = f->allocator;
-    void *blocks[] = {f->cut, f->start, f->column, f->source, f->diagonal, f->U,  f->D,     f->E,
-                      f->u,   f->e,     f->w,      f->t,      f->fw,       f->ft, f->failed};
+    void *blocks[] = {f->cut, f->start, f->column, f->source, f->diagonal, f->U,  f->D,      f->E,
+                      f->u,   f->e,     f->w,      f->t,      f->fw,       f->ft, f->failed, f->stiff};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, f);
 }
@@ -243,13 +246,37 @@ static bool try_shift(const attempt *t)
     return !f->failed[f->part_count];
 }
 
+static void copy_inverse(spl_ic3 *f, size_t i)
+{
+    for (size_t c = 0; c < 3; c++)
+        for (size_t r = 0; r < 3; r++) f->e[12 * i + 4 * c + r] = (float)f->E[9 * i + 3 * c + r];
+}
+
 static void copy_single(spl_ic3 *f)
 {
     size_t n = (size_t)f->n;
     for (size_t i = 0; i < 9 * f->start[n]; i++) f->u[i] = (float)f->U[i];
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < 3; c++)
-            for (size_t r = 0; r < 3; r++) f->e[12 * i + 4 * c + r] = (float)f->E[9 * i + 3 * c + r];
+    for (size_t i = 0; i < n; i++) copy_inverse(f, i);
+}
+
+/* E = (D + extra)^-1 of a node; `extra` may be NULL. */
+static void set_inverse(spl_ic3 *f, size_t i, const double *extra)
+{
+    static const double none[3] = {0, 0, 0};
+    double D[9];
+    for (size_t c = 0; c < 9; c++) D[c] = f->D[9 * i + c] + (extra ? extra[c] : 0);
+    if (!invert(D, none, f->E + 9 * i)) invert(f->D + 9 * i, none, f->E + 9 * i);
+    if (f->single) copy_inverse(f, i);
+}
+
+void spl_ic3_stiffen(spl_ic3 *f, const int32_t *node, int32_t count, const double *extra)
+{
+    for (int32_t k = 0; k < f->stiff_count; k++) set_inverse(f, (size_t)f->stiff[k], NULL);
+    f->stiff_count = 0;
+    for (int32_t k = 0; k < count; k++) {
+        f->stiff[f->stiff_count++] = node[k];
+        set_inverse(f, (size_t)node[k], extra + 9 * (size_t)k);
+    }
 }
 
 supple_result spl_ic3_factorise(spl_ic3 *f, const double *value, const double *extra, double *shift,
@@ -266,6 +293,7 @@ supple_result spl_ic3_factorise(spl_ic3 *f, const double *value, const double *e
     for (; t.shift<1e8; t.shift = t.shift> 0 ? 4 * t.shift : 1e-3) {
         if (!try_shift(&t)) continue;
         if (shift) *shift = t.shift;
+        f->stiff_count = 0;
         if (f->single) copy_single(f);
         return SUPPLE_OK;
     }

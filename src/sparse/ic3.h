@@ -29,6 +29,11 @@ void spl_ic3_destroy(spl_ic3 *f); /* accepts NULL */
 supple_result spl_ic3_factorise(spl_ic3 *f, const double *value, const double *extra, double *shift,
                                 supple_error *error);
 
+/* Adds to the diagonal blocks D of the factor at some nodes, in place of what an earlier call added: `extra` is 9 a
+ * node of the list, symmetric and not negative. Not what a factorisation with it would give, since later rows do not
+ * learn of it, but as definite, nearly as good, and it costs one small inverse a node. */
+void spl_ic3_stiffen(spl_ic3 *f, const int32_t *node, int32_t count, const double *extra);
+
 /* y = R (the factor's inverse) R^T x, with R the rotations `turn` (9 a node, column-major; NULL: none). x and y may be
  * the same. */
 void spl_ic3_solve(spl_ic3 *f, const double *turn, const double *x, double *y);

@@ -153,6 +153,37 @@ TEST(parts_run_on_threads_with_the_same_bits)
     matrix_free(&m);
 }
 
+/* Stiffened at the last node, after which nothing comes, it is what a factorisation gives; and it can be taken back. */
+TEST(stiffening_acts_and_is_taken_back)
+{
+    enum { N = 12 };
+    supple_allocator a = spl_allocator_of(NULL);
+    matrix m = matrix_make(DENSE, N, 3, 6);
+    spl_matrix3 A = rows_of(&m);
+    double extra[9 * N] = {0}, *block = extra + 9 * (N - 1), *b = random_vector(m.n, 3), x[3 * N], y[3 * N], z[3 * N];
+    for (int i = 0; i < 9; i++) block[i] = i % 4 == 0 ? 5 : 0.5;
+    for (int single = 0; single < 2; single++) {
+        spl_ic3 *f = factor_of(&A, (spl_ic3_options){.single = single}, NULL, NULL);
+        spl_ic3 *g = factor_of(&A, (spl_ic3_options){.single = single}, NULL, extra);
+        int32_t last = N - 1, other = 2;
+        spl_ic3_solve(f, NULL, b, x);
+        spl_ic3_stiffen(f, &other, 1, block); /* replaced by the next */
+        spl_ic3_stiffen(f, &last, 1, block);
+        spl_ic3_solve(f, NULL, b, y);
+        spl_ic3_solve(g, NULL, b, z);
+        for (int i = 0; i < 3 * N; i++) CHECK_NEAR(y[i], z[i], single ? 1e-6 : 1e-14);
+        CHECK(fabs(y[3 * N - 1] - x[3 * N - 1]) > 1e-4);
+        spl_ic3_stiffen(f, NULL, 0, NULL);
+        spl_ic3_solve(f, NULL, b, y);
+        for (int i = 0; i < 3 * N; i++) CHECK_NEAR(y[i], x[i], single ? 1e-6 : 1e-14);
+        spl_ic3_destroy(f);
+        spl_ic3_destroy(g);
+    }
+    spl_matrix3_release(&A, &a);
+    free(b);
+    matrix_free(&m);
+}
+
 TEST(a_matrix_that_is_not_definite_is_refused_or_shifted)
 {
     supple_allocator a = spl_allocator_of(NULL);
@@ -242,5 +273,6 @@ TEST(memory_may_run_out)
 }
 
 TEST_MAIN(RUN(it_is_exact_where_there_is_no_fill), RUN(it_reproduces_the_matrix_on_its_pattern),
-          RUN(parts_run_on_threads_with_the_same_bits), RUN(a_matrix_that_is_not_definite_is_refused_or_shifted),
-          RUN(reaches_give_what_whole_solves_give), RUN(memory_may_run_out))
+          RUN(parts_run_on_threads_with_the_same_bits), RUN(stiffening_acts_and_is_taken_back),
+          RUN(a_matrix_that_is_not_definite_is_refused_or_shifted), RUN(reaches_give_what_whole_solves_give),
+          RUN(memory_may_run_out))

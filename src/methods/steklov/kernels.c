@@ -5,6 +5,23 @@
 
 /* ---- tets ---- */
 
+/* The rotation of a quaternion of any length; the general way where its square is no common number. */
+static void rotation_of(const double q[4], double R[9])
+{
+    double n = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    if (!(n > 1e-200 && n < 1e200)) {
+        spl_mat3 M = spl_quat_to_mat3(spl_quat_normalise(spl_quat_make(q[0], q[1], q[2], q[3])));
+        for (int i = 0; i < 9; i++) R[i] = M.m[i];
+        return;
+    }
+    double s = 2 / n, x = s * q[0], y = s * q[1], z = s * q[2];
+    double xx = x * q[0], yy = y * q[1], zz = z * q[2], xy = x * q[1], xz = x * q[2], yz = y * q[2];
+    double wx = x * q[3], wy = y * q[3], wz = z * q[3];
+    R[0] = 1 - yy - zz, R[3] = xy - wz, R[6] = xz + wy;
+    R[1] = xy + wz, R[4] = 1 - xx - zz, R[7] = yz - wx;
+    R[2] = xz - wy, R[5] = yz + wx, R[8] = 1 - xx - yy;
+}
+
 /* The rotation at a tet's middle: its weights are the means of its corners' (section 4), so its quaternion is too. */
 static void turn(const spl_tet_loop *l, size_t begin, size_t end)
 {
@@ -13,11 +30,11 @@ static void turn(const spl_tet_loop *l, size_t begin, size_t end)
         double q[4] = {0}, *h = l->h + SPL_FOURS * k;
         for (int i = 0; i < 4; i++)
             for (int c = 0; c < 4; c++) q[c] += l->quat[4 * (size_t)tet[i] + (size_t)c];
-        spl_mat3 R = spl_quat_to_mat3(spl_quat_normalise(spl_quat_make(q[0], q[1], q[2], q[3])));
-        for (size_t i = 0; i < 9; i++) l->rotation[9 * k + i] = R.m[i];
+        double *R = l->rotation + 9 * k;
+        rotation_of(q, R);
         for (size_t i = 0; i < 4; i++) {
             const double *g = l->elements->gradient + 12 * k + 3 * i;
-            for (size_t r = 0; r < 3; r++) h[4 * i + r] = R.m[r] * g[0] + R.m[3 + r] * g[1] + R.m[6 + r] * g[2];
+            for (size_t r = 0; r < 3; r++) h[4 * i + r] = R[r] * g[0] + R[3 + r] * g[1] + R[6 + r] * g[2];
             h[4 * i + 3] = 0;
         }
     }

@@ -132,8 +132,10 @@ static void set_value(spl_schur *s, bool springs)
     for (int32_t i = 0; i < p->n; i++) {
         double *B = s->value + 9 * p->start[i];
         for (int c = 0; c < 9; c += 4) B[c] *= 1 + s->lift;
-        const double *E = springs ? s->springs->extra + 9 * (size_t)(s->system->order.interior + i) : NULL;
-        for (int c = 0; E && c < 9; c++) B[c] += E[c];
+    }
+    for (int32_t k = 0; springs && k < s->springs->stiff_count; k++) {
+        double *B = s->value + 9 * p->start[s->springs->stiff[k] - s->system->order.interior];
+        for (int c = 0; c < 9; c++) B[c] += s->springs->extra[9 * k + c];
     }
 }
 
@@ -204,8 +206,10 @@ static supple_result take_memory(spl_schur *s, supple_error *error)
     s->image = spl_new(a, nb, sizeof *s->image);
     s->dx = spl_new(a, nb, sizeof *s->dx);
     s->turned = spl_new(a, nb, sizeof *s->turned);
+    s->stiff = spl_new(a, nb / 3, sizeof *s->stiff);
     s->history = s->options.history ? spl_new(a, (size_t)s->options.max_iterations + 1, sizeof *s->history) : NULL;
-    bool ok = s->side && s->inside && s->t && s->z && s->d && s->r && s->dx && s->turned && s->inner_image && s->image;
+    bool ok = s->side && s->inside && s->t && s->z && s->d && s->r && s->dx && s->turned && s->stiff &&
+              s->inner_image && s->image;
     if (!ok || (s->options.history && !s->history)) return spl_fail_memory(error, "the flesh's surface");
     supple_result result = spl_pcg_create(ni, 1, a, s->system->pool, &s->inner, error);
     if (result == SUPPLE_OK) result = spl_pcg_create(nb, 1, a, s->system->pool, &s->outer, error);
@@ -234,8 +238,8 @@ void spl_schur_release(spl_schur *s)
     spl_rows_release(&s->rows, a);
     spl_pcg_destroy(s->inner);
     spl_pcg_destroy(s->outer);
-    void *blocks[] = {s->value, s->row_value, s->side,   s->inside,  s->t,           s->z,    s->d,
-                      s->r,     s->dx,        s->turned, s->history, s->inner_image, s->image};
+    void *blocks[] = {s->value, s->row_value, s->side,   s->inside,  s->t,           s->z,     s->d,
+                      s->r,     s->dx,        s->turned, s->history, s->inner_image, s->image, s->stiff};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(a, blocks[i]);
     *s = (spl_schur){0};
 }
@@ -340,6 +344,13 @@ static supple_result prepare(spl_schur *s, spl_newton *n, supple_error *error)
 {
     double start = spl_now_ms();
     bool with = s->options.precondition == SPL_PRECONDITION_CONTACT && s->springs->count > 0;
+    if (s->options.incomplete && s->options.precondition == SPL_PRECONDITION_CONTACT) {
+        spl_springs_set_extra(s->springs);
+        for (int32_t k = 0; k < s->springs->stiff_count; k++)
+            s->stiff[k] = s->springs->stiff[k] - s->system->order.interior;
+        spl_ic3_stiffen(s->boundary_ic, s->stiff, s->springs->stiff_count, s->springs->extra);
+        return SUPPLE_OK;
+    }
     if (s->options.precondition == SPL_PRECONDITION_NONE || (!with && s->plain_factor)) return SUPPLE_OK;
     if (with) spl_springs_set_extra(s->springs);
     supple_result result = factorise_boundary(s, with, error);

@@ -46,6 +46,7 @@ typedef struct spl_schur {
     double *inner_image;                   /* the same */
     double *dx, *image;                    /* 3 a boundary node */
     float *turned;                         /* 3 a boundary node */
+    int32_t *stiff;                        /* boundary nodes that springs act on, numbered from 0 */
     double *history;
 } spl_schur;
 

@@ -15,8 +15,12 @@ supple_result spl_springs_create(const spl_exrotated *system, spl_contacts *cont
     out->known = spl_new(a, capacity, sizeof *out->known);
     out->place = spl_new(a, vertices, 2 * sizeof *out->place);
     out->list = spl_new(a, 2 * capacity, sizeof *out->list);
-    out->extra = spl_new(a, contacts ? (size_t)system->order.count : 0, 9 * sizeof *out->extra);
-    if (out->known && out->place && out->list && out->extra) return SUPPLE_OK;
+    size_t nodes = contacts ? (size_t)system->order.count : 0;
+    out->extra = spl_new(a, nodes, 9 * sizeof *out->extra);
+    out->stiff = spl_new(a, nodes, sizeof *out->stiff);
+    out->stiff_place = spl_new(a, nodes, sizeof *out->stiff_place);
+    for (size_t i = 0; out->stiff_place && i < nodes; i++) out->stiff_place[i] = -1;
+    if (out->known && out->place && out->list && out->extra && out->stiff && out->stiff_place) return SUPPLE_OK;
     spl_springs_release(out);
     return spl_fail_memory(error, "the contacts' springs");
 }
@@ -28,6 +32,8 @@ void spl_springs_release(spl_springs *s)
     spl_free(&s->allocator, s->place);
     spl_free(&s->allocator, s->list);
     spl_free(&s->allocator, s->extra);
+    spl_free(&s->allocator, s->stiff);
+    spl_free(&s->allocator, s->stiff_place);
     *s = (spl_springs){0};
 }
 
@@ -283,19 +289,29 @@ static void add_block(const double *R, const spl_contact_spring *p, double k, do
         for (int r = 0; r < 3; r++) E[3 * c + r] += k * (1 - rub) * n[r] * n[c];
 }
 
+/* The block of a node, from 0 on. */
+static double *extra_of(spl_springs *s, int32_t node)
+{
+    int32_t *place = &s->stiff_place[node];
+    if (*place < 0) {
+        *place = s->stiff_count;
+        s->stiff[s->stiff_count++] = node;
+        memset(s->extra + 9 * (size_t)*place, 0, 9 * sizeof *s->extra);
+    }
+    return s->extra + 9 * (size_t)*place;
+}
+
 void spl_springs_set_extra(spl_springs *s)
 {
     const spl_exrotated *e = s->system;
-    if (!s->contacts) return;
-    memset(s->extra, 0, 9 * (size_t)e->order.count * sizeof *s->extra);
+    for (int32_t k = 0; k < s->stiff_count; k++) s->stiff_place[s->stiff[k]] = -1;
+    s->stiff_count = 0;
     for (int32_t i = 0; i < s->count; i++) {
         const spl_contact_spring *p = &s->list[i];
-        size_t v = (size_t)e->order.node[p->vertex];
-        add_block(e->turn + 9 * v, p, p->stiffness, s->rub, s->extra + 9 * v);
-        for (int q = 0; q < 3 && p->corner[0] >= 0; q++) {
-            if (e->order.node[p->corner[q]] < 0) continue;
-            size_t c = (size_t)e->order.node[p->corner[q]];
-            add_block(e->turn + 9 * c, p, p->stiffness * p->bary[q] * p->bary[q], s->rub, s->extra + 9 * c);
+        for (int q = -1; q < (p->corner[0] < 0 ? 0 : 3); q++) {
+            int32_t node = e->order.node[q < 0 ? p->vertex : p->corner[q]];
+            double share = q < 0 ? 1 : p->bary[q] * p->bary[q];
+            if (node >= 0) add_block(e->turn + 9 * (size_t)node, p, share * p->stiffness, s->rub, extra_of(s, node));
         }
     }
 }

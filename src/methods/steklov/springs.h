@@ -25,8 +25,11 @@ typedef struct spl_springs {
     int32_t known_count;
     int32_t *place; /* 2 a vertex, self and world: its place in `known`, or -1 */
     spl_contact_spring *list;
-    int32_t count, pairs;   /* springs, and contacts that they answer: those on the wrong side */
-    double *extra;          /* 9 a node: the springs' diagonal blocks in the node's own frame */
+    int32_t count, pairs; /* springs, and contacts that they answer: those on the wrong side */
+    double *extra;        /* 9 a node of `stiff`: the springs' diagonal blocks in the node's own frame */
+    int32_t *stiff;       /* nodes that springs act on */
+    int32_t stiff_count;
+    int32_t *stiff_place;   /* by node: in that list, or -1 */
     uint64_t set[SPL_SETS]; /* of this frame, by find */
     int32_t set_count, finds, cycles;
     bool same;  /* the last two sets are equal */
@@ -61,7 +64,7 @@ double spl_springs_search(const spl_springs *s, int32_t first, const double *dx,
 /* Tells known contacts that all nodes have moved by a dx. */
 void spl_springs_advance(spl_springs *s, const double *dx, double a);
 
-/* Fills s->extra from the list. */
+/* Fills s->stiff and s->extra from the list. */
 void spl_springs_set_extra(spl_springs *s);
 
 #endif

@@ -11,15 +11,10 @@
 static supple_result make_ic(spl_volume *v, bool single, supple_error *error)
 {
     const spl_exrotated *s = v->system;
-    size_t values = 9 * s->matrix.rows.start[s->order.count];
     spl_ic3_options o = {
         .single = single, .plain = s->matrix.plain, .cut = s->order.cut, .part_count = s->order.part_count};
-    v->rest = spl_new(&s->allocator, values, sizeof *v->rest);
-    if (!v->rest) return spl_fail_memory(error, "the rest shape's matrix");
-    memcpy(v->rest, s->matrix.value, values * sizeof *v->rest);
     supple_result result = spl_ic3_create(&s->matrix.rows, s->order.count, &o, &s->allocator, s->pool, &v->ic, error);
-    if (result == SUPPLE_OK) result = spl_ic3_factorise(v->ic, v->rest, NULL, &v->shift, error);
-    v->ic_plain = true;
+    if (result == SUPPLE_OK) result = spl_ic3_factorise(v->ic, s->matrix.value, NULL, NULL, error);
     return result;
 }
 
@@ -79,7 +74,6 @@ void spl_volume_release(spl_volume *v)
     spl_factor_destroy(v->factor);
     spl_pcg_destroy(v->pcg);
     spl_pattern_release(&v->pattern, a);
-    spl_free(a, v->rest);
     spl_free(a, v->lower);
     spl_free(a, v->dx);
     spl_free(a, v->image);
@@ -133,10 +127,10 @@ static supple_result prepare(spl_volume *v, supple_error *error)
         add_springs(v);
         return spl_factor_factorise(v->factor, v->lower, error);
     }
-    if (v->precondition != SPL_PRECONDITION_CONTACT || (v->springs->count == 0 && v->ic_plain)) return SUPPLE_OK;
+    if (v->precondition != SPL_PRECONDITION_CONTACT) return SUPPLE_OK;
     spl_springs_set_extra(v->springs);
-    v->ic_plain = v->springs->count == 0;
-    return spl_ic3_factorise(v->ic, v->rest, v->ic_plain ? NULL : v->springs->extra, &v->shift, error);
+    spl_ic3_stiffen(v->ic, v->springs->stiff, v->springs->stiff_count, v->springs->extra);
+    return SUPPLE_OK;
 }
 
 /* dx . A dx of a solution by conjugate gradients from 0, for which dx . (A + springs) dx = dx . b. */

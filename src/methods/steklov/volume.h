@@ -21,12 +21,9 @@ typedef struct spl_volume {
     spl_springs *springs;
     spl_steklov_preconditioner precondition;
     int32_t max_iterations;
-    double *rest;        /* A of the rest shape by rows, for factors made again */
     double *lower;       /* A by its lower triangle, for direct */
     spl_pattern pattern; /* for direct */
     spl_ic3 *ic;
-    bool ic_plain; /* the factor in `ic` has no springs in it */
-    double shift;
     spl_factor *factor;
     spl_pcg *pcg;
     double *dx, *image; /* a step, and room */
