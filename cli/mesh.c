@@ -31,17 +31,19 @@ static int print_json(const supple_body_info *i)
 {
     json_t *histogram = json_array();
     for (int k = 0; k < 18; k++) json_array_append_new(histogram, json_integer(i->dihedral_histogram[k]));
-    json_t *root = json_pack(
-        "{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}",
-        "vertices", (int)i->vertices, "tets", (int)i->tets, "surface_vertices", (int)i->surface_vertices,
-        "surface_triangles", (int)i->surface_triangles, "bones", (int)i->bones, "constrained", (int)i->constrained,
-        "substituted_bones", (int)i->substituted, "empty_bones", (int)i->empty, "components", (int)i->components,
-        "crumbs", (int)i->crumbs, "resolution", (int)i->resolution, "doubled", (int)i->doubled, "fronts",
-        (int)i->fronts, "passes", (int)i->passes, "cell", real(i->cell), "min_dihedral_deg", real(i->min_dihedral_deg),
-        "max_dihedral_deg", real(i->max_dihedral_deg), "dihedral_histogram", histogram, "volume", real(i->volume),
-        "surface_volume", real(i->surface_volume), "volume_ratio", real(i->volume / i->surface_volume), "mean_distance",
-        real(i->mean_distance), "max_distance", real(i->max_distance), "area_lost", real(i->area_lost), "size_m",
-        real(i->size_m), "cached", (int)i->cached, "ms", real(i->ms));
+    json_t *root =
+        json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:"
+                  "o,s:b,s:o,s:s}",
+                  "vertices", (int)i->vertices, "tets", (int)i->tets, "surface_vertices", (int)i->surface_vertices,
+                  "surface_triangles", (int)i->surface_triangles, "bones", (int)i->bones, "constrained",
+                  (int)i->constrained, "substituted_bones", (int)i->substituted, "empty_bones", (int)i->empty,
+                  "components", (int)i->components, "crumbs", (int)i->crumbs, "resolution", (int)i->resolution,
+                  "doubled", (int)i->doubled, "fronts", (int)i->fronts, "passes", (int)i->passes, "cell", real(i->cell),
+                  "min_dihedral_deg", real(i->min_dihedral_deg), "max_dihedral_deg", real(i->max_dihedral_deg),
+                  "dihedral_histogram", histogram, "volume", real(i->volume), "surface_volume", real(i->surface_volume),
+                  "volume_ratio", real(i->volume / i->surface_volume), "mean_distance", real(i->mean_distance),
+                  "max_distance", real(i->max_distance), "area_lost", real(i->area_lost), "size_m", real(i->size_m),
+                  "cached", (int)i->cached, "ms", real(i->ms), "kind", i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets");
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
@@ -78,6 +80,11 @@ static void print_report(const supple_body_info *i)
     if (isfinite(i->mean_distance))
         printf("distance to the surface: mean %.3f, largest %.3f cells; %.2f%% of its area lost\n",
                i->mean_distance / i->cell, i->max_distance / i->cell, 100 * i->area_lost);
+    if (i->kind == SUPPLE_BODY_PRISM)
+        printf(
+            "prisms: %d, wrapped %.1f%% of the way to the bones; %d bone vertices free, %d of them short of the bones; "
+            "%d skin vertices split\n",
+            (int)i->surface_triangles, 100 * i->wrapped, (int)i->joint_free, (int)i->unreached, (int)i->split);
     if (i->crumbs) printf("crumbs: %d tetrahedra that hung on nothing were left out\n", (int)i->crumbs);
     if (i->bones)
         printf("bones: %d, holding %d vertices; %d took the nearest flesh, %d hold none\n", (int)i->bones,

@@ -51,8 +51,9 @@ typedef struct spl_body {
     spl_leaves_report leaves;
     spl_prism_report prisms; /* all zero without */
     bool cached;             /* the tetrahedra came from the cache */
-    spl_surface skin;        /* the tetrahedra's surface */
-    spl_upsample *upsample;  /* from it to the scene's vertices in flesh and parts that follow */
+    supple_upsampling upsampling;
+    spl_surface skin;       /* the tetrahedra's surface */
+    spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */
 } spl_body;
 
 /* The public handle. */

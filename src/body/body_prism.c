@@ -11,7 +11,7 @@
 /* Of the budget of tetrahedra, which the prisms' own number stays below, is what the flesh under the skin gets: on a
  * human, 60,000 give 4,500 skin vertices and 27,000 tetrahedra of prisms. */
 #define FLESH_SHARE 0.6
-enum { VERSION = 1, COUNTS = 8, NUMBERS = SPL_FLESH_REPORT_NUMBERS + COUNTS + 2 };
+enum { VERSION = 2, COUNTS = 9, NUMBERS = SPL_FLESH_REPORT_NUMBERS + COUNTS + 2 };
 
 static spl_flesh_options flesh_options(const spl_body_options *options)
 {
@@ -109,7 +109,8 @@ static spl_key key_of(const spl_body *body, const spl_flesh_options *o)
 
 static void move_reports(double *n, spl_body *body, spl_prism_report *r, bool pack)
 {
-    int32_t *counts[COUNTS] = {&r->split, &r->crumbs, &r->pieces, &r->held, &r->free, &r->off, &r->cores, &r->empty};
+    int32_t *counts[COUNTS] = {&r->split, &r->cut, &r->crumbs, &r->pieces, &r->held,
+                               &r->free,  &r->off, &r->cores,  &r->empty};
     double *reals[2] = {&r->reached, &r->edge};
     spl_flesh_report_move(n, &body->flesh, pack);
     n += SPL_FLESH_REPORT_NUMBERS;

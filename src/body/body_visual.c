@@ -126,7 +126,8 @@ supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling,
                                       .accept = shares_joints,
                                       .accept_context = body};
         spl_upsample_options options = spl_upsample_options_default();
-        if (upsampling == SUPPLE_UPSAMPLE_NORMAL) options.kind = SPL_UPSAMPLE_BARYCENTRIC;
+        body->upsampling = upsampling;
+        if (upsampling == SUPPLE_UPSAMPLE_NORMAL) options.kind = SPL_UPSAMPLE_ALONG_NORMAL;
         spl_digest joints = digest_of_joints(body);
         result = spl_upsample_cached(cache, &joints, &body->skin, &visual, &options, pool, a, &body->upsample, error);
     } else

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#define ON_BONE     1.5  /* radii from its bone's core up to which a vertex is held */
+#define ON_BONE     1.5 /* radii from its bone's core up to which a vertex is held */
+#define GAP         2.5 /* times what is free of tetrahedra at a joint is free here: there is nothing inside to give way */
+#define GAP_MOST    0.3  /* ... but no more than this share of the bone */
 #define ARRIVED     0.95 /* of its way, from which a vertex counts as on the skeleton */
 #define SLIDE_EDGES 4.0  /* how far along the surface a vertex may have slid */
 #define FOLLOWS     0.20 /* weight of a joint at the skin from which its bones may hold what is below */
@@ -51,7 +53,8 @@ static void place_range(void *context, size_t begin, size_t end)
 static bool is_firm(const spl_capsule *c, spl_vec3 p)
 {
     double along = spl_capsule_along(c, p);
-    return (c->from <= 0 || along >= c->from) && (c->to >= 1 || along <= c->to);
+    double head = fmin(GAP * c->from, GAP_MOST), tail = fmin(GAP * (1 - c->to), GAP_MOST);
+    return (c->from <= 0 || along >= head) && (c->to >= 1 || 1 - along >= tail);
 }
 
 static bool is_near(const spl_capsule *c, spl_vec3 p)

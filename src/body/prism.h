@@ -21,6 +21,7 @@
 
 typedef struct spl_prism_report {
     int32_t split;      /* vertices made where sheets of the surface met in an edge or a vertex */
+    int32_t cut;        /* folded vertices that were cut out */
     int32_t crumbs;     /* triangles of pieces too small to wrap, and of cavities: left out */
     int32_t pieces;     /* closed surfaces that are left */
     int32_t held, free; /* bone vertices: that a bone holds; that none does: at joints, or off the skeleton */

@@ -5,13 +5,17 @@
 #include "body/capsule.h"
 #include "body/prism.h"
 
-/* A closed, oriented, manifold triangle mesh. */
+enum { SPL_PRISM_PIECE_LEAST = 16 }; /* triangles of a piece of skin; smaller ones are left out */
+
+/* A closed, oriented, manifold triangle mesh. Half-edge 3 t + k runs from corner k of triangle t to corner k + 1. */
 typedef struct spl_prism_skin {
     supple_allocator allocator;
     int32_t vertex_count, triangle_count;
+    int32_t vertex_room, triangle_room; /* that the arrays have */
     spl_vec3 *position;
     spl_place *place;   /* on the flesh's surface */
     int32_t *triangle;  /* 3 a triangle */
+    int32_t *mate;      /* by half-edge: the one that runs back */
     int32_t *fan_first; /* vertex_count + 1 */
     int32_t *fan;       /* 3 x triangle_count: triangles at a vertex */
     double edge;        /* mean length */
@@ -22,10 +26,25 @@ supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, sp
                                   spl_prism_report *report, supple_error *error);
 void spl_prism_skin_release(spl_prism_skin *s);
 
+/* Splits vertices at which the skin is folded, as at the web between fingers, or meets another vertex over two edges;
+ * returns how many. Before the fans are made. */
+int32_t spl_prism_skin_split(spl_prism_skin *s);
+
 /* Spreads the vertices evenly by sliding them over the surface; the shape stays what it was. */
 supple_result spl_prism_skin_smooth(spl_prism_skin *s, spl_pool *pool, supple_error *error);
 
-/* A direction that goes below all triangles at a vertex, as deep as can be: *depth (may be NULL) is its least cosine to
+/* Draws in what is folded (spl_prism_inward); how many vertices still are. */
+int32_t spl_prism_skin_unfold(spl_prism_skin *s);
+
+/* Cuts out the vertices that are folded still, with `grow` also those around them, and closes the holes; the fans are
+ * to be made again. SUPPLE_ERROR_INPUT where little or nothing would be left. */
+supple_result spl_prism_skin_cut(spl_prism_skin *s, int grow, supple_error *error);
+
+/* A direction below planes, given by their normals, as far as can be: *depth is its least cosine to the opposite
+ * normals. */
+spl_vec3 spl_prism_below(const spl_vec3 *normal, int32_t count, double *depth);
+
+/* A direction that goes below all triangles at a vertex, as deep as can be: *depth is its least cosine to
  * their inward normals, not positive where the skin is folded there. */
 spl_vec3 spl_prism_inward(const spl_prism_skin *s, int32_t v, double *depth);
 

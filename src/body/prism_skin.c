@@ -3,7 +3,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { SHEETS_MOST = 16, PIECE_LEAST = 16 }; /* half-edges at an edge; triangles of a piece */
+enum {
+    SHEETS_MOST = 16,
+    PIECE_LEAST = SPL_PRISM_PIECE_LEAST,
+    SPLIT_ROUNDS = 2,
+    UNFOLD_ROUNDS = 8
+};                /* half-edges at an edge; triangles of a piece */
 #define APART 0.1 /* of the way to their neighbours is what copies of a vertex step back from each other */
 
 /* The boundary's triangles with what joins them. Half-edge 3 t + k runs from corner k of triangle t to corner k + 1,
@@ -188,7 +193,6 @@ static void number_vertices(sheet *s, spl_prism_skin *skin, spl_prism_report *re
 {
     for (size_t c = 0; c < s->count; c++) s->vertex[c] = -1;
     for (size_t t = 0; t < s->count / 3; t++) {
-        if (s->piece[t] == (int32_t)t && is_kept(s, t)) report->pieces++;
         if (!is_kept(s, t)) {
             report->crumbs++;
             continue;
@@ -201,31 +205,51 @@ static void number_vertices(sheet *s, spl_prism_skin *skin, spl_prism_report *re
     }
 }
 
-static bool fill_skin(sheet *s, const spl_place *place, spl_prism_skin *skin)
+/* With room for as many splits again as an eighth of the vertices. */
+static bool make_room(spl_prism_skin *skin)
 {
-    const supple_allocator *a = s->a;
-    size_t n = (size_t)skin->vertex_count, m = (size_t)skin->triangle_count, to = 0;
+    const supple_allocator *a = &skin->allocator;
+    int32_t spare = skin->vertex_count / 8 + 8;
+    skin->vertex_room = skin->vertex_count + spare;
+    skin->triangle_room = skin->triangle_count + 2 * spare;
+    size_t n = (size_t)skin->vertex_room, m = (size_t)skin->triangle_room;
     skin->position = spl_new(a, n, sizeof *skin->position);
     skin->place = spl_new(a, n, sizeof *skin->place);
     skin->triangle = spl_new(a, m, 3 * sizeof *skin->triangle);
+    skin->mate = spl_new(a, m, 3 * sizeof *skin->mate);
     skin->fan_first = spl_new(a, n + 1, sizeof *skin->fan_first);
     skin->fan = spl_new(a, m, 3 * sizeof *skin->fan);
-    if (!skin->position || !skin->place || !skin->triangle || !skin->fan_first || !skin->fan) return false;
+    return skin->position && skin->place && skin->triangle && skin->mate && skin->fan_first && skin->fan;
+}
+
+static void fill_skin(sheet *s, const spl_place *place, spl_prism_skin *skin)
+{
+    int32_t to = 0;
+    for (size_t t = 0; t < s->count / 3; t++) { /* a piece is whole: mates of what is kept are kept */
+        if (is_kept(s, t)) s->bucket[t] = to++; /* no longer needed for edges */
+    }
+    to = 0;
     for (size_t t = 0; t < s->count / 3; t++) {
         if (!is_kept(s, t)) continue;
-        for (size_t c = 3 * t; c < 3 * t + 3; c++) {
+        for (size_t c = 3 * t; c < 3 * t + 3; c++, to++) {
             int32_t v = s->vertex[root(s->fan, (int32_t)c)];
-            skin->triangle[to++] = v;
+            skin->triangle[to] = v;
+            skin->mate[to] = 3 * s->bucket[s->mate[c] / 3] + s->mate[c] % 3;
             skin->position[v] = s->t->position[s->t->surface[c]];
             skin->place[v] = place[s->t->surface[c]];
         }
     }
+}
+
+static void make_fans(spl_prism_skin *skin)
+{
+    size_t n = (size_t)skin->vertex_count, m = (size_t)skin->triangle_count;
+    for (size_t v = 0; v <= n; v++) skin->fan_first[v] = 0;
     for (size_t c = 0; c < 3 * m; c++) skin->fan_first[skin->triangle[c] + 1]++;
     for (size_t v = 0; v < n; v++) skin->fan_first[v + 1] += skin->fan_first[v];
     for (size_t c = 3 * m; c-- > 0;) skin->fan[--skin->fan_first[skin->triangle[c] + 1]] = (int32_t)(c / 3);
     for (size_t v = 0; v < n; v++) skin->fan_first[v] = skin->fan_first[v + 1];
     skin->fan_first[n] = (int32_t)(3 * m);
-    return true;
 }
 
 /* Copies of one vertex step back from each other, each towards its own neighbours: surfaces elsewhere weld what is at
@@ -268,10 +292,50 @@ static supple_result make_manifold(sheet *s, const spl_place *place, spl_prism_s
     number_vertices(s, skin, report);
     if (skin->vertex_count == 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "the flesh is too small for prisms");
     int32_t *copies = spl_new(s->a, (size_t)s->t->vertex_count, sizeof *copies);
-    bool made = copies && fill_skin(s, place, skin);
-    if (made) part_copies(s, skin, copies, report);
+    bool made = copies && make_room(skin);
+    if (made) {
+        fill_skin(s, place, skin);
+        make_fans(skin);
+        part_copies(s, skin, copies, report);
+        report->split += spl_prism_skin_split(skin);
+        make_fans(skin);
+    }
     spl_free(s->a, copies);
     return made ? SUPPLE_OK : spl_fail_memory(error, "the skin");
+}
+
+/* Spreads the vertices and removes folds: first by moving vertices, then by splitting them, at last by cutting. */
+static supple_result smooth_out(spl_prism_skin *s, spl_pool *pool, spl_prism_report *report, supple_error *error)
+{
+    for (int round = 0; round < UNFOLD_ROUNDS; round++) {
+        supple_result result = spl_prism_skin_smooth(s, pool, error);
+        int32_t folded = result == SUPPLE_OK ? spl_prism_skin_unfold(s) : 0;
+        if (folded == 0) return result;
+        if (round < SPLIT_ROUNDS) {
+            report->split += spl_prism_skin_split(s);
+        } else {
+            result = spl_prism_skin_cut(s, round - SPLIT_ROUNDS, error);
+            if (result != SUPPLE_OK) return result;
+            report->cut += folded;
+        }
+        make_fans(s);
+    }
+    return SUPPLE_OK;
+}
+
+static supple_result count_pieces(const spl_prism_skin *s, int32_t *count, supple_error *error)
+{
+    int32_t *piece = spl_new(&s->allocator, (size_t)s->triangle_count, sizeof *piece);
+    if (!piece) return spl_fail_memory(error, "the skin");
+    *count = s->triangle_count;
+    for (int32_t t = 0; t < s->triangle_count; t++) piece[t] = t;
+    for (int32_t h = 0; h < 3 * s->triangle_count; h++) {
+        if (root(piece, h / 3) == root(piece, s->mate[h] / 3)) continue;
+        join(piece, h / 3, s->mate[h] / 3);
+        --*count;
+    }
+    spl_free(&s->allocator, piece);
+    return SUPPLE_OK;
 }
 
 supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, spl_prism_skin *out,
@@ -281,7 +345,8 @@ supple_result spl_prism_skin_make(const spl_attach_input *in, spl_pool *pool, sp
     sheet s = {.t = in->tets, .a = in->allocator};
     supple_result result = make_manifold(&s, in->place, out, report, error);
     release(&s);
-    if (result == SUPPLE_OK) result = spl_prism_skin_smooth(out, pool, error);
+    if (result == SUPPLE_OK) result = smooth_out(out, pool, report, error);
+    if (result == SUPPLE_OK) result = count_pieces(out, &report->pieces, error);
     out->edge = report->edge = result == SUPPLE_OK ? mean_edge(out) : 0;
     if (result != SUPPLE_OK) spl_prism_skin_release(out);
     return result;
@@ -291,7 +356,7 @@ void spl_prism_skin_release(spl_prism_skin *s)
 {
     const supple_allocator *a = &s->allocator;
     if (!a->release) return;
-    void *block[] = {s->position, s->place, s->triangle, s->fan_first, s->fan};
+    void *block[] = {s->position, s->place, s->triangle, s->mate, s->fan_first, s->fan};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(a, block[i]);
     *s = (spl_prism_skin){0};
 }

@@ -10,7 +10,7 @@
 #define UPRIGHT 0.2 /* cosine to the vertex's normal that its triangles must keep */
 #define DEEP    0.5 /* cosine to the normals below which a direction is well below all triangles ... */
 #define SHALLOW 0.1 /* ... and hardly below them */
-enum { CONE_ROUNDS = 60, UNFOLD_ROUNDS = 40, ROUNDS = 8, DESCENTS = 16, GRAIN = 256 };
+enum { CONE_ROUNDS = 60, FAN_MOST = 64, UNFOLD_ROUNDS = 40, ROUNDS = 8, DESCENTS = 16, GRAIN = 256 };
 
 typedef struct smoother {
     const spl_prism_skin *s; /* its positions are those of the round before */
@@ -107,38 +107,45 @@ static void relax(spl_prism_skin *s, int32_t v, double step)
     s->position[v] = spl_madd(x, sum, step / (2.0 * (s->fan_first[v + 1] - s->fan_first[v])));
 }
 
-spl_vec3 spl_prism_inward(const spl_prism_skin *s, int32_t v, double *depth)
+spl_vec3 spl_prism_below(const spl_vec3 *normal, int32_t count, double *depth)
 {
     spl_vec3 sum = {0}, best = {0};
-    double most = -INFINITY;
-    for (int32_t f = s->fan_first[v]; f < s->fan_first[v + 1]; f++)
-        sum = spl_sub(sum, face_normal(s->position, s->triangle + 3 * (size_t)s->fan[f]));
-    for (int round = 0; round < CONE_ROUNDS && most < DEEP; round++) {
+    *depth = -INFINITY;
+    for (int32_t i = 0; i < count; i++) sum = spl_sub(sum, normal[i]);
+    for (int round = 0; round < CONE_ROUNDS && *depth < DEEP; round++) {
         double least = INFINITY;
         spl_vec3 d = spl_unit(sum, spl_v3(0, 0, 0)), worst = {0};
-        for (int32_t f = s->fan_first[v]; f < s->fan_first[v + 1]; f++) {
-            spl_vec3 n = face_normal(s->position, s->triangle + 3 * (size_t)s->fan[f]);
-            n = spl_scale(spl_unit(n, n), -1);
+        for (int32_t i = 0; i < count; i++) {
+            spl_vec3 n = spl_scale(spl_unit(normal[i], normal[i]), -1);
             if (spl_dot(n, d) >= least) continue;
             least = spl_dot(n, d);
             worst = n;
         }
-        if (least > most) {
-            most = least;
+        if (least > *depth) {
+            *depth = least;
             best = d;
         }
         sum = spl_madd(d, worst, 1.0 / (round + 1));
     }
-    if (depth) *depth = most;
     return best;
+}
+
+spl_vec3 spl_prism_inward(const spl_prism_skin *s, int32_t v, double *depth)
+{
+    spl_vec3 normal[FAN_MOST];
+    int32_t n = 0;
+    for (int32_t f = s->fan_first[v]; f < s->fan_first[v + 1] && n < FAN_MOST; f++)
+        normal[n++] = face_normal(s->position, s->triangle + 3 * (size_t)s->fan[f]);
+    return spl_prism_below(normal, n, depth);
 }
 
 /* Where no direction goes below all triangles of a vertex, the skin is folded, and no layer fits under it: such
  * vertices, and then those around them, are drawn to the middle of their neighbours until they are not. */
-static void unfold(spl_prism_skin *s)
+int32_t spl_prism_skin_unfold(spl_prism_skin *s)
 {
+    int32_t folded = 0;
     for (int round = 0; round < UNFOLD_ROUNDS; round++) {
-        int32_t folded = 0;
+        folded = 0;
         for (int32_t v = 0; v < s->vertex_count; v++) {
             double depth;
             spl_prism_inward(s, v, &depth);
@@ -148,8 +155,9 @@ static void unfold(spl_prism_skin *s)
                 for (int k = 0; round > 2 && k < 3; k++) relax(s, s->triangle[3 * (size_t)s->fan[f] + (size_t)k], 0.2);
             relax(s, v, 0.5);
         }
-        if (folded == 0) return;
+        if (folded == 0) break;
     }
+    return folded;
 }
 
 supple_result spl_prism_skin_smooth(spl_prism_skin *s, spl_pool *pool, supple_error *error)
@@ -167,7 +175,6 @@ supple_result spl_prism_skin_smooth(spl_prism_skin *s, spl_pool *pool, supple_er
             spl_parallel_for(pool, n, GRAIN, smooth_range, &w);
             memcpy(s->position, next, n * sizeof *next);
         }
-        unfold(s);
     }
     spl_free(a, shape);
     spl_free(a, next);

@@ -3,10 +3,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define THIN      0.15  /* thickness of the first layer, of the mean edge */
-#define THINNEST  1e-3  /* and the least, where folds need it */
-#define SHAPELESS 0.002 /* shape below which no step may bring a tet: det sqrt 2 / rms edge^3, 1 for a regular one */
-enum { STEPS = 12, RELAX = 12 };
+#define THIN      0.15 /* thickness of the first layer, of the mean edge */
+#define THINNEST  1e-3 /* and the least, where folds need it */
+#define NEEDLE    20.0 /* how much worse than a flat tet a needle may be */
+#define FLAT      0.06 /* shape below which a tet is improved in the end */
+#define SHAPELESS 0.03 /* shape below which no step may bring a tet: its least height over its shortest edge */
+enum { STEPS = 12, RELAX = 8, IMPROVE = 6 };
 
 typedef struct wrap {
     const spl_prism_skin *s;
@@ -30,15 +32,24 @@ void spl_prism_tets(const int32_t corner[3], int32_t vertex_count, int32_t tet[1
     }
 }
 
-/* det sqrt 2 / (rms edge)^3 */
+/* The least height over the shortest edge, 3 V / (largest face x shortest edge), signed. By it needles are as good as
+ * others: a belly's prisms are ten times as long as wide; flat tets are bad. Needles with next to no volume at all are
+ * told by det sqrt 2 / (rms edge)^3, which is 1 for a regular tet and 0.01 for those of a belly. */
 static double shape_of(const spl_vec3 p[4])
 {
     spl_vec3 u = spl_sub(p[1], p[0]), v = spl_sub(p[2], p[0]), w = spl_sub(p[3], p[0]);
-    spl_vec3 vu = spl_sub(v, u), wu = spl_sub(w, u), wv = spl_sub(w, v);
-    double squares =
-        spl_dot(u, u) + spl_dot(v, v) + spl_dot(w, w) + spl_dot(vu, vu) + spl_dot(wu, wu) + spl_dot(wv, wv);
-    double rms = sqrt(squares / 6), volume = rms * rms * rms;
-    return volume > 0 ? M_SQRT2 * spl_dot(u, spl_cross(v, w)) / volume : 0;
+    spl_vec3 vu = spl_sub(v, u), wu = spl_sub(w, u), wv = spl_sub(w, v), n = spl_cross(v, w);
+    spl_vec3 face[4] = {n, spl_cross(u, v), spl_cross(w, u), spl_cross(vu, wu)};
+    spl_vec3 edge[6] = {u, v, w, vu, wu, wv};
+    double area = 0, least = INFINITY, sum = 0; /* squared; of faces, twice the area */
+    for (int i = 0; i < 4; i++) area = fmax(area, spl_dot(face[i], face[i]));
+    for (int i = 0; i < 6; i++) {
+        double square = spl_dot(edge[i], edge[i]);
+        least = fmin(least, square);
+        sum += square / 6;
+    }
+    double det = spl_dot(u, n), flat = sqrt(area * least), thin = sum * sqrt(sum) / (NEEDLE * M_SQRT2);
+    return flat > 0 ? fmin(det / flat, det / thin) : 0;
 }
 
 /* The worst shape among the tets at bone vertex v, were it at p. */
@@ -92,8 +103,10 @@ static int32_t thin_out(wrap *w, bool *bad)
 static supple_result first_layer(wrap *w, supple_error *error)
 {
     const spl_prism_skin *s = w->s;
-    for (int32_t v = 0; v < s->vertex_count; v++)
-        w->y[v] = spl_madd(s->position[v], spl_prism_inward(s, v, NULL), THIN * width(s, v));
+    for (int32_t v = 0; v < s->vertex_count; v++) {
+        double depth;
+        w->y[v] = spl_madd(s->position[v], spl_prism_inward(s, v, &depth), THIN * width(s, v));
+    }
     int32_t bad = 0;
     for (double thin = THIN; thin > THINNEST; thin /= 2)
         if ((bad = thin_out(w, w->there)) == 0) break;
@@ -151,6 +164,34 @@ static void sweep(wrap *w, double share)
     }
 }
 
+/* ---- flat tets ---- */
+
+/* Moves v about so that the worst of its tets gets better. */
+static void improve(wrap *w, int32_t v, double worst)
+{
+    spl_vec3 below = spl_prism_inward(w->s, v, &(double){0}), beside = with_neighbours(w, v);
+    double step = fmax(0.5 * spl_distance(w->y[v], w->s->position[v]), 0.05 * width(w->s, v));
+    for (int halving = 0; halving < 4; halving++, step /= 2) {
+        spl_vec3 way[8] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}, below, below};
+        way[7] = spl_unit(spl_sub(beside, w->y[v]), below);
+        for (int i = 0; i < 8; i++) {
+            spl_vec3 p = spl_madd(w->y[v], way[i], step);
+            double then = worst_shape(w, v, p, worst);
+            if (then <= worst) continue;
+            worst = then;
+            w->y[v] = p;
+        }
+    }
+}
+
+static void improve_all(wrap *w)
+{
+    for (int32_t v = 0; v < w->s->vertex_count; v++) {
+        double worst = worst_shape(w, v, w->y[v], -INFINITY);
+        if (worst < FLAT) improve(w, v, worst);
+    }
+}
+
 supple_result spl_prism_wrap(const spl_prism_skin *skin, const spl_prism_goal *goal, spl_vec3 *bone_point,
                              supple_error *error)
 {
@@ -158,8 +199,12 @@ supple_result spl_prism_wrap(const spl_prism_skin *skin, const spl_prism_goal *g
     wrap w = {skin, goal, bone_point, spl_new(a, (size_t)skin->vertex_count, sizeof *w.there)};
     if (!w.there) return spl_fail_memory(error, "the wrap");
     supple_result result = first_layer(&w, error);
-    for (int step = 1; result == SUPPLE_OK && step <= STEPS; step++) sweep(&w, (double)step / STEPS);
+    for (int step = 1; result == SUPPLE_OK && step <= STEPS; step++) {
+        if (step % 4 == 1) improve_all(&w);
+        sweep(&w, (double)step / STEPS);
+    }
     for (int round = 0; result == SUPPLE_OK && round < RELAX; round++) sweep(&w, 1);
+    for (int round = 0; result == SUPPLE_OK && round < IMPROVE; round++) improve_all(&w);
     spl_free(a, w.there);
     return result;
 }

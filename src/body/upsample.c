@@ -17,9 +17,9 @@ void spl_upsample_destroy(spl_upsample *u)
 {
     if (!u) return;
     supple_allocator a = u->allocator;
-    void *block[] = {u->vertex,    u->index, u->weight,      u->normal_weight, u->normal_offset, u->tangent,
-                     u->offset,    u->piece, u->piece_index, u->piece_weight,  u->rider,         u->source,
-                     u->fan_first, u->fan};
+    void *block[] = {u->vertex,  u->index,  u->weight,    u->normal_weight, u->normal_offset,
+                     u->tangent, u->offset, u->piece,     u->piece_index,   u->piece_weight,
+                     u->rider,   u->source, u->fan_first, u->fan,           u->lift};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
     spl_free(&a, u);
 }

@@ -38,8 +38,11 @@
 typedef enum spl_upsample_kind {
     SPL_UPSAMPLE_QUADRATIC,
     SPL_UPSAMPLE_LINEAR,
-    SPL_UPSAMPLE_BARYCENTRIC, /* corners of the nearest triangle and a displacement in its frame: Projective Skinning's,
-                                 the paper's figure 5d */
+    SPL_UPSAMPLE_BARYCENTRIC,  /* corners of the nearest triangle and a displacement in its frame: the paper's figure 5d
+                                */
+    SPL_UPSAMPLE_ALONG_NORMAL, /* a point of a triangle and a displacement along the normal interpolated there:
+                            Projective Skinning's. What no such normal reaches is left to the triangle's frame. Rigid
+                            motions are exact; displacements do not stretch with affine ones */
 } spl_upsample_kind;
 
 enum { SPL_UPSAMPLE_MOST_NEIGHBOURS = 64 };

@@ -8,12 +8,58 @@
 /* 512 vertices a piece: about 150 kB of weights. */
 enum { VERTICES_PER_PIECE = 512, BODY_PER_PIECE = 2048, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
 
+/* ---- samples of the body ---------------------------------------------------------------------------------------- */
+
+enum { SAMPLES = 1024 };
+
+static int32_t sample_step(const spl_upsample *u)
+{
+    return u->surface->vertex_count / SAMPLES + 1;
+}
+
+/* What the rest shape says of about SAMPLES surface vertices, evenly chosen. */
+static void sample_rest(const spl_upsample *u, spl_upsample_frame *f)
+{
+    int32_t n = u->surface->vertex_count, step = sample_step(u), count = (n + step - 1) / step;
+    for (int32_t v = 0; v < n; v += step) f->rest = spl_madd(f->rest, u->surface->position[v], 1.0 / count);
+    for (int32_t v = 0; v < n; v += step) {
+        spl_vec3 rest = spl_sub(u->surface->position[v], f->rest);
+        spl_mat3 shape = spl_mat3_outer(rest, rest);
+        f->shape = spl_mat3_add(&f->shape, &shape);
+    }
+    /* A flat body: the scatter's smallest direction is rounding, and says nothing. */
+    double size = spl_mat3_trace(&f->shape) / 3;
+    f->solid = spl_mat3_det(&f->shape) > 1e-8 * size * size * size && spl_mat3_inverse(&f->shape, &f->unshape);
+}
+
+/* sum (x' - mean')(x - mean)^T over the samples; returns sum |x' - mean'|^2. As sum (x - mean) = 0, mean' drops out of
+ * the first. */
+static double sample_motion(const spl_upsample *u, const spl_upsample_frame *f, spl_mat3 *moved)
+{
+    int32_t n = u->surface->vertex_count, step = sample_step(u), count = (n + step - 1) / step;
+    double sum[3] = {0}, square = 0, m[9] = {0};
+    for (int32_t v = 0; v < n; v += step) {
+        const float *point = f->point + STRIDE * (size_t)v;
+        spl_vec3 r = spl_sub(u->surface->position[v], f->rest);
+        for (int i = 0; i < 3; i++) {
+            double p = (double)point[i];
+            sum[i] += p;
+            square += p * p;
+            m[i] += p * r.x;
+            m[3 + i] += p * r.y;
+            m[6 + i] += p * r.z;
+        }
+    }
+    for (int i = 0; i < 9; i++) moved->m[i] = m[i];
+    return square - (sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]) / count;
+}
+
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
 supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allocator *a, spl_upsample_frame **out,
                                         supple_error *error)
 {
-    size_t n = (size_t)u->surface->vertex_count, t = u->has_normals ? (size_t)u->surface->triangle_count : 0;
+    size_t n = (size_t)u->surface->vertex_count, t = u->has_normals || u->lift ? (size_t)u->surface->triangle_count : 0;
     *out = NULL;
     spl_upsample_frame *f = spl_new(a, 1, sizeof *f);
     if (!f) return spl_fail_memory(error, "a frame of upsampling");
@@ -27,6 +73,7 @@ supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allo
     }
     f->point = (float *)(((uintptr_t)f->memory + 31) & ~(uintptr_t)31);
     f->face = f->point + STRIDE * n;
+    sample_rest(u, f);
     *out = f;
     return SUPPLE_OK;
 }
@@ -119,48 +166,17 @@ static void load_normals(void *context, size_t begin, size_t end)
  * is far above; where it is not, it hardly stretches anything. */
 static const double affine_residual[2] = {1e-4, 1e-2};
 
-enum { SAMPLES = 1024 };
-
-/* Sums over about SAMPLES surface vertices, evenly chosen. */
-typedef struct samples {
-    spl_vec3 rest, now;    /* means */
-    spl_mat3 shape, moved; /* sums of (x - mean)(x - mean)^T, and of (x' - mean')(x - mean)^T */
-    double square;         /* sum of |x' - mean'|^2 */
-} samples;
-
-static samples take_samples(const spl_upsample *u, const spl_upsample_frame *f)
-{
-    samples s = {.square = 0};
-    int32_t n = u->surface->vertex_count, step = n / SAMPLES + 1, count = (n + step - 1) / step;
-    for (int32_t v = 0; v < n; v += step) {
-        s.rest = spl_madd(s.rest, u->surface->position[v], 1.0 / count);
-        s.now = spl_madd(s.now, spl_v3_from_float(f->point + STRIDE * (size_t)v), 1.0 / count);
-    }
-    for (int32_t v = 0; v < n; v += step) {
-        spl_vec3 rest = spl_sub(u->surface->position[v], s.rest);
-        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + STRIDE * (size_t)v), s.now);
-        spl_mat3 shape = spl_mat3_outer(rest, rest), moved = spl_mat3_outer(now, rest);
-        s.shape = spl_mat3_add(&s.shape, &shape);
-        s.moved = spl_mat3_add(&s.moved, &moved);
-        s.square += spl_dot(now, now);
-    }
-    return s;
-}
-
 /* Whether the body moves affinely, x' = A x + t, and then S of A = R S. A surface cannot tell how space moves above it;
  * this can, for a character that is scaled or sheared as a whole. For anything else S fades into the identity. */
 static void find_stretch(const spl_upsample *u, spl_upsample_frame *f)
 {
-    spl_mat3 inverse, rotation, stretch;
+    spl_mat3 moved, rotation, stretch;
     f->stretched = false;
-    if (!u->has_offsets && !f->delta) return;
-    samples s = take_samples(u, f);
-    /* A flat body: the scatter's smallest direction is rounding, and says nothing. */
-    double size = spl_mat3_trace(&s.shape) / 3;
-    if (!(spl_mat3_det(&s.shape) > 1e-8 * size * size * size) || !spl_mat3_inverse(&s.shape, &inverse)) return;
-    spl_mat3 A = spl_mat3_mul(&s.moved, &inverse);
-    double left = s.square - spl_mat3_dot(&A, &s.moved); /* sum |x' - A x|^2, at the minimum */
-    double residual = left > 0 ? sqrt(left / (s.square + spl_mat3_trace(&s.shape))) : 0;
+    if ((!u->has_offsets && !f->delta) || !f->solid) return;
+    double square = sample_motion(u, f, &moved);
+    spl_mat3 A = spl_mat3_mul(&moved, &f->unshape);
+    double left = square - spl_mat3_dot(&A, &moved); /* sum |x' - A x|^2, at the minimum */
+    double residual = left > 0 ? sqrt(left / (square + spl_mat3_trace(&f->shape))) : 0;
     double t = (affine_residual[1] - residual) / (affine_residual[1] - affine_residual[0]);
     if (!(t > 0) || !spl_polar3(&A, &rotation, &stretch)) return;
     double share = t < 1 ? t * t * (3 - 2 * t) : 1;
@@ -255,13 +271,13 @@ void spl_upsample_vertices_scalar(const spl_upsample *u, const spl_upsample_fram
 static void run_piece(void *context, size_t begin, size_t end)
 {
     const job *j = context;
+    bool done = false;
 #ifdef SPL_HAVE_AVX2
-    if (j->avx2) {
-        spl_upsample_vertices_avx2(j->u, j->f, j->to, begin, end);
-        return;
-    }
+    if (j->avx2) spl_upsample_vertices_avx2(j->u, j->f, j->to, begin, end);
+    done = j->avx2;
 #endif
-    spl_upsample_vertices_scalar(j->u, j->f, j->to, begin, end);
+    if (!done) spl_upsample_vertices_scalar(j->u, j->f, j->to, begin, end);
+    if (j->u->lift) spl_upsample_lift(j->u, j->f, j->to, begin, end);
 }
 
 static void apply(job *j, spl_pool *pool)
@@ -276,7 +292,7 @@ static void apply(job *j, spl_pool *pool)
     }
     spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_points, j);
     find_stretch(j->u, j->f);
-    if (j->to->normal && j->u->has_normals) {
+    if ((j->to->normal && j->u->has_normals) || j->u->lift) {
         spl_parallel_for(pool, (size_t)s->triangle_count, BODY_PER_PIECE, load_faces, j);
         spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_normals, j);
     }

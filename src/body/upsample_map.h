@@ -57,6 +57,7 @@ struct spl_upsample {
     float *weight;               /* entry_count: N */
     float *normal_weight;        /* normal_count: M */
     float *normal_offset;        /* 3 a visual vertex: s, in the frame's axes; all 0 without a frame */
+    float *lift;                 /* by visual vertex: its displacement along the normal; NULL for all other kinds */
     float *tangent;              /* tangent_count: block by block, four of the first, four of the second tangent */
     spl_upsample_offset *offset; /* offset_count */
     int32_t piece_count, rider_count;
@@ -80,6 +81,10 @@ struct spl_upsample_frame {
     spl_vec3 *centre;
     const float *delta, *normal_delta; /* of spl_upsample_input, while a frame is made */
     float origin[3];
+    spl_vec3 rest;       /* mean of the sampled surface vertices at rest */
+    spl_mat3 shape;      /* sum over them of (x - rest)(x - rest)^T, */
+    spl_mat3 unshape;    /* and its inverse, */
+    bool solid;          /* if it has one */
     bool stretched;      /* the body as a whole is stretched by an affine motion, */
     float stretch[3][3]; /* by this */
     void *memory;
@@ -97,6 +102,12 @@ void spl_upsample_faces_scalar(const spl_upsample *u, spl_upsample_frame *f, siz
 void spl_upsample_faces_avx2(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
 void spl_upsample_normals_scalar(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
 void spl_upsample_normals_avx2(const spl_upsample *u, spl_upsample_frame *f, size_t begin, size_t end);
+
+/* Of the kind with normals: where the base of x is, beginning from its nearest place, and how far x is above it; and,
+ * with the normals of a frame, the displacement of visual vertices [begin, end) that have been placed without it. */
+spl_place spl_upsample_normal_base(const spl_surface *s, const spl_place *nearest, spl_vec3 x, double *lift);
+void spl_upsample_lift(const spl_upsample *u, const spl_upsample_frame *f, const spl_upsample_target *to, size_t begin,
+                       size_t end);
 
 /* Whether there are offsets, from the vertices. */
 void spl_upsample_note_offsets(spl_upsample *u);

@@ -104,6 +104,7 @@ supple_result spl_upsample_put(spl_store_writer *writer, const spl_upsample *u, 
         {"map/weight", SPL_STORE_F32, 1, u->entry_count, u->weight},
         {"map/normal_weight", SPL_STORE_F32, 1, u->normal_count, u->normal_weight},
         {"map/normal_offset", SPL_STORE_F32, 3, u->has_normals ? (size_t)u->vertex_count : 0, u->normal_offset},
+        {"map/lift", SPL_STORE_F32, 1, u->lift ? (size_t)u->vertex_count : 0, u->lift},
         {"map/tangent", SPL_STORE_F32, 1, u->tangent_count, u->tangent},
         {"map/offset_tangent", SPL_STORE_I32, 1, u->offset_count, p.offset_tangent},
         {"map/offset", SPL_STORE_F32, OFFSET, u->offset_count, p.offset},
@@ -313,6 +314,9 @@ supple_result spl_upsample_take(const spl_store_reader *reader, const spl_surfac
     if (surface->vertex_count == 0) refuse(&s, "the body has no surface");
     take_stats(&s, u);
     take_entries(&s, u);
+    size_t lifted = options->kind == SPL_UPSAMPLE_ALONG_NORMAL ? (size_t)u->vertex_count : 0;
+    spl_store_want lift = {"map/lift", SPL_STORE_F32, 1, lifted, lifted, 0, 0, true};
+    if (lifted) u->lift = copy(&s, lift, NULL);
     take_offsets(&s, u);
     take_pieces(&s, u);
     take_riders(&s, u, visual);

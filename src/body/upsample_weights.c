@@ -45,6 +45,12 @@ typedef struct setup {
     const spl_upsample_searches *searches;
 } setup;
 
+/* Whether skin is put on the corners of one triangle. */
+static bool has_corners(const setup *s)
+{
+    return s->options->kind == SPL_UPSAMPLE_BARYCENTRIC || s->options->kind == SPL_UPSAMPLE_ALONG_NORMAL;
+}
+
 /* ---- patches ----------------------------------------------------------------------------------------------------- */
 
 static int32_t wanted(const setup *s, size_t point)
@@ -167,7 +173,7 @@ static fit_kind fit_skin(const setup *s, const spl_place *at, spl_vec3 place, sp
         spl_fit_positions(patch, place, x, 2, false, fit);
         if (fit->gain <= most_gain) return fit->left_out > 0 ? FIT_REDUCED : FIT_QUADRATIC;
     }
-    if (kind != SPL_UPSAMPLE_BARYCENTRIC) {
+    if (!has_corners(s)) {
         spl_fit_positions(patch, place, x, 1, false, fit);
         if (fit->gain <= most_gain) return FIT_LINEAR;
     }
@@ -219,12 +225,12 @@ static void fit_normals(const setup *s, size_t point, const spl_patch *patch, co
     }
 }
 
-static void store(const setup *s, size_t point, const spl_patch *patch, const spl_fit *fit)
+static void store(const setup *s, size_t point, const spl_patch *patch, const spl_fit *fit, double lift)
 {
     spl_upsample *u = s->u;
     report *result = &s->report[point];
     uint32_t first = s->first[point];
-    spl_vec3 rest = s->p->position[point];
+    spl_vec3 rest = s->p->position[point], normal = {0};
     /* The offset is what the weights leave over as they are stored: where neighbours hardly determine a direction, sums
      * of the exact ones are 1 to 1e-5 only, and rounding moves that to one neighbour. */
     round_weights(fit->weight, patch->count, u->weight + first);
@@ -234,6 +240,11 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
         for (uint32_t a = 0; a < 2; a++)
             s->tangent[2 * (at - at % BLOCK) + BLOCK * a + at % BLOCK] = (float)fit->tangent[a][i];
         rest = spl_madd(rest, patch->point[i], -(double)u->weight[at]);
+        normal = spl_madd(normal, u->surface->normal[patch->index[i]], (double)u->weight[at]);
+    }
+    if (u->lift) {
+        rest = spl_madd(rest, spl_unit(normal, normal), -lift);
+        for (int32_t m = s->p->first[point]; m < s->p->first[point + 1]; m++) u->lift[s->p->vertex[m]] = (float)lift;
     }
     for (uint32_t i = first + (uint32_t)patch->count; i < s->first[point + 1]; i++) u->index[i] = u->index[first];
     spl_v3_to_float(in_frame(fit, rest), result->r);
@@ -249,19 +260,23 @@ static void store(const setup *s, size_t point, const spl_patch *patch, const sp
 static void fit_point(const setup *s, spl_geodesic *g, size_t point)
 {
     const spl_upsample_points *p = s->p;
-    const spl_place *at = &p->place[point];
-    spl_vec3 x = p->position[point], place = spl_surface_point(s->u->surface, at);
+    spl_place base = p->place[point], *at = &base;
+    spl_vec3 x = p->position[point];
+    double lift = 0;
+    if (s->u->lift && p->part[point] == SPL_UPSAMPLE_SKIN)
+        base = spl_upsample_normal_base(s->u->surface, &p->place[point], x, &lift);
+    spl_vec3 place = spl_surface_point(s->u->surface, at);
     spl_patch patch;
     spl_fit fit;
     report *result = &s->report[point];
     bool follow = p->part[point] == SPL_UPSAMPLE_FOLLOW;
-    if (follow || s->options->kind != SPL_UPSAMPLE_BARYCENTRIC) result->dropped = find_patch(s, g, point, &patch);
+    if (follow || !has_corners(s)) result->dropped = find_patch(s, g, point, &patch);
     if (follow) {
         result->kind = FIT_FOLLOW;
         spl_fit_positions(&patch, place, x, 1, true, &fit);
     } else
         result->kind = (uint8_t)fit_skin(s, at, place, x, &patch, &fit);
-    store(s, point, &patch, &fit);
+    store(s, point, &patch, &fit, lift);
 }
 
 /* ---- all points -------------------------------------------------------------------------------------------------- */
@@ -281,7 +296,7 @@ static bool number_entries(setup *s)
     spl_upsample *u = s->u;
     for (int32_t i = 0; i < s->p->count; i++) {
         s->first[i] = (uint32_t)u->entry_count;
-        bool corners = s->options->kind == SPL_UPSAMPLE_BARYCENTRIC && s->p->part[i] == SPL_UPSAMPLE_SKIN;
+        bool corners = has_corners(s) && s->p->part[i] == SPL_UPSAMPLE_SKIN;
         u->entry_count += corners ? BLOCK : ((size_t)wanted(s, (size_t)i) + BLOCK - 1) / BLOCK * BLOCK;
         if (u->entry_count > UINT32_MAX / 2) return false;
     }
@@ -310,6 +325,8 @@ static supple_result allocate(setup *s, supple_error *error)
     s->tangent = spl_new(a, u->entry_count, 2 * sizeof *s->tangent);
     u->normal_weight = spl_new(a, u->normal_count, sizeof *u->normal_weight);
     u->normal_offset = spl_new(a, u->has_normals ? vertices : 0, 3 * sizeof *u->normal_offset);
+    if (s->options->kind == SPL_UPSAMPLE_ALONG_NORMAL && !(u->lift = spl_new(a, vertices, sizeof *u->lift)))
+        return spl_fail_memory(error, "upsampling weights");
     if (!u->index || !u->weight || !s->tangent || !u->normal_weight || !u->normal_offset)
         return spl_fail_memory(error, "upsampling weights");
     return SUPPLE_OK;

@@ -8,11 +8,13 @@
 
 #include <string.h>
 
-#define STICK_RATIO                                                                                                    \
-    1.5                /* a pair that was there stays while its way out is no longer than that of another, this often */
-#define LOST_EDGES 4.0 /* depth at which a pair that no tet holds any more is lost */
+#define STICK_RATIO   1.5    /* of ways out: a pair that was there stays while its own is not longer than another's */
+#define FACING        (-0.3) /* cosine between normals above which two surfaces do not face each other: 107 degrees */
+#define FARTHER       3.0    /* times the nearest way out, and so many edges: as far as one that faces may be */
+#define FARTHER_EDGES 2.0
+#define LOST_EDGES    4.0 /* depth at which a pair that no tet holds any more is lost */
 
-enum { GRAIN = 64 };
+enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
 
 /* What a vertex touched last, -1 nothing. */
 typedef struct memory {
@@ -123,12 +125,26 @@ typedef struct seeker {
     const double *x;
     int32_t vertex; /* of the shell */
     spl_vec3 p;
+    spl_vec3 normal; /* of the surface there */
 } seeker;
 
 static bool refuse_near(const void *context, int32_t triangle)
 {
     const seeker *s = context;
     return spl_near_any(&s->c->near, s->vertex, s->c->shell.triangle + 3 * (size_t)triangle, 3);
+}
+
+/* Surfaces that touch face each other: a vertex that looks the same way as a triangle does not come out through it. So
+ * a belly that a thigh has entered leaves it towards the front, however near its inner side may be. */
+static bool looks_away(const seeker *s, int32_t triangle)
+{
+    spl_shell_place middle = {.triangle = triangle, .bary = {1, 1, 1}};
+    return spl_dot(spl_shell_normal(&s->c->shell, s->x, &middle), s->normal) > FACING;
+}
+
+static bool refuse(const void *context, int32_t triangle)
+{
+    return refuse_near(context, triangle) || looks_away(context, triangle);
 }
 
 static bool set_contact(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_contact *out)
@@ -186,17 +202,44 @@ static int32_t way_out(const seeker *s, int32_t tet)
     return spl_shell_bary(&s->c->shell, tet, s->x, s->p, bary) ? nearest_at_rest(&s->c->shell, tet, bary) : -1;
 }
 
-/* The nearest allowed place of the deformed surface around a triangle. */
-static spl_shell_place settle(const seeker *s, int32_t triangle)
+/* Looks at the triangles around a shell vertex and its neighbours, ring by ring, until some are allowed. */
+static void look_around(const seeker *s, int32_t start, spl_shell_place *at)
 {
     const spl_shell *shell = &s->c->shell;
-    spl_shell_place at = {.triangle = -1, .square = INFINITY};
-    if (triangle < 0) return at;
-    for (size_t k = 0; k < 3; k++)
-        spl_shell_around(shell, s->x, s->p, shell->slot[shell->triangle[3 * (size_t)triangle + k]], refuse_near, s,
-                         &at);
-    spl_shell_walk(shell, s->x, s->p, refuse_near, s, &at);
-    return at;
+    int32_t queue[LOOK_ROOM] = {start}, count = 1;
+    for (int32_t begin = 0; begin < count && at->triangle < 0;)
+        for (int32_t end = count; begin < end; begin++) { /* one ring */
+            int32_t v = queue[begin];
+            spl_shell_around(shell, s->x, s->p, v, refuse, s, at);
+            for (int32_t i = 3 * shell->corner_first[v]; i < 3 * shell->corner_first[v + 1]; i++) {
+                int32_t w = shell->slot[shell->triangle[3 * (size_t)shell->corner[i / 3] + (size_t)(i % 3)]], k = 0;
+                while (k < count && queue[k] != w) k++;
+                if (k == count && count < LOOK_ROOM) queue[count++] = w;
+            }
+        }
+}
+
+static void walk_from(const seeker *s, int32_t triangle, spl_shell_refuse *refused, spl_shell_place *at)
+{
+    const spl_shell *shell = &s->c->shell;
+    const int32_t *c = shell->triangle + 3 * (size_t)triangle;
+    *at = (spl_shell_place){.triangle = -1, .square = INFINITY};
+    for (size_t k = 0; k < 3; k++) spl_shell_around(shell, s->x, s->p, shell->slot[c[k]], refused, s, at);
+    if (at->triangle < 0) look_around(s, shell->slot[c[0]], at);
+    spl_shell_walk(shell, s->x, s->p, refused, s, at);
+}
+
+/* The nearest allowed place of the deformed surface around a triangle. If that faces away, one farther off that does
+ * not, within reason: at the bottom of a crease there may be none. */
+static spl_shell_place settle(const seeker *s, int32_t triangle)
+{
+    spl_shell_place nearest = {.triangle = -1}, facing;
+    if (triangle < 0) return nearest;
+    walk_from(s, triangle, refuse_near, &nearest);
+    if (nearest.triangle < 0 || !looks_away(s, nearest.triangle)) return nearest;
+    walk_from(s, triangle, refuse, &facing);
+    if (sqrt(facing.square) > FARTHER * sqrt(nearest.square) + FARTHER_EDGES * s->c->shell.edge) facing.triangle = -1;
+    return facing;
 }
 
 /* The contact of a vertex that is inside tets: of their ways out the shortest. Two limbs that hold the vertex at a time
@@ -226,6 +269,14 @@ static bool find_kept(const seeker *s, int32_t triangle, bool inside, spl_contac
     double reach = c->options.keep * c->shell.edge;
     if (out->depth <= 0) return !inside && out->depth > -reach;
     return inside || out->depth < (c->shell.solid->body->prism ? LOST_EDGES * c->shell.edge : reach);
+}
+
+/* The normal of the surface at a shell vertex. */
+static spl_vec3 normal_at(const spl_shell *s, const double *x, int32_t vertex)
+{
+    spl_shell_place at = {.triangle = s->corner[s->corner_first[vertex]]};
+    for (size_t k = 0; k < 3; k++) at.bary[k] = s->triangle[3 * (size_t)at.triangle + k] == s->vertex[vertex];
+    return spl_shell_normal(s, x, &at);
 }
 
 static bool find_self(const seeker *s, const spl_hit_pair *pair, int32_t count, const memory *m, spl_contact *out)
@@ -280,9 +331,10 @@ static void find_points(void *context, size_t begin, size_t end)
     bool world = c->options.world && spl_colliders_count(c->colliders) > 0;
     for (size_t i = begin; i < end; i++) {
         memory *m = &c->memory[i];
-        seeker s = {c, w->x, c->point[i], c->position[i]};
+        seeker s = {.c = c, .x = w->x, .vertex = c->point[i], .p = c->position[i]};
         int32_t first = c->hits.point_first[i], count = c->options.self ? c->hits.point_first[i + 1] - first : 0;
         bool asks = c->options.self && (count > 0 || m->triangle >= 0);
+        if (asks) s.normal = normal_at(&c->shell, w->x, s.vertex);
         c->has[2 * i] = asks && find_self(&s, c->hits.pair + first, count, m, &c->found[2 * i]);
         c->has[2 * i + 1] = world && find_world(&s, m, &c->found[2 * i + 1]);
         const spl_contact *self = &c->found[2 * i], *other = self + 1;

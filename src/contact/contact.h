@@ -1,10 +1,11 @@
 /* Contacts: where the surface of a body has gone into another part of the body, or into something of the world.
  *
  * One set for all methods; each answers it in its own way (edge constraints, penalty springs, subspace forces). A
- * vertex has at most one contact with the body and one with the world, so that room is made once. Found by rebuilding a
- * spatial hash of the deformed tets and asking it for every free surface vertex; a vertex inside a tet is brought out
- * through that tet's own triangle (prisms), or through the place on the surface that is nearest at rest. Pairs that are
- * neighbours on the surface or touch at rest are none. Deterministic at any number of threads. */
+ * vertex has at most one contact with the body and one with the world, so that room is made once. Found by a
+ * spatial hash of the free surface vertices that every deformed tet looks into (hits.h); a vertex inside a tet is
+ * brought out through that tet's own triangle (prisms), or through the place on the surface that is nearest at rest, by
+ * the nearest way that faces it. Neighbours through flesh, what touches at rest and the two sides of one limb are no
+ * pairs (near.h). Deterministic at any number of threads. */
 #ifndef SPL_CONTACT_CONTACT_H
 #define SPL_CONTACT_CONTACT_H
 

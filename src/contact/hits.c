@@ -16,6 +16,19 @@ enum {
 
 /* ---- creation ---- */
 
+/* How many of each tet's corners are points. */
+static bool count_own(spl_hits *h)
+{
+    const spl_shell *s = h->shell;
+    bool *is_point = spl_new(&h->allocator, (size_t)s->body_count, sizeof *is_point);
+    if (!is_point) return false;
+    for (int32_t i = 0; h->body && i < h->point_count; i++) is_point[h->body[i]] = true;
+    for (size_t k = 0; k < 4 * (size_t)s->tet_count; k++)
+        h->own[k / 4] = (uint8_t)(h->own[k / 4] + is_point[s->tet[k]]);
+    spl_free(&h->allocator, is_point);
+    return true;
+}
+
 supple_result spl_hits_create(const spl_shell *shell, int32_t point_count, const int32_t *body, spl_hits *out,
                               supple_error *error)
 {
@@ -33,13 +46,14 @@ supple_result spl_hits_create(const spl_shell *shell, int32_t point_count, const
     out->stride = n + 4; /* four may be read from the last one on */
     out->position = spl_new(a, out->stride, 3 * sizeof *out->position);
     out->vertex = spl_new(a, (size_t)shell->body_count, 4 * sizeof *out->vertex);
+    out->own = spl_new(a, (size_t)shell->tet_count, sizeof *out->own);
     out->key = spl_new(a, n, sizeof *out->key);
     out->piece = spl_new(a, pieces * PIECE_ROOM, sizeof *out->piece);
     out->piece_count = spl_new(a, pieces, sizeof *out->piece_count);
     out->point_first = spl_new(a, n + 1, sizeof *out->point_first);
     out->pair = spl_new(a, pieces * PIECE_ROOM, sizeof *out->pair);
-    if (out->first && out->order && out->position && out->vertex && out->key && out->piece && out->piece_count &&
-        out->point_first && out->pair)
+    if (out->first && out->order && out->position && out->vertex && out->own && out->key && out->piece &&
+        out->piece_count && out->point_first && out->pair && count_own(out))
         return SUPPLE_OK;
     spl_hits_release(out);
     return spl_fail_memory(error, "the search for contacts");
@@ -53,6 +67,7 @@ void spl_hits_release(spl_hits *h)
     spl_free(a, h->order);
     spl_free(a, h->position);
     spl_free(a, h->vertex);
+    spl_free(a, h->own);
     spl_free(a, h->key);
     spl_free(a, h->piece);
     spl_free(a, h->piece_count);
@@ -192,44 +207,73 @@ static void try_point(const search *s, const box *b, int32_t point)
     if (*count < PIECE_ROOM) h->piece[b->piece * PIECE_ROOM + (size_t)(*count)++] = (spl_hit_pair){point, b->tet};
 }
 
-/* Points from..to of the cells' order against a box, four at a time. */
-static void search_run(const search *s, const box *b, int32_t from, int32_t to)
+/* Which of four points of the cells' order, up to `to`, are in a box. */
+static inline spl_i4 in_box(const spl_hits *h, const box *b, int32_t at, int32_t to)
 {
-    const spl_hits *h = s->hits;
-    const float *x = h->position, *y = x + h->stride, *z = y + h->stride;
-    for (int32_t at = from; at < to; at += 4) {
-        spl_f4 px = spl_f4_load(x + at), py = spl_f4_load(y + at), pz = spl_f4_load(z + at);
-        spl_i4 in = (px >= b->side[0]) & (px <= b->side[1]) & (py >= b->side[2]) & (py <= b->side[3]) &
-                    (pz >= b->side[4]) & (pz <= b->side[5]);
-        if (!spl_i4_any(in)) continue;
-        for (int32_t k = 0; k < 4 && at + k < to; k++)
-            if (in[k]) try_point(s, b, h->order[at + k]);
-    }
+    const float *x = h->position + at, *y = x + h->stride, *z = y + h->stride;
+    spl_f4 px = spl_f4_load(x), py = spl_f4_load(y), pz = spl_f4_load(z);
+    spl_i4 lane = (spl_i4){0, 1, 2, 3} + at;
+    return (px >= b->side[0]) & (px <= b->side[1]) & (py >= b->side[2]) & (py <= b->side[3]) & (pz >= b->side[4]) &
+           (pz <= b->side[5]) & (lane < to);
 }
 
-/* Rows along the first axis lie together, in one run or, where they pass the end of the grid, two. */
-static void search_box(const search *s, const box *b)
+/* The runs of cells that a box covers: rows along the first axis lie together, in one run or, where they pass the end
+ * of the grid, two. */
+typedef struct rows {
+    int32_t begin, end, rest; /* of the first run, and the end of the second one from 0; 0: none */
+} rows;
+
+static rows rows_of(const spl_hits *h, const box *b)
 {
-    const spl_hits *h = s->hits;
-    int32_t mask = h->width - 1, begin = b->from[0] & mask, count = b->to[0] - b->from[0] + 1;
-    int32_t rest = begin + count - h->width;
+    int32_t begin = b->from[0] & (h->width - 1), end = begin + b->to[0] - b->from[0] + 1;
+    return end > h->width ? (rows){begin, h->width, end - h->width} : (rows){begin, end, 0};
+}
+
+/* How many points are in a box. Most tets hold just their own: counting has no branches to guess wrong. */
+static int32_t count_points(const spl_hits *h, const box *b, const rows *r)
+{
+    spl_i4 sum = {0};
     for (int32_t k = b->from[2]; k <= b->to[2]; k++)
         for (int32_t j = b->from[1]; j <= b->to[1]; j++) {
             const int32_t *row = h->first + key_of(h, 0, j, k);
-            search_run(s, b, row[begin], row[rest > 0 ? h->width : begin + count]);
-            if (rest > 0) search_run(s, b, row[0], row[rest]);
+            for (int32_t at = row[r->begin], to = row[r->end]; at < to; at += 4) sum -= in_box(h, b, at, to);
+            for (int32_t at = row[0], to = row[r->rest]; at < to; at += 4) sum -= in_box(h, b, at, to);
+        }
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+static void search_run(const search *s, const box *b, int32_t from, int32_t to)
+{
+    for (int32_t at = from; at < to; at += 4) {
+        spl_i4 in = in_box(s->hits, b, at, to);
+        for (int k = 0; k < 4; k++)
+            if (in[k]) try_point(s, b, s->hits->order[at + k]);
+    }
+}
+
+static void search_box(const search *s, const box *b, const rows *r)
+{
+    const spl_hits *h = s->hits;
+    for (int32_t k = b->from[2]; k <= b->to[2]; k++)
+        for (int32_t j = b->from[1]; j <= b->to[1]; j++) {
+            const int32_t *row = h->first + key_of(h, 0, j, k);
+            search_run(s, b, row[r->begin], row[r->end]);
+            search_run(s, b, row[0], row[r->rest]);
         }
 }
 
 static void search_tets(void *context, size_t begin, size_t end)
 {
     const search *s = context;
+    const spl_hits *h = s->hits;
     size_t piece = begin / PIECE;
-    s->hits->piece_count[piece] = 0;
+    h->piece_count[piece] = 0;
     for (size_t t = begin; t < end; t++) {
         box b = box_of(s, (int32_t)t);
+        rows r = rows_of(h, &b);
+        if (count_points(h, &b, &r) == h->own[t]) continue;
         b.piece = piece;
-        search_box(s, &b);
+        search_box(s, &b, &r);
     }
 }
 

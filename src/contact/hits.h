@@ -27,6 +27,7 @@ typedef struct spl_hits {
     size_t stride;        /* of the coordinates: */
     float *position;      /* x, y and z of the points in that order, from the corner of their box */
     float *vertex;        /* 4 x body vertices: likewise */
+    uint8_t *own;         /* by tet: how many of its corners are points */
     int32_t *key;         /* by point: its cell */
     spl_hit_pair *piece;  /* what each piece of tets found */
     int32_t *piece_count; /* by piece */
@@ -38,7 +39,8 @@ typedef struct spl_hits {
 /* Whether a point and a tet may be a pair at all; called for those that overlap. */
 typedef bool spl_hits_accept(const void *context, int32_t point, int32_t tet);
 
-/* Room for so many points against the tets of a shell, which must outlive it, as must `body`. */
+/* Room for so many points against the tets of a shell, which must outlive it, as must `body`: points
+ * that are vertices of the body stand where these do. */
 supple_result spl_hits_create(const spl_shell *shell, int32_t point_count, const int32_t *body, spl_hits *out,
                               supple_error *error);
 void spl_hits_release(spl_hits *h);

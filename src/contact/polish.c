@@ -11,7 +11,9 @@
 #define NONE_EDGES  1.0  /* from here on not at all */
 #define FALLOFF     0.85 /* share of its neighbours' mean that a vertex follows with */
 
-enum { GRAIN = 32, RINGS = 3, ROUNDS = 6 };
+#define REACH_EDGES 1.5 /* from a body vertex to what its visual vertices may be in */
+
+enum { GRAIN = 32, RINGS = 3, ROUNDS = 6, NO_LABEL = -1, FAR_LABEL = -2 };
 
 struct spl_polish {
     supple_allocator allocator;
@@ -25,7 +27,7 @@ struct spl_polish {
     int32_t *link;       /* neighbours along triangles; may stand twice */
     int32_t *seat_first; /* shell vertices + 1 */
     int32_t *seat;       /* sites that sit on a shell vertex: it is their nearest anchor */
-    int32_t *label;      /* by shell vertex: the triangle where what it touches begins, -1; between calls all -1 */
+    int32_t *label;      /* by shell vertex: the triangle of what it touches, or NO_LABEL: so all are between calls */
     int32_t *queue;      /* shell vertices */
     int32_t *chosen;     /* sites to be looked at, and their labels */
     int32_t *start;      /* beside it */
@@ -116,7 +118,7 @@ static supple_result find_seats(spl_polish *p, supple_error *error)
     if (!p->seat_first || !p->seat || !p->label || !p->queue || !p->chosen || !p->start || !p->need || !p->move[0] ||
         !p->move[1])
         return spl_fail_memory(error, "the polish of contacts");
-    for (int32_t v = 0; v < s->vertex_count; v++) p->label[v] = -1;
+    for (int32_t v = 0; v < s->vertex_count; v++) p->label[v] = NO_LABEL;
     for (int32_t i = 0; i < p->site_count; i++)
         p->seat_first[p->points.anchor[SPL_VISUAL_ANCHORS * (size_t)p->lead[i]]]++;
     for (int32_t v = 0; v < s->vertex_count; v++) p->seat_first[v + 1] += p->seat_first[v];
@@ -158,45 +160,72 @@ void spl_polish_destroy(spl_polish *p)
 
 /* ---- choosing ---- */
 
-static void put_label(spl_polish *p, int32_t vertex, int32_t triangle, int32_t *count)
+typedef struct spreading {
+    spl_polish *p;
+    const double *x;
+    int32_t vertex; /* being labelled */
+    int32_t count;  /* in the queue */
+} spreading;
+
+static bool refuse_near_vertex(const void *context, int32_t triangle)
 {
-    if (p->label[vertex] >= 0) return;
-    p->label[vertex] = triangle;
-    p->queue[(*count)++] = vertex;
+    const spreading *s = context;
+    return spl_near_any(s->p->near, s->vertex, s->p->near->shell->triangle + 3 * (size_t)triangle, 3);
 }
 
-/* Labels around the contacts, those nearest to a contact from it; returns how many shell vertices are in the queue. */
-static int32_t spread_labels(spl_polish *p)
+/* Labels a shell vertex with the triangle that is nearest to it, starting from another one's. What is too far away to
+ * matter is marked as such, and nothing spreads from there. */
+static void put_label(spreading *s, int32_t vertex, int32_t triangle)
+{
+    spl_polish *p = s->p;
+    const spl_shell *shell = p->near->shell;
+    if (p->label[vertex] != NO_LABEL) return;
+    spl_vec3 at = spl_shell_point(s->x, shell->vertex[vertex]);
+    spl_shell_place best = {.triangle = -1, .square = INFINITY};
+    s->vertex = vertex;
+    for (size_t k = 0; k < 3; k++)
+        spl_shell_around(shell, s->x, at, shell->slot[shell->triangle[3 * (size_t)triangle + k]], refuse_near_vertex, s,
+                         &best);
+    spl_shell_walk(shell, s->x, at, refuse_near_vertex, s, &best);
+    double reach = REACH_EDGES * shell->edge;
+    p->label[vertex] = best.triangle >= 0 && best.square < reach * reach ? best.triangle : FAR_LABEL;
+    p->queue[s->count++] = vertex;
+}
+
+/* Labels around the contacts, ring by ring; returns how many shell vertices are in the queue. */
+static int32_t spread_labels(spl_polish *p, const double *x)
 {
     const spl_shell *s = p->near->shell;
-    int32_t contact_count, count = 0, begin = 0;
+    spreading spread = {.p = p, .x = x};
+    int32_t contact_count, begin = 0;
     const spl_contact *list = spl_contacts_list(p->contacts, &contact_count);
     for (int32_t i = 0; i < contact_count; i++)
-        if (list[i].corner[0] >= 0) put_label(p, s->slot[list[i].vertex], list[i].partner, &count);
+        if (list[i].corner[0] >= 0) put_label(&spread, s->slot[list[i].vertex], list[i].partner);
     for (int32_t i = 0; i < contact_count; i++)
         for (int k = 0; k < 3 && list[i].corner[0] >= 0; k++)
-            put_label(p, s->slot[list[i].corner[k]], s->corner[s->corner_first[s->slot[list[i].vertex]]], &count);
+            put_label(&spread, s->slot[list[i].corner[k]], s->corner[s->corner_first[s->slot[list[i].vertex]]]);
     for (int ring = 0; ring < RINGS; ring++)
-        for (int32_t end = count; begin < end; begin++) {
+        for (int32_t end = spread.count; begin < end; begin++) {
             int32_t v = p->queue[begin];
+            if (p->label[v] == FAR_LABEL) continue;
             for (int32_t i = s->corner_first[v]; i < s->corner_first[v + 1]; i++)
                 for (size_t k = 0; k < 3; k++)
-                    put_label(p, s->slot[s->triangle[3 * (size_t)s->corner[i] + k]], p->label[v], &count);
+                    put_label(&spread, s->slot[s->triangle[3 * (size_t)s->corner[i] + k]], p->label[v]);
         }
-    return count;
+    return spread.count;
 }
 
-static void choose_sites(spl_polish *p)
+static void choose_sites(spl_polish *p, const double *x)
 {
-    int32_t labels = spread_labels(p);
+    int32_t labels = spread_labels(p, x);
     p->chosen_count = 0;
     for (int32_t i = 0; i < labels; i++) {
         int32_t v = p->queue[i];
-        for (int32_t k = p->seat_first[v]; k < p->seat_first[v + 1]; k++) {
+        for (int32_t k = p->seat_first[v]; p->label[v] >= 0 && k < p->seat_first[v + 1]; k++) {
             p->start[p->chosen_count] = p->label[v];
             p->chosen[p->chosen_count++] = p->seat[k];
         }
-        p->label[v] = -1;
+        p->label[v] = NO_LABEL;
     }
 }
 
@@ -284,7 +313,7 @@ static void move_points(spl_polish *p, const spl_vec3 *move, float *visual)
 
 int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
 {
-    choose_sites(p);
+    choose_sites(p, x);
     polish_work w = {.p = p, .x = x, .visual = visual, .to = p->move[0]};
     spl_parallel_for(pool, (size_t)p->chosen_count, GRAIN, find_needs, &w);
     int32_t count = 0;

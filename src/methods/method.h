@@ -29,7 +29,7 @@ typedef struct spl_method_context {
     const double *parameter; /* values in the order of the method's table */
     supple_setup *setup;     /* a method adds its times */
     int32_t clip;            /* of the frame; -1 for the rest pose and for poses of the host's own */
-    double time;             /* in the clip, seconds */
+    double time;             /* in the clip, seconds; of the host's poses in dynamics: since the first one */
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
@@ -58,7 +58,11 @@ typedef struct spl_solution {
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
 
 /* What a method makes of a context: contacts; velocities, where dt > 0. Others are refused where they are asked for. */
-enum { SPL_ANSWERS_CONTACT = 1, SPL_ANSWERS_DYNAMICS = 2 };
+enum {
+    SPL_ANSWERS_CONTACT = 1,
+    SPL_ANSWERS_DYNAMICS = 2,
+    SPL_CONTACT_ON_REQUEST = 4, /* unless it is told, it answers colliders alone */
+};
 
 typedef struct spl_method {
     const char *name, *summary;

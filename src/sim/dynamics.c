@@ -213,6 +213,7 @@ static supple_result step_poses(supple_sim *sim, const float *matrices, double d
         for (size_t k = 0; k < (size_t)sim->scene->joint_count; k++)
             blend_matrix(d->last + 16 * k, matrices + 16 * k, fmin(fmax(t, 0), 1), d->blend + 16 * k);
         spl_pose_from_matrices(&sim->pose, sim->scene, t >= 1 ? matrices : d->blend);
+        sim->context.time = (double)(d->index + 1) * d->h;
         result = advance(sim, d->h, stats, error);
         d->index++;
     }

@@ -11,6 +11,9 @@
 const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
     [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
+    [SPL_FLESH_UPSAMPLE] = {"upsample", "", 0, 0, 1,
+                            "how the visual mesh follows: moving least squares, or displaced along normals",
+                            "smooth|normal"},
 };
 
 /* ---- creation ---- */
@@ -24,9 +27,13 @@ static bool rides(const spl_body *body, int32_t part)
 static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *error)
 {
     double start = spl_now_ms();
+    supple_body_config bc = s->sim->body_config ? *s->sim->body_config : supple_body_config_default();
     f->given = s->sim->body;
+    if (s->common[SPL_FLESH_UPSAMPLE] != 0) bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
+    if (f->given && bc.upsampling != f->given->body.upsampling && s->common[SPL_FLESH_UPSAMPLE] != 0)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "upsample: the body was made with another kind of upsampling");
     if (!f->given) {
-        supple_result result = supple_body_create(s->scene, s->sim->body_config, s->config, &f->own, error);
+        supple_result result = supple_body_create(s->scene, &bc, s->config, &f->own, error);
         bool own_tets = s->sim->body_config && s->sim->body_config->tet_file;
         s->no_flesh = result == SUPPLE_ERROR_INPUT && !own_tets;
         if (result != SUPPLE_OK) return result;
@@ -292,7 +299,7 @@ static void show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x
         const spl_part *part = &f->body->part[i];
         size_t first = 3 * (size_t)part->first_vertex, n = 3 * (size_t)part->primitive->vertex_count;
         if (rides(f->body, i))
-            for (size_t k = first; k < first + n; k++) out[k] *= scale;
+            for (size_t k = first; scale != 1 && k < first + n; k++) out[k] *= scale;
         else if (n)
             memcpy(out + first, f->other + first, n * sizeof *out);
     }

@@ -41,7 +41,8 @@ static bool needs_body(const supple_sim *sim)
 static int32_t collide_of(const spl_method *method, const supple_sim_config *sc)
 {
     if (!(method->answers & SPL_ANSWERS_CONTACT)) return SUPPLE_COLLIDE_NONE;
-    return sc->collide == SUPPLE_COLLIDE_AUTO ? SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD : sc->collide;
+    if (sc->collide != SUPPLE_COLLIDE_AUTO) return sc->collide;
+    return method->answers & SPL_CONTACT_ON_REQUEST ? SUPPLE_COLLIDE_WORLD : SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
 }
 
 /* *no_flesh (may be NULL) is whether it failed for want of a body. */

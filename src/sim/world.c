@@ -184,10 +184,11 @@ void spl_world_pose(spl_world *w, double time)
     for (int32_t i = 0; i < w->source_count; i++) {
         spl_world_source *s = &w->source[i];
         for (int32_t k = 0; k < s->file.count; k++) {
+            if (s->file.item[k].key_count == 0) continue;
             spl_collider_shape shape = in_solver(w, spl_collider_item_at(&s->file.item[k], time));
             spl_colliders_place(w->colliders, s->first + k, &shape);
         }
-        if (!s->scene) continue;
+        if (!s->scene || s->scene->clip_count == 0) continue; /* does not move */
         move_scene(w, s, time);
         for (int32_t k = 0; k < s->scene->instance_count; k++)
             spl_colliders_place_mesh(w->colliders, s->first + k,

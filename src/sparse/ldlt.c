@@ -4,7 +4,7 @@
 #include "core/memory.h"
 
 enum {
-    LANES = 8,   /* of the solves' work vectors, at most (float) */
+    LANES = 4,   /* of the solves' work vectors, at most */
     SLACK = 128, /* numbers beyond the panels: kernels may look at columns that are not there */
 };
 
@@ -49,8 +49,8 @@ static bool allocate(spl_ldlt *f)
     f->pivot = spl_new(a, n, sizeof *f->pivot);
     f->inverse = spl_new(a, n, sizeof *f->inverse);
     f->diagonal = spl_new(a, n, sizeof *f->diagonal);
-    f->x = spl_new(a, n + 1, LANES * sizeof(float));
-    f->y = spl_new(a, (size_t)s->max_rows, LANES * sizeof(float));
+    f->x = spl_new(a, n + 1, LANES * sizeof(double));
+    f->y = spl_new(a, (size_t)s->max_rows, LANES * sizeof(double));
     f->slots = spl_new(a, (size_t)f->slot_count, sizeof *f->slots);
     if (!f->memory || !f->pivot || !f->inverse || !f->diagonal || !f->x || !f->y || !f->slots) return false;
     f->values = align64(f->memory);
@@ -61,7 +61,7 @@ static bool allocate(spl_ldlt *f)
     f->inverse_float = spl_new(a, n, sizeof *f->inverse_float);
     if (!f->memory_float || !f->inverse_float) return false;
     f->values_float = align64(f->memory_float);
-    return true;
+    return spl_ldlt_parts_create(s, a, &f->parts);
 }
 
 supple_result spl_ldlt_create(const spl_pattern *p, const spl_ldlt_options *options, const supple_allocator *a,
@@ -98,6 +98,7 @@ void spl_ldlt_destroy(spl_ldlt *f)
     void *blocks[] = {f->memory,        f->memory_float, f->pivot, f->inverse, f->diagonal,
                       f->inverse_float, f->slots,        f->x,     f->y};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) spl_free(&a, blocks[b]);
+    spl_ldlt_parts_release(&f->parts, &a);
     spl_symbolic_release(&f->symbolic, &a);
     spl_free(&a, f);
 }
@@ -122,8 +123,6 @@ void spl_ldlt_destroy(spl_ldlt *f)
     }
 EXCHANGE(take_in, double, true)
 EXCHANGE(give_back, double, false)
-EXCHANGE(take_in_float, float, true)
-EXCHANGE(give_back_float, float, false)
 
 void spl_ldlt_solve(spl_ldlt *f, double *x, int32_t k)
 {
@@ -140,26 +139,5 @@ void spl_ldlt_solve(spl_ldlt *f, double *x, int32_t k)
                                  (int32_t)((s->row_start[j + 1] - s->row_start[j]) / SPL_TILE), lanes,
                                  f->inverse + s->first[j], f->x, f->y);
         give_back(f, x, k, c, count, lanes, f->x);
-    }
-}
-
-void spl_ldlt_solve_float(spl_ldlt *f, float *x, int32_t k)
-{
-    const spl_symbolic *s = &f->symbolic;
-    float *work = (float *)(void *)f->x, *y = (float *)(void *)f->y;
-    for (int32_t c = 0, count; c < k; c += count) {
-        int32_t lanes = k - c == 1 ? 1 : k - c <= 4 ? 4 : 8;
-        count = k - c < lanes ? k - c : lanes;
-        take_in_float(f, x, k, c, count, lanes, work);
-        for (int32_t j = 0; j < s->count; j++)
-            f->kernels->forward_float(f->values_float + s->panel[j], s->rows + s->row_start[j],
-                                      s->first[j + 1] - s->first[j],
-                                      (int32_t)((s->row_start[j + 1] - s->row_start[j]) / SPL_TILE), lanes, work);
-        for (int32_t j = s->count - 1; j >= 0; j--)
-            f->kernels->backward_float(f->values_float + s->panel[j], s->rows + s->row_start[j],
-                                       s->first[j + 1] - s->first[j],
-                                       (int32_t)((s->row_start[j + 1] - s->row_start[j]) / SPL_TILE), lanes,
-                                       f->inverse_float + s->first[j], work, y);
-        give_back_float(f, x, k, c, count, lanes, work);
     }
 }

@@ -3,6 +3,7 @@
 #define SPL_SPARSE_LDLT_PRIVATE_H
 
 #include "sparse/ldlt.h"
+#include "sparse/ldlt_parts.h"
 
 /* Work memory of one task. */
 typedef struct spl_ldlt_slot {
@@ -29,7 +30,8 @@ struct spl_ldlt {
     float *inverse_float;
     int32_t slot_count; /* SPL_BINS, or 1 without threads */
     spl_ldlt_slot *slots;
-    double *x, *y; /* solves: n + 1 and max_rows rows of 4 (float: 8) */
+    double *x, *y;        /* solves: n + 1 and max_rows rows of 4 */
+    spl_ldlt_parts parts; /* of the solves in float */
     bool ready;
 };
 

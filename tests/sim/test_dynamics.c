@@ -219,6 +219,24 @@ TEST(without_root_inertia_the_roots_motion_does_nothing)
     CHECK(most[0] < 1e-4 && most[1] > 5e-3);
 }
 
+TEST(flesh_swings_on_when_its_bones_stop_and_comes_to_rest)
+{
+    posed p = posed_make("sack", 10, NULL);
+    supple_sim_config sc = moving();
+    supple_sim *sim = make(&p, &sc);
+    double swing[3] = {0}; /* in the first tenth of a second after the stop, after one second, after two */
+    for (int k = 0; k < 30; k++)
+        host_step(&p, sim, puppet_rigid(spl_v3(0, 1, 0), 0, spl_v3(1.5 * k / 60.0, 0, 0)), 1 / 60.0);
+    for (int k = 0; k < 126; k++) {
+        host_step(&p, sim, puppet_rigid(spl_v3(0, 1, 0), 0, spl_v3(1.5 * 29 / 60.0, 0, 0)), 1 / 60.0);
+        if (k % 60 < 6) swing[k / 60] = fmax(swing[k / 60], posed_rigid(sim));
+    }
+    printf("    %.2e of the diagonal, %.2e a second later, %.2e after two\n", swing[0], swing[1], swing[2]);
+    CHECK(swing[0] > 5e-3 && swing[1] < 0.5 * swing[0] && swing[2] < 0.5 * swing[1]);
+    supple_sim_destroy(sim);
+    posed_free(&p);
+}
+
 TEST(a_teleport_is_over_in_half_a_second)
 {
     posed p = posed_make("sack", 10, NULL);
@@ -250,8 +268,11 @@ TEST(any_length_of_time_between_poses_will_do)
     double *before = posed_copy(sim);
     host_step(&p, sim, puppet_rigid(spl_v3(0, 1, 0), 3, spl_v3(0.1, 0, 0)), 0);
     CHECK(posed_distance(sim, posed_x(sim), before) == 0);
-    CHECK(supple_sim_step_pose_dt(sim, (float[16]){0}, supple_scene_joint_count(p.demo.scene), -1, NULL) ==
-          SUPPLE_ERROR_ARGUMENT);
+    int32_t count;
+    float *pose = host_pose(&p, &count);
+    CHECK(supple_sim_step_pose_dt(sim, pose, count, -1, NULL) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(supple_sim_step_pose_dt(sim, pose, count, NAN, NULL) == SUPPLE_ERROR_ARGUMENT);
+    free(pose);
     free(before);
     supple_sim_destroy(sim);
     posed_free(&p);
@@ -349,6 +370,6 @@ TEST_MAIN(RUN(frame_rates_share_their_motion), RUN(a_frame_between_two_states_li
           RUN(the_first_frame_is_in_equilibrium_and_the_same_time_leaves_the_state),
           RUN(seeking_back_or_far_ahead_starts_anew), RUN(a_loops_last_frame_meets_its_first),
           RUN(a_preroll_lets_flesh_come_to_rest), RUN(without_root_inertia_the_roots_motion_does_nothing),
-          RUN(a_teleport_is_over_in_half_a_second), RUN(any_length_of_time_between_poses_will_do),
-          RUN(flesh_shown_between_steps_is_where_its_bones_are), RUN(gravity_is_the_weight_of_the_flesh),
-          RUN(what_a_method_cannot_do_is_refused), RUN(steps_allocate_nothing))
+          RUN(flesh_swings_on_when_its_bones_stop_and_comes_to_rest), RUN(a_teleport_is_over_in_half_a_second),
+          RUN(any_length_of_time_between_poses_will_do), RUN(flesh_shown_between_steps_is_where_its_bones_are),
+          RUN(gravity_is_the_weight_of_the_flesh), RUN(what_a_method_cannot_do_is_refused), RUN(steps_allocate_nothing))

@@ -26,7 +26,9 @@ enum {
     P_STIFFNESS,
     P_SOLVER,
     P_TOLERANCE,
-    P_ITERATIONS
+    P_ITERATIONS,
+    P_CONTACT,
+    P_CONTACT_ROUNDS
 };
 
 static const spl_parameter PARAMETERS[] = {
@@ -42,6 +44,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_SOLVER] = {"solver", "", 0, 0, 4, "how the system is solved", "auto|warp|scalar|ic0|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a solve ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 500, 1, 100000, "most iterations of a solve", NULL},
+    [P_CONTACT] = {"contact", "", 1, 1e-3, 1e4, "stiffness of contacts, of the flesh's own at their vertices", NULL},
+    [P_CONTACT_ROUNDS] = {"contact-rounds", "", 4, 1, 100, "most times that contacts are looked for in a frame", NULL},
 };
 
 typedef struct mixed {
@@ -52,6 +56,7 @@ typedef struct mixed {
     double *lambda;      /* by tet: zeros for arap; NULL: the material's */
     double *rotation;    /* 9 a tet */
     spl_rounds rounds;
+    spl_mixed_touch touch; /* springs of contacts */
     spl_warp_stats solved; /* the last linear solve */
     const spl_law *law;
 } mixed;
@@ -76,6 +81,15 @@ static supple_result make_system(mixed *m, const spl_method_context *c, supple_e
     supple_result result = spl_warp_create(&in, c->allocator, c->pool, &m->warp, error);
     spl_free(c->allocator, spring);
     return result;
+}
+
+/* Contacts are springs of the linear system; the Newton solver has none. */
+static supple_result make_touch(mixed *m, const spl_method_context *c, supple_error *error)
+{
+    if (!c->contacts) return SUPPLE_OK;
+    if (m->law == &spl_law_mixed_neohookean)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "energy=neohookean answers no contacts: use corot or arap");
+    return spl_mixed_touch_create(c->solid, c->contacts, c->parameter[P_CONTACT], c->allocator, &m->touch, error);
 }
 
 static supple_result make_newton(mixed *m, const spl_method_context *c, supple_error *error)
@@ -107,6 +121,7 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     if (result == SUPPLE_OK) result = make_newton(m, c, error);
     if (result == SUPPLE_OK && c->parameter[P_ROTATION] > 0)
         result = spl_rounds_create(e, c->allocator, &m->rounds, error);
+    if (result == SUPPLE_OK) result = make_touch(m, c, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
 }
@@ -119,25 +134,28 @@ static void mixed_release(void *state, const spl_method_context *c)
     spl_warp_destroy(m->warp);
     spl_statics_destroy(m->newton);
     spl_rounds_release(&m->rounds);
+    spl_mixed_touch_release(&m->touch);
     spl_free(c->allocator, m->lambda);
     spl_free(c->allocator, m->rotation);
 }
 
 /* ---- a frame ---- */
 
-/* The linear systems: one, or one for every round of rotations. */
-static supple_result solve_linear(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
-                                  supple_error *error)
+/* The linear systems: one, or one for every round of rotations. `again`: not the frame's first. */
+static supple_result solve_linear(mixed *m, const spl_method_context *c, bool again, double tolerance, double *x,
+                                  supple_stats *stats, supple_error *error)
 {
     spl_warp_problem p = {.rotation = m->rotation,
                           .pin = m->pins.pin,
                           .pin_count = m->pins.count,
                           .force = c->solid->force,
-                          .tolerance = c->parameter[P_TOLERANCE],
+                          .touch = m->touch.spring,
+                          .touch_count = m->touch.count,
+                          .tolerance = tolerance,
                           .max_iterations = (int32_t)c->parameter[P_ITERATIONS]};
     int rounds = c->parameter[P_ROTATION] > 0 ? (int)c->parameter[P_ROUNDS] : 0;
     for (int i = 0; i <= rounds; i++) {
-        p.follow_up = i > 0;
+        p.follow_up = i > 0 || again;
         if (i > 0) spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
         supple_result result = spl_warp_solve(m->warp, &p, x, &m->solved, error);
         if (result != SUPPLE_OK) return result;
@@ -166,6 +184,38 @@ static supple_result solve_newton(mixed *m, const spl_method_context *c, double 
     return result;
 }
 
+/* Looks for contacts at x; returns whether they are those of the last time. */
+static bool find_contacts(mixed *m, const spl_method_context *c, const double *x, supple_stats *stats)
+{
+    double start = spl_now_ms();
+    bool same = spl_mixed_touch_find(&m->touch, c->contacts, x, c->pool);
+    stats->contacts = m->touch.count;
+    stats->ms_contact = (isfinite(stats->ms_contact) ? stats->ms_contact : 0) + spl_now_ms() - start;
+    return same;
+}
+
+/* Contacts at the start, and again after rough solves until they stay; then the solve. A frame without any is solved
+ * as ever. */
+static supple_result solve_contacts(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
+                                    supple_error *error)
+{
+    static const double rough = 1e-3;
+    double tolerance = c->parameter[P_TOLERANCE];
+    bool same = false;
+    find_contacts(m, c, x, stats);
+    for (int32_t k = 1; k < (int32_t)c->parameter[P_CONTACT_ROUNDS] && !same; k++) {
+        bool any = m->touch.count > 0;
+        supple_result result =
+            solve_linear(m, c, any || k > 1, any ? fmax(tolerance, rough) : tolerance, x, stats, error);
+        if (result != SUPPLE_OK) return result;
+        same = find_contacts(m, c, x, stats);
+    }
+    if (same && m->touch.count == 0) return SUPPLE_OK;
+    supple_result result = solve_linear(m, c, true, tolerance, x, stats, error);
+    spl_mixed_touch_settle(&m->touch, x);
+    return result;
+}
+
 static supple_result mixed_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
                                  supple_error *error)
 {
@@ -174,7 +224,8 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
     spl_pins_pose(&m->pins, &c->solid->drive);
     spl_drive_hold(&c->solid->drive, m->pins.held, x);
     stats->iterations = 0;
-    supple_result result = solve_linear(m, c, x, stats, error);
+    supple_result result = m->touch.spring ? solve_contacts(m, c, x, stats, error)
+                                           : solve_linear(m, c, false, c->parameter[P_TOLERANCE], x, stats, error);
     if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
     return result;
 }
@@ -198,13 +249,16 @@ static void mixed_solution(const void *state, const spl_method_context *c, spl_s
                           .rotation = m->rotation,
                           .held = m->pins.held,
                           .pin = m->pins.pin,
-                          .pin_count = m->pins.count};
+                          .pin_count = m->pins.count,
+                          .spring = m->touch.spring,
+                          .spring_count = m->touch.count};
 }
 
 const spl_method spl_method_mixed = {
     .name = "mixed",
     .summary = "mixed finite elements: flesh without weights, one linear system a frame",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .answers = SPL_ANSWERS_CONTACT | SPL_CONTACT_ON_REQUEST,
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,

@@ -184,6 +184,21 @@ static void sum_range(void *context, size_t begin, size_t end)
     f->w->kernels->sum(&s, begin, end);
 }
 
+static void push(double *force, int32_t v, spl_vec3 n, double f)
+{
+    force[3 * (size_t)v] += f * n.x;
+    force[3 * (size_t)v + 1] += f * n.y;
+    force[3 * (size_t)v + 2] += f * n.z;
+}
+
+/* The forces of a contact's spring: on the vertex, and the opposite on what it touches. */
+static void push_apart(const spl_contact_spring *s, const double *x, double *force)
+{
+    double f = -s->stiffness * spl_mixed_touch_gap(s, x);
+    push(force, s->vertex, s->normal, f);
+    for (int i = 0; i < 3 && s->corner[0] >= 0; i++) push(force, s->corner[i], s->normal, -f * s->bary[i]);
+}
+
 /* All forces at x into w->force, the h on the way; the residual's scale. */
 static double add_forces(spl_warp *w, const spl_warp_problem *p, const double *x)
 {
@@ -196,6 +211,7 @@ static double add_forces(spl_warp *w, const spl_warp_problem *p, const double *x
             size_t at = 3 * (size_t)p->pin[i].vertex + c;
             w->force[at] -= p->pin[i].stiffness * (x[at] - p->pin[i].target[c]);
         }
+    for (int32_t i = 0; i < p->touch_count; i++) push_apart(&p->touch[i], x, w->force);
     for (size_t i = 0; p->force && i < 3 * (size_t)e->vertex_count; i++) w->force[i] += p->force[i];
     double sum = 0;
     for (int32_t v = 0; v < e->vertex_count; v++) sum += w->magnitude[v] * w->magnitude[v];
@@ -221,11 +237,35 @@ static void move(spl_warp *w, double *x)
         for (size_t c = 0; c < 3; c++) x[3 * (size_t)w->vertex[i] + c] += w->dx[3 * i + c];
 }
 
+/* The nodes of a spring's vertex and corners, -1 where there is none; and the shares c of n . sum_i c_i x_i. */
+static void nodes_of(const spl_warp *w, const spl_contact_spring *s, int32_t node[4], double share[4])
+{
+    node[0] = w->unknown[s->vertex];
+    share[0] = 1;
+    for (int i = 0; i < 3; i++) {
+        node[i + 1] = s->corner[0] < 0 ? -1 : w->unknown[s->corner[i]];
+        share[i + 1] = -s->bary[i];
+    }
+}
+
 static void multiply(void *context, const double *x, double *y, int32_t k)
 {
     (void)k;
     spl_warp *w = context;
     spl_matrix3_multiply(&w->matrix, x, y, w->pool);
+    for (int32_t q = 0; q < w->touch_count; q++) { /* y += k C^T C x, C = n^T (.) */
+        const spl_contact_spring *s = &w->touch[q];
+        int32_t node[4];
+        double share[4], gap = 0;
+        nodes_of(w, s, node, share);
+        for (int i = 0; i < 4; i++)
+            if (node[i] >= 0) {
+                const double *p = x + 3 * (size_t)node[i];
+                gap += share[i] * spl_dot(s->normal, spl_v3(p[0], p[1], p[2]));
+            }
+        for (int i = 0; i < 4; i++)
+            if (node[i] >= 0) push(y, node[i], s->normal, s->stiffness * share[i] * gap);
+    }
 }
 
 /* Solves A dx = f to |f - A dx| <= aim, from where the past says if `first`. */
@@ -298,7 +338,8 @@ static supple_result solve(spl_warp *w, const spl_warp_problem *p, double *x, sp
         if (stats->residual <= p->tolerance || stats->iterations >= p->max_iterations) break;
         if (i == 0) result = prepare(w, p, stats, error);
         double start = spl_now_ms(), goal = i == 0 ? aim(w, p, scale) : 0.5 * p->tolerance * scale;
-        if (result == SUPPLE_OK) result = correct(w, p, goal, i == 0 && !p->follow_up, stats, error);
+        if (result == SUPPLE_OK)
+            result = correct(w, p, goal, i == 0 && !p->follow_up && p->touch_count == 0, stats, error);
         if (result == SUPPLE_OK) move(w, x);
         stats->ms_solve += spl_now_ms() - start;
         if (result == SUPPLE_OK) result = look(w, p, x, &scale, stats, error);
@@ -311,6 +352,8 @@ supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, 
                              supple_error *error)
 {
     *stats = (spl_warp_stats){.solver = w->in.solver, .ms_setup = w->ms_setup, .bytes = spl_warp_bytes(w)};
+    w->touch = p->touch;
+    w->touch_count = p->touch_count;
     supple_result result = solve(w, p, x, stats, error);
     if (result != SUPPLE_OK) spl_warp_forget(w);
     return result;

@@ -6,7 +6,8 @@
  *     K_ij = W (mu (h_i . h_j) I + mu h_j h_i^T + lambda h_i h_j^T)
  *
  * Every frame assembles A from them and solves A dx = f(x) for the correction of a start x, until |f| falls below a
- * tolerance in the measure of --metrics. Pins and springs add k to the diagonal.
+ * tolerance in the measure of --metrics. Pins and springs add k to the diagonal; springs of contacts, of which
+ * there are few and not always the same, are no part of A's entries but of its products.
  *
  * The two corrections before say where to start (past.h). Four ways to solve,
  * and auto, which takes one of the first two by what their iterations are expected to cost:
@@ -20,6 +21,7 @@
 #include "core/threads.h"
 #include "fem/elements.h"
 #include "fem/pin.h"
+#include "methods/mixed/touch.h"
 
 #include <supple/plugin.h>
 
@@ -48,8 +50,10 @@ typedef struct spl_warp_problem {
     const double *turn;     /* 9 a vertex: rotations for the preconditioner; NULL: means of the tets' around */
     const spl_pin *pin;
     int32_t pin_count;
-    const double *force; /* 3 x vertices, external; or NULL */
-    double tolerance;    /* on the residual of --metrics */
+    const double *force;             /* 3 x vertices, external; or NULL */
+    const spl_contact_spring *touch; /* springs of contacts; their corners move along */
+    int32_t touch_count;
+    double tolerance; /* on the residual of --metrics */
     int32_t max_iterations;
     bool follow_up; /* another solve of a frame: its correction says nothing of the next frame's */
 } spl_warp_problem;

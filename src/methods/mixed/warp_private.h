@@ -38,7 +38,9 @@ struct spl_warp {
     spl_stars stars;
     spl_pcg *pcg;
     spl_past past;
-    double *start;     /* 3 x nodes: the part of dx that the past gave */
+    double *start;                   /* 3 x nodes: the part of dx that the past gave */
+    const spl_contact_spring *touch; /* of the solve under way */
+    int32_t touch_count;
     double last_scale; /* of the residual, at the last solution; 0: unknown */
     double ms_setup;
 };

@@ -200,30 +200,37 @@ double spl_local_plain(const spl_local *l, const double *x, int newton, size_t b
 
 /* ---- volume constraints ---- */
 
-/* Newton's method on the linearised constraint, always from s itself: at its fixed point out - s is parallel to the
- * gradient of the product, which makes it the nearest. */
+/* The product where the smallest of three is t, and the others what Lagrange's conditions then make of them:
+ * out_i (out_i - s_i) is one and the same number for all i. */
+static double product_at(const double s[3], double t, double out[3])
+{
+    double same = t * (t - s[2]);
+    for (int i = 0; i < 2; i++) out[i] = 0.5 * (s[i] + sqrt(fmax(s[i] * s[i] + 4 * same, 0)));
+    out[2] = t;
+    return out[0] * out[1] * out[2];
+}
+
+/* A bracketed secant in t (Illinois), which never fails: the product grows with it. */
 void spl_volume_project(const double s[3], double out[3])
 {
     double product = s[0] * s[1] * s[2], goal = fmin(fmax(product, 1 - VOLUME_RANGE), 1 + VOLUME_RANGE);
-    double d[3] = {0};
+    double low = 0, high = fmax(fabs(s[0]), 1), below = -goal, above = 0;
     for (int i = 0; i < 3; i++) out[i] = s[i];
     if (product == goal) return;
-    for (int step = 0; step < 20; step++) {
-        double g[3] = {out[1] * out[2], out[0] * out[2], out[0] * out[1]};
-        double size = g[0] * g[0] + g[1] * g[1] + g[2] * g[2];
-        if (size < 1e-6) { /* flat in two directions: no way out is nearest; any will do */
-            for (int i = 0; i < 3; i++) out[i] = fmax(fabs(s[i]), 0.1);
-            for (int i = 0; i < 3; i++) d[i] = out[i] - s[i];
-            continue;
+    for (int i = 0; i < 60 && (above = product_at(s, high, out) - goal) < 0; i++) high *= 2;
+    for (int i = 0, side = 0; i < 100; i++) {
+        double t = i % 8 == 7 ? 0.5 * (low + high) : (low * above - high * below) / (above - below);
+        double miss = product_at(s, t, out) - goal;
+        if (fabs(miss) < 1e-11 || !(high - low > 1e-14 * high)) return;
+        if (miss < 0) {
+            low = t, below = miss;
+            if (side == -1) above *= 0.5;
+            side = -1;
+        } else {
+            high = t, above = miss;
+            if (side == 1) below *= 0.5;
+            side = 1;
         }
-        double miss = out[0] * out[1] * out[2] - goal;
-        double t = (g[0] * d[0] + g[1] * d[1] + g[2] * d[2] - miss) / size, change = 0;
-        for (int i = 0; i < 3; i++) {
-            change += fabs(t * g[i] - d[i]);
-            d[i] = t * g[i];
-            out[i] = s[i] + d[i];
-        }
-        if (change < 1e-9) return;
     }
 }
 

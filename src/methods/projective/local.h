@@ -68,7 +68,8 @@ double spl_local_step(spl_local *l, const double *x, int newton, spl_pool *pool)
 /* Makes all turns of one block that are not `good` (a bit a lane) the polar ones. */
 void spl_local_mend(const spl_mat3x8 *F, unsigned good, spl_quatx8 *turn);
 
-/* The nearest triple whose product is in [1 - e, 1 + e] (Bouaziz et al. 2014, section 5.1): T = U diag(out) V^T. */
+/* The nearest triple whose product is in [1 - e, 1 + e] (Bouaziz et al. 2014, section 5.1): T = U diag(out) V^T. The
+ * last of s is the smallest. */
 void spl_volume_project(const double s[3], double out[3]);
 
 /* arap with volume constraints, lambda being w: what a solution is measured by. */

@@ -25,8 +25,9 @@ SPL_INLINE __m128 edge(const double *x, const spl_local_block *b, int corner, in
 }
 
 /* F = sum_k (x_k - x_0) g_k^T, column-major. */
-SPL_INLINE void load_F(const spl_local_block *b, const double *x, spl_v8 F[9])
+SPL_INLINE void load_F(const spl_local_block *b, const double *x, spl_mat3x8 *out)
 {
+    spl_v8 F[9];
     for (int i = 0; i < 9; i++) F[i] = spl_set8(0);
     for (int k = 0; k < 3; k++) {
         spl_v8 row[4], e[4];
@@ -37,34 +38,51 @@ SPL_INLINE void load_F(const spl_local_block *b, const double *x, spl_v8 F[9])
             for (int r = 0; r < 3; r++) F[3 * c + r] = spl_fma(e[r], g, F[3 * c + r]);
         }
     }
+    for (int i = 0; i < 9; i++) spl_store8(out->m[i], F[i]);
 }
 
-/* The rotations nearest to F from the last ones. F is scaled as in rotation3_avx2.c, against overflow. */
-SPL_INLINE void rotate(const spl_v8 F[9], int newton, spl_quatx8 *turn, spl_v8 q[4])
+/* One Newton step of a block; lanes that have arrived. What overflows has not, and is mended. */
+SPL_INLINE spl_v8 turn(const spl_mat3x8 *F, spl_quatx8 *to)
 {
-    spl_v8 f[9], square = spl_set8(0), most = spl_set8(FAR);
-    for (int i = 0; i < 9; i++) square = spl_max8(square, spl_abs8(F[i]));
-    spl_v8 s = spl_inverse_power8(square);
-    square = spl_set8(0);
+    spl_v8 f[9], q[4], square = spl_set8(0);
     for (int i = 0; i < 9; i++) {
-        f[i] = F[i] * s;
+        f[i] = spl_load8(F->m[i]);
         square = spl_fma(f[i], f[i], square);
     }
-    spl_v8 norm = spl_sqrt8(square), good = spl_set8(0);
-    for (int i = 0; i < 4; i++) q[i] = spl_load8(turn->q[i]);
-    for (int i = 0; i < newton; i++) good = spl_rotation_step8(f, norm, most, q);
-    for (int i = 0; i < MORE && !spl_all8(good); i++) good = spl_rotation_step8(f, norm, most, q);
-    for (int i = 0; i < 4; i++) spl_store8(turn->q[i], q[i]);
-    if (spl_all8(good)) return;
-    spl_mat3x8 hard;
-    for (int i = 0; i < 9; i++) spl_store8(hard.m[i], F[i]);
-    spl_local_mend(&hard, (unsigned)_mm256_movemask_ps(good), turn);
-    for (int i = 0; i < 4; i++) q[i] = spl_load8(turn->q[i]);
+    for (int i = 0; i < 4; i++) q[i] = spl_load8(to->q[i]);
+    spl_v8 good = spl_rotation_step8(f, spl_sqrt8(square), spl_set8(FAR), q);
+    for (int i = 0; i < 4; i++) spl_store8(to->q[i], q[i]);
+    return good;
+}
+
+/* More steps for a block that has turned far, then a decomposition. */
+static void turn_far(const spl_mat3x8 *F, spl_quatx8 *to)
+{
+    spl_v8 good = spl_set8(0);
+    for (int i = 0; i < MORE && !spl_all8(good); i++) good = turn(F, to);
+    if (!spl_all8(good)) spl_local_mend(F, (unsigned)_mm256_movemask_ps(good), to);
+}
+
+/* The rotations nearest to F from the last ones. A step is one long chain of operations: two blocks at a time keep the
+ * processor busy. */
+static void rotate(const spl_mat3x8 *F, size_t count, int newton, spl_quatx8 *to)
+{
+    for (size_t k = 0; k < count; k += 2) {
+        size_t other = k + 1 < count ? k + 1 : k;
+        spl_v8 good[2] = {spl_set8(0), spl_set8(0)};
+        for (int i = 0; i < newton; i++) {
+            good[0] = turn(&F[k], &to[k]);
+            if (other != k) good[1] = turn(&F[other], &to[other]);
+        }
+        if (!spl_all8(good[0])) turn_far(&F[k], &to[k]);
+        if (other != k && !spl_all8(good[1])) turn_far(&F[other], &to[other]);
+    }
 }
 
 SPL_INLINE void store(const spl_local *l, const uint32_t slot[8], const spl_v8 f[3])
 {
-    spl_v8 row[4], c[4] = {f[0], f[1], f[2], spl_sqrt8(spl_fma(f[0], f[0], spl_fma(f[1], f[1], f[2] * f[2])))};
+    spl_v8 square = spl_fma(f[0], f[0], spl_fma(f[1], f[1], spl_fma(f[2], f[2], spl_set8(1e-30F))));
+    spl_v8 row[4], c[4] = {f[0], f[1], f[2], square * _mm256_rsqrt_ps(square)}; /* 12 bits do for a scale */
     columns4(c, row);
     for (int i = 0; i < 4; i++) {
         _mm_storeu_ps(l->force + 4 * (size_t)slot[i], _mm256_castps256_ps128(row[i]));
@@ -88,25 +106,30 @@ SPL_INLINE void pull(const spl_local *l, const spl_local_block *b, const spl_v8 
     store(l, b->slot[0], f0);
 }
 
+/* The forces of a block whose rotations are there; twice its energy. */
+SPL_INLINE __m256d finish(const spl_local *l, const spl_local_block *b, const spl_mat3x8 *F, const spl_quatx8 *from)
+{
+    spl_v8 R[9], q[4], sum = spl_set8(0), weight = spl_load8(b->weight);
+    for (int i = 0; i < 4; i++) q[i] = spl_load8(from->q[i]);
+    spl_rotation_of8(q, R);
+    for (int i = 0; i < 9; i++) {
+        R[i] = spl_load8(F->m[i]) - R[i];
+        sum = spl_fma(R[i], R[i], sum);
+        R[i] = R[i] * weight;
+    }
+    pull(l, b, R);
+    sum = sum * weight;
+    return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(sum)), _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
+}
+
 double spl_local_avx2(const spl_local *l, const double *x, int newton, size_t begin, size_t end)
 {
     __m256d energy = _mm256_setzero_pd();
-    for (size_t k = begin; k < end; k++) {
-        const spl_local_block *b = &l->block[k];
-        spl_v8 F[9], R[9], q[4], sum = spl_set8(0), weight = spl_load8(b->weight);
-        load_F(b, x, F);
-        rotate(F, newton, &l->turn[k], q);
-        spl_rotation_of8(q, R);
-        for (int i = 0; i < 9; i++) {
-            R[i] = F[i] - R[i];
-            sum = spl_fma(R[i], R[i], sum);
-            R[i] = R[i] * weight;
-        }
-        pull(l, b, R);
-        sum = sum * weight;
-        energy = _mm256_add_pd(energy, _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(sum)),
-                                                     _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1))));
-    }
+    spl_mat3x8 F[SPL_LOCAL_PIECE];
+    for (size_t k = begin; k < end; k++) load_F(&l->block[k], x, &F[k - begin]);
+    rotate(F, end - begin, newton, l->turn + begin);
+    for (size_t k = begin; k < end; k++)
+        energy = _mm256_add_pd(energy, finish(l, &l->block[k], &F[k - begin], &l->turn[k]));
     double lane[4];
     _mm256_storeu_pd(lane, energy);
     return 0.5 * (lane[0] + lane[1] + (lane[2] + lane[3]));

@@ -38,13 +38,14 @@ supple_result spl_pace_create(spl_pace_kind kind, size_t n, const supple_allocat
     if (kind == SPL_PACE_NONE) return SUPPLE_OK;
     bool full = kind != SPL_PACE_CHEBYSHEV, whole = true;
     out->last = spl_new(a, n, sizeof(float));
-    if (kind == SPL_PACE_ANDERSON) out->f = spl_new(a, n, sizeof(float));
+    bool both = kind == SPL_PACE_ANDERSON || kind == SPL_PACE_AUTO;
+    if (both) out->f = spl_new(a, n, sizeof(float));
     for (int i = 0; i < WINDOW && full; i++) {
         out->step[i] = spl_new(a, n, sizeof(float));
         out->change[i] = spl_new(a, n, sizeof(float));
         whole = whole && out->step[i] && out->change[i];
     }
-    if (whole && out->last && (out->f || kind != SPL_PACE_ANDERSON)) return SUPPLE_OK;
+    if (whole && out->last && (out->f || !both)) return SUPPLE_OK;
     spl_pace_release(out);
     return spl_fail_memory(error, "the acceleration");
 }
@@ -59,6 +60,11 @@ void spl_pace_release(spl_pace *p)
         spl_free(&p->allocator, p->change[i]);
     }
     *p = (spl_pace){0};
+}
+
+void spl_pace_choose(spl_pace *p, spl_pace_kind kind)
+{
+    p->kind = kind;
 }
 
 void spl_pace_begin(spl_pace *p)

@@ -10,7 +10,13 @@
 
 #include <supple/base.h>
 
-typedef enum spl_pace_kind { SPL_PACE_NONE, SPL_PACE_CHEBYSHEV, SPL_PACE_ANDERSON, SPL_PACE_LBFGS } spl_pace_kind;
+typedef enum spl_pace_kind {
+    SPL_PACE_NONE,
+    SPL_PACE_CHEBYSHEV,
+    SPL_PACE_ANDERSON,
+    SPL_PACE_LBFGS,
+    SPL_PACE_AUTO, /* lbfgs for the few iterations of a time step, anderson for an equilibrium (docs/projective.md) */
+} spl_pace_kind;
 
 enum { SPL_PACE_WINDOW = 5 };
 
@@ -33,6 +39,9 @@ typedef struct spl_pace {
 supple_result spl_pace_create(spl_pace_kind kind, size_t n, const supple_allocator *a, spl_pace *out,
                               supple_error *error);
 void spl_pace_release(spl_pace *p);
+
+/* Takes one of the kinds, for the next problem; only where it was created as auto. */
+void spl_pace_choose(spl_pace *p, spl_pace_kind kind);
 
 /* Forgets all steps: the problem is another one, or a step was rejected. */
 void spl_pace_begin(spl_pace *p);

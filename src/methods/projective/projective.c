@@ -30,16 +30,17 @@ static const spl_parameter PARAMETERS[] = {
     [P_ITERATIONS] = {"iterations", "", 0, 0, 100000,
                       "local/global iterations of a step; 0: 10 in motion, and 500 at most without dynamics", NULL},
     [P_TOLERANCE] = {"tolerance", "", 1e-4, 0, 0.1, "residual at which a frame ends, without dynamics", NULL},
-    [P_ACCELERATE] = {"accelerate", "", 3, 0, 3, "what speeds the iterations up", "none|chebyshev|anderson|lbfgs"},
+    [P_ACCELERATE] = {"accelerate", "", 4, 0, 4, "what speeds the iterations up; auto: lbfgs in motion, else anderson",
+                      "none|chebyshev|anderson|lbfgs|auto"},
     [P_ANCHORS] = {"anchors", "", 0, 0, 1, "bones hold their vertices exactly, or by springs", "hard|soft"},
     [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
     [P_VOLUME] = {"volume", "", 0, 0, 100, "weight of volume constraints, 1: as stiff as the material's lambda", NULL},
     [P_DAMPING] = {"damping", "", 0.95, 0, 1, "share of the velocity against the bones left after 1/60 s", NULL},
-    [P_CONTACT] = {"contact", "", 20, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
-    [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 1,
-                        "contacts press and slide, or stick by springs to the three corners (the paper's)",
-                        "press|edges"},
-    [P_ROUNDS] = {"rounds", "", 12, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
+    [P_CONTACT] = {"contact", "", 5, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
+    [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 2,
+                        "contacts stick for a step, or slide, or hang on the three corners (the paper's)",
+                        "stick|slide|edges"},
+    [P_ROUNDS] = {"rounds", "", 6, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
     [P_SOLVER] = {"solver", "", 0, 0, 1, "one factor and low-rank updates, or conjugate gradients (the paper's GPU's)",
                   "direct|pcg"},
     [P_INNER] = {"inner", "", 10, 1, 1000, "conjugate gradient iterations of a global step, with solver=pcg", NULL},
@@ -52,6 +53,8 @@ enum {
 };
 
 #define SHORTEST 1e-6 /* seconds: less is no step */
+#define PUSH     1.0  /* m/s at which contacts are brought out */
+#define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
 
 typedef struct projective {
     spl_pins pins; /* of islands */
@@ -158,7 +161,8 @@ static supple_result projective_init(void *state, const spl_method_context *c, s
     supple_result result = spring ? take_memory(m, c, error) : spl_fail_memory(error, "the anchors");
     if (result == SUPPLE_OK) result = make_pins(m, c, spring, error);
     if (result == SUPPLE_OK && c->contacts)
-        result = spl_touch_create(c->contacts, c->parameter[P_CONTACT_FORM] > 0, c->allocator, &m->touch, error);
+        result =
+            spl_touch_create(c->contacts, (spl_touch_form)c->parameter[P_CONTACT_FORM], c->allocator, &m->touch, error);
     if (result == SUPPLE_OK) result = make_solver(m, c, spring, error);
     spl_free(c->allocator, spring);
     c->setup->ms_factor = spl_now_ms() - start;
@@ -171,7 +175,7 @@ static void projective_release(void *state, const spl_method_context *c)
     spl_pins_release(&m->pins);
     spl_pd_destroy(m->pd);
     spl_touch_release(&m->touch);
-    spl_pose_past_release(&m->past, c->allocator);
+    spl_pose_past_release(&m->past, &c->solid->allocator);
     void *blocks[] = {m->none, m->pin, m->mass, m->lambda, m->start, m->carried, m->inertia, m->force};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(c->allocator, blocks[i]);
 }
@@ -233,14 +237,16 @@ static void predict(projective *m, const spl_method_context *c, double *x)
     spl_drive_hold(&c->solid->drive, m->held, x);
 }
 
-/* v = dx / h, its part against the bones' motion damped. */
-static void set_velocity(const projective *m, const spl_method_context *c, const double *x)
+/* v = dx / h, its part against the bones' motion damped; `carried` is that motion's velocity afterwards. */
+static void set_velocity(projective *m, const spl_method_context *c, const double *x)
 {
     double keep = pow(c->parameter[P_DAMPING], 60 * c->dt);
     for (size_t i = 0; i < 3 * (size_t)c->solid->elements.vertex_count; i++) {
         double bones = m->carried[i] - m->start[i], own = x[i] - m->carried[i];
         c->velocity[i] = (bones + keep * own) / c->dt;
+        m->carried[i] = bones / c->dt;
     }
+    spl_touch_damp(&m->touch, x, m->carried, pow(THUD, 60 * c->dt), c->velocity);
 }
 
 /* The forces of the last step at its end: external ones, and inertia's m (s - x) / h^2. */
@@ -258,7 +264,8 @@ static void set_forces(projective *m, const spl_method_context *c, const double 
 static bool find_contacts(projective *m, const spl_method_context *c, const double *x, supple_stats *stats)
 {
     double start = spl_now_ms();
-    bool same = spl_touch_find(&m->touch, c->contacts, m->pd, c->parameter[P_CONTACT], x, c->pool);
+    bool same = spl_touch_find(&m->touch, c->contacts, m->pd, c->parameter[P_CONTACT],
+                               m->moving ? PUSH * c->dt : INFINITY, x, c->pool);
     stats->contacts = m->touch.contact_count;
     stats->ms_contact = (isfinite(stats->ms_contact) ? stats->ms_contact : 0) + spl_now_ms() - start;
     return same;
@@ -280,25 +287,24 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
     stats->iterations += m->solved.iterations;
     stats->residual = m->solved.residual;
     stats->energy = m->solved.energy;
-    if (c->contacts) stats->ms_contact += m->solved.ms_ties;
+    if (m->touch.tie_count > 0) stats->ms_contact += m->solved.ms_ties;
     return result;
 }
 
-/* Equilibrium: contacts are looked for again until those of the last round are in balance as they are. */
+/* Equilibrium: contacts are looked for again until they are those of the last round. */
 static supple_result settle(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
                             supple_error *error)
 {
+    bool touches = m->touch.tie && c->contacts, same = !touches;
     int32_t limit = c->parameter[P_ITERATIONS] > 0 ? (int32_t)c->parameter[P_ITERATIONS] : EQUILIBRIUM;
-    int32_t rounds = c->contacts ? (int32_t)c->parameter[P_ROUNDS] : 1;
-    bool settled = false;
-    for (int32_t k = 0; k < rounds && !settled && stats->iterations < limit; k++) {
-        bool same = !c->contacts || find_contacts(m, c, x, stats);
+    int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
+    for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
+        if (touches) same = find_contacts(m, c, x, stats) && k > 1;
         supple_result result = solve_once(m, c, limit - stats->iterations, x, stats, error);
         if (result != SUPPLE_OK) return result;
-        settled = m->solved.converged &&
-                  (!c->contacts || m->touch.contact_count == 0 || (k > 0 && same && m->solved.iterations == 0));
+        if (same || m->touch.contact_count == 0) break;
     }
-    stats->converged = settled;
+    stats->converged = m->solved.converged;
     return SUPPLE_OK;
 }
 
@@ -308,7 +314,7 @@ static supple_result solve_problem(projective *m, const spl_method_context *c, d
     stats->iterations = 0;
     if (!m->moving) return settle(m, c, x, stats, error);
     int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
-    if (c->contacts) find_contacts(m, c, x, stats);
+    if (m->touch.tie && c->contacts) find_contacts(m, c, x, stats);
     stats->converged = true; /* a step is what its iterations make of it */
     return solve_once(m, c, iterations > 0 ? iterations : STEP, x, stats, error);
 }

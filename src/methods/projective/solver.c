@@ -390,6 +390,7 @@ supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd
     stats->ms_factor = factorised - start;
     stats->ms_ties = spl_now_ms() - factorised;
     stats->columns = q->tie_count > 0 ? spl_global_columns(p->global) : 0;
+    if (p->in.pace == SPL_PACE_AUTO) spl_pace_choose(&p->pace, q->dt > 0 ? SPL_PACE_LBFGS : SPL_PACE_ANDERSON);
     set_pulls(p, q);
     take_in(p, x);
     result = iterate(p, q, stats, error);

@@ -3,9 +3,12 @@
 #ifndef SPL_TESTS_METHODS_PROJECTIVE_TUBE_H
 #define SPL_TESTS_METHODS_PROJECTIVE_TUBE_H
 
+#include "core/memory.h"
 #include "fem/elements.h"
+#include "fem/law.h"
 #include "math/quat.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
