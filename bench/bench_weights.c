@@ -2,6 +2,7 @@
  *
  *     bench_weights [FILE [TETS]]      default: demo:hero at 30,000 */
 #include "body/bbw.h"
+#include "body/diffuse.h"
 #include "body/solid.h"
 #include "core/threads.h"
 #include "core/timer.h"
@@ -36,6 +37,30 @@ static void run_bbw(const spl_harmonic_input *in, spl_pool *pool, const supple_a
     spl_weight_table_release(&table);
 }
 
+static void report(const char *name, double start, spl_weight_table *table)
+{
+    printf("  %-7s %8.0f ms\n", name, spl_now_ms() - start);
+    spl_weight_table_release(table);
+}
+
+static void run_others(const spl_harmonic_input *in, const spl_solid *solid, spl_pool *pool)
+{
+    spl_weight_table table;
+    spl_bone_weights weights;
+    supple_error error = {0};
+    const supple_allocator *a = &solid->allocator;
+    double start = spl_now_ms();
+    if (spl_heat_weights(in, solid->drive.rest, pool, a, &table, &error) != SUPPLE_OK) fail(&error);
+    report("heat", start, &table);
+    start = spl_now_ms();
+    if (spl_own_weights(solid->body, in->elements, in->backend, pool, a, &table, &error) != SUPPLE_OK) fail(&error);
+    report("own", start, &table);
+    start = spl_now_ms();
+    if (spl_harmonic_weights(in, pool, a, &weights, &error) != SUPPLE_OK) fail(&error);
+    printf("  %-7s %8.0f ms\n", "harmonic", spl_now_ms() - start);
+    spl_bone_weights_release(&weights);
+}
+
 static void run(const supple_scene *scene, int32_t tets, const supple_config *config)
 {
     supple_body_config bc = supple_body_config_default();
@@ -53,6 +78,7 @@ static void run(const supple_scene *scene, int32_t tets, const supple_config *co
         held[v] = body->body.bone[v] >= 0 ? body->body.bone[v] : solid.island[v];
     spl_harmonic_input in = {&solid.elements, held, body->info.bones, config->solver};
     run_bbw(&in, pool, &solid.allocator);
+    run_others(&in, &solid, pool);
     free(held);
     spl_solid_release(&solid);
     spl_pool_destroy(pool);
