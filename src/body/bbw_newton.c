@@ -19,20 +19,17 @@ enum { ROUNDS = 80, HALVINGS = 30 };
 #define AT_BOUND  1e-9              /* weights this near a bound stand on it */
 #define FAINT     (0.1 * TOLERANCE) /* pulls this weak leave a weight on its bound: fewer weights come and go */
 #define ARMIJO    1e-4
-#define SHRUNK    0.6 /* a part below this share of its superset is analysed anew */
 
 typedef struct newton {
     const bbw_system *s;
     const supple_allocator *a;
     double *w, *old, *y, *g, *step; /* by vertex; step = unbounded minimiser - old */
-    double *side;                   /* by unknown of the superset */
+    double *side;                   /* by unknown of the part */
     bool *moves;                    /* by row of Q: not held by a bound */
-    int32_t *number;                /* by row of Q: its place in the superset, -1 */
-    int32_t part, superset;         /* how many move; how many places there are */
-    spl_pattern pattern;            /* of the superset; room for all of Q */
-    size_t *source;                 /* by entry of it: the entry of Q */
+    int32_t *number;                /* by row of Q: its place in the part, -1 */
+    int32_t part;                   /* how many move */
+    spl_pattern pattern;            /* of the part; room for all of Q */
     double *value;
-    spl_ldlt *factor; /* analysed for the superset */
 } newton;
 
 static bool allocate(newton *k)
@@ -47,10 +44,9 @@ static bool allocate(newton *k)
     k->number = spl_new(k->a, n, sizeof *k->number);
     k->pattern.start = spl_new(k->a, n + 1, sizeof *k->pattern.start);
     k->pattern.row = spl_new(k->a, entries, sizeof *k->pattern.row);
-    k->source = spl_new(k->a, entries, sizeof *k->source);
     k->value = spl_new(k->a, entries, sizeof *k->value);
     return k->old && k->y && k->g && k->step && k->side && k->moves && k->number && k->pattern.start &&
-           k->pattern.row && k->source && k->value;
+           k->pattern.row && k->value;
 }
 
 static void release(newton *k)
@@ -62,10 +58,8 @@ static void release(newton *k)
     spl_free(k->a, k->side);
     spl_free(k->a, k->moves);
     spl_free(k->a, k->number);
-    spl_free(k->a, k->source);
     spl_free(k->a, k->value);
     spl_pattern_release(&k->pattern, k->a);
-    spl_ldlt_destroy(k->factor);
 }
 
 /* The residual at w, and which weights may move. */
@@ -86,72 +80,44 @@ static double judge(newton *k)
 
 /* ---- the step ---- */
 
-/* What moves, and what the last superset had besides if that is not too much: weights come and go. */
-static void take_superset(newton *k)
+/* The part of Q between the weights that move, and the gradient there. */
+static void take_part(newton *k)
 {
     const bbw_system *s = k->s;
     size_t at = 0;
-    int32_t both = 0;
-    for (int32_t i = 0; i < s->free_count; i++) both += k->moves[i] || (k->superset && k->number[i] >= 0);
-    bool keep = k->superset && k->part >= SHRUNK * both;
-    k->superset = 0;
-    for (int32_t i = 0; i < s->free_count; i++)
-        k->number[i] = k->moves[i] || (keep && k->number[i] >= 0) ? k->superset++ : -1;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->free_count; i++) k->number[i] = k->moves[i] ? count++ : -1;
     for (int32_t j = 0; j < s->free_count; j++) {
         if (k->number[j] < 0) continue;
+        k->side[k->number[j]] = k->g[s->vertex[j]];
         k->pattern.start[k->number[j]] = at;
         for (size_t e = s->pattern.start[j]; e < s->pattern.start[j + 1]; e++) {
             if (k->number[s->pattern.row[e]] < 0) continue;
             k->pattern.row[at] = k->number[s->pattern.row[e]];
-            k->source[at++] = e;
+            k->value[at++] = s->value[e];
         }
     }
-    k->pattern.start[k->superset] = at;
-    k->pattern.n = k->superset;
+    k->pattern.start[count] = at;
+    k->pattern.n = count;
     k->pattern.block = 1;
 }
 
-/* A factor's analysis takes longer than its numbers, so one serves as long as it covers what moves without being much
- * larger; rows that do not move are those of the identity. */
-static supple_result analyse(newton *k)
-{
-    bool covers = k->factor && k->part >= SHRUNK * k->superset;
-    for (int32_t i = 0; covers && i < k->s->free_count; i++) covers = !k->moves[i] || k->number[i] >= 0;
-    if (covers) return SUPPLE_OK;
-    take_superset(k);
-    spl_ldlt_destroy(k->factor);
-    k->factor = NULL;
-    return spl_ldlt_create(&k->pattern, &(spl_ldlt_options){0}, k->a, NULL, &k->factor, NULL);
-}
-
-static void fill(newton *k)
-{
-    const bbw_system *s = k->s;
-    for (int32_t j = 0; j < s->free_count; j++) {
-        if (k->number[j] < 0) continue;
-        size_t begin = k->pattern.start[k->number[j]], end = k->pattern.start[k->number[j] + 1];
-        for (size_t e = begin; e < end; e++) {
-            bool both = k->moves[j] && k->moves[s->pattern.row[k->source[e]]];
-            k->value[e] = both ? s->value[k->source[e]] : e == begin ? s->diagonal[j] : 0;
-        }
-        k->side[k->number[j]] = k->moves[j] ? k->g[s->vertex[j]] : 0;
-    }
-}
-
-/* step = - Q_mm \ g_m over the weights m that move, 0 elsewhere. */
+/* step = - Q_mm \ g_m over the weights m that move, 0 elsewhere. Each round analyses its part anew: analyses of a part
+ * with its neighbours, to serve several rounds, took longer together. */
 static supple_result find_step(newton *k)
 {
     const bbw_system *s = k->s;
+    spl_ldlt *factor = NULL;
     spl_ldlt_failure failure;
-    supple_result result = analyse(k);
-    if (result != SUPPLE_OK) return result;
-    fill(k);
-    if (!spl_ldlt_factorise(k->factor, k->value, &failure)) return SUPPLE_ERROR_SOLVE;
-    spl_ldlt_solve(k->factor, k->side, 1);
+    take_part(k);
+    supple_result result = spl_ldlt_create(&k->pattern, &(spl_ldlt_options){0}, k->a, NULL, &factor, NULL);
+    if (result == SUPPLE_OK && !spl_ldlt_factorise(factor, k->value, &failure)) result = SUPPLE_ERROR_SOLVE;
+    if (result == SUPPLE_OK) spl_ldlt_solve(factor, k->side, 1);
+    spl_ldlt_destroy(factor);
     memset(k->step, 0, (size_t)s->n * sizeof *k->step);
-    for (int32_t i = 0; i < s->free_count; i++)
+    for (int32_t i = 0; result == SUPPLE_OK && i < s->free_count; i++)
         if (k->moves[i]) k->step[s->vertex[i]] = -k->side[k->number[i]];
-    return SUPPLE_OK;
+    return result;
 }
 
 /* ---- the search ---- */
