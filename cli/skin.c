@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
     {"--set", "KEY=VALUE",
-     "a parameter of the method (below), max-tets=N or grade=on for the body, or glb-error=X for .glb", true},
+     "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
     CLI_SOLVER_OPTION,
