@@ -25,7 +25,7 @@ static void run_bbw(const spl_harmonic_input *in, spl_pool *pool, const supple_a
     spl_bbw_report r;
     supple_error error = {0};
     double start = spl_now_ms(), work = (double)clock();
-    if (spl_bbw(in, pool, a, &table, &r, &error) != SUPPLE_OK) fail(&error);
+    if (spl_bbw(in, NULL, pool, a, &table, &r, &error) != SUPPLE_OK) fail(&error);
     double ms = spl_now_ms() - start, busy = 1e3 * ((double)clock() - work) / CLOCKS_PER_SEC;
     int32_t maxima;
     if (spl_weight_table_maxima(&table, in->elements, in->held, NULL, &maxima, &error) != SUPPLE_OK) fail(&error);

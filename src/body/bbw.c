@@ -88,6 +88,7 @@ typedef struct work {
     const bbw_system *system;
     const supple_allocator *a; /* for several threads */
     const int32_t *bones;
+    size_t first; /* of the bones at hand */
     spl_weight_table *table;
     bbw_result *result;
 } work;
@@ -95,7 +96,7 @@ typedef struct work {
 static void run_bones(void *context, size_t begin, size_t end)
 {
     const work *w = context;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = w->first + begin; i < w->first + end; i++) {
         double *column = w->table->value + (size_t)w->bones[i] * (size_t)w->system->n;
         w->result[i] = spl_bbw_newton(w->system, w->a, column);
     }
@@ -119,7 +120,7 @@ static supple_result sum_up(const bbw_result *r, int32_t count, spl_bbw_report *
 }
 
 static supple_result bound_all(const bbw_system *s, const int32_t *bones, int32_t bone_count, spl_weight_table *t,
-                               spl_pool *pool, spl_bbw_report *report, supple_error *error)
+                               const supple_config *config, spl_pool *pool, spl_bbw_report *report, supple_error *error)
 {
     shared lock = {.a = s->a};
     supple_allocator a = {shared_allocate, shared_reallocate, shared_release, &lock};
@@ -129,9 +130,15 @@ static supple_result bound_all(const bbw_system *s, const int32_t *bones, int32_
         spl_free(s->a, w.result);
         return spl_fail_memory(error, "the weights");
     }
-    spl_parallel_for(pool, (size_t)bone_count, 1, run_bones, &w);
+    supple_result result = SUPPLE_OK;
+    size_t count = (size_t)bone_count, step = 4 * (size_t)(pool ? spl_pool_thread_count(pool) : 1);
+    for (; w.first < count && result == SUPPLE_OK; w.first += step) { /* a few at a time, for the progress */
+        result = spl_progress(config, "weights", (double)w.first / (double)count, error);
+        size_t part = count - w.first < step ? count - w.first : step;
+        if (result == SUPPLE_OK) spl_parallel_for(pool, part, 1, run_bones, &w);
+    }
     pthread_mutex_destroy(&lock.mutex);
-    supple_result result = sum_up(w.result, bone_count, report, error);
+    if (result == SUPPLE_OK) result = sum_up(w.result, bone_count, report, error);
     spl_free(s->a, w.result);
     return result;
 }
@@ -150,8 +157,8 @@ static int32_t list_bones(const spl_harmonic_input *in, int32_t *bones)
     return count;
 }
 
-static supple_result solve(bbw_system *s, int32_t *bones, spl_weight_table *t, spl_pool *pool, spl_bbw_report *r,
-                           supple_error *error)
+static supple_result solve(bbw_system *s, int32_t *bones, spl_weight_table *t, const supple_config *config,
+                           spl_pool *pool, spl_bbw_report *r, supple_error *error)
 {
     spl_factor *factor = NULL;
     spl_factor_options options = {.backend = s->in->backend};
@@ -170,13 +177,13 @@ static supple_result solve(bbw_system *s, int32_t *bones, spl_weight_table *t, s
     spl_factor_destroy(factor);
     r->ms_start = spl_now_ms() - start;
     start = spl_now_ms();
-    if (result == SUPPLE_OK) result = bound_all(s, bones, r->bones, t, pool, r, error);
+    if (result == SUPPLE_OK) result = bound_all(s, bones, r->bones, t, config, pool, r, error);
     r->ms_bounds = spl_now_ms() - start;
     return result;
 }
 
-supple_result spl_bbw(const spl_harmonic_input *in, spl_pool *pool, const supple_allocator *a, spl_weight_table *out,
-                      spl_bbw_report *report, supple_error *error)
+supple_result spl_bbw(const spl_harmonic_input *in, const supple_config *config, spl_pool *pool,
+                      const supple_allocator *a, spl_weight_table *out, spl_bbw_report *report, supple_error *error)
 {
     spl_bbw_report unused;
     spl_bbw_report *r = report ? report : &unused;
@@ -185,7 +192,7 @@ supple_result spl_bbw(const spl_harmonic_input *in, spl_pool *pool, const supple
     supple_result result = spl_weight_table_create(s.n, in->bone_count, a, out, error);
     if (result != SUPPLE_OK) return result;
     int32_t *bones = spl_new(a, (size_t)in->bone_count, sizeof *bones);
-    result = bones ? solve(&s, bones, out, pool, r, error) : spl_fail_memory(error, "the weights");
+    result = bones ? solve(&s, bones, out, config, pool, r, error) : spl_fail_memory(error, "the weights");
     for (int32_t v = 0; result == SUPPLE_OK && v < s.n; v++) /* also where nothing is free */
         if (in->held[v] >= 0) out->value[(size_t)in->held[v] * (size_t)s.n + (size_t)v] = 1;
     spl_free(a, bones);

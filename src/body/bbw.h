@@ -33,8 +33,9 @@ typedef struct spl_bbw_report {
 } spl_bbw_report;
 
 /* The weights before normalisation. Every connected piece must have held vertices; a bone without any has weight 0.
- * `report` may be NULL. The same bits at any number of threads. */
-supple_result spl_bbw(const spl_harmonic_input *in, spl_pool *pool, const supple_allocator *a, spl_weight_table *out,
-                      spl_bbw_report *report, supple_error *error);
+ * `report` may be NULL; `config` too: its progress function hears of the stage "weights" and may cancel between bones.
+ * The same bits at any number of threads. */
+supple_result spl_bbw(const spl_harmonic_input *in, const supple_config *config, spl_pool *pool,
+                      const supple_allocator *a, spl_weight_table *out, spl_bbw_report *report, supple_error *error);
 
 #endif

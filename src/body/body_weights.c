@@ -114,7 +114,7 @@ static supple_result find(const work *w, spl_weight_table *t, supple_error *erro
     spl_harmonic_input in = {&s->elements, w->held, s->body->bones.bone_count, backend};
     if (w->kind == SPL_WEIGHTS_HEAT) return spl_heat_weights(&in, s->drive.rest, w->pool, w->a, t, error);
     if (w->kind == SPL_WEIGHTS_OWN) return spl_own_weights(s->body, &s->elements, backend, w->pool, w->a, t, error);
-    supple_result result = spl_bbw(&in, w->pool, w->a, t, &w->report->bbw, error);
+    supple_result result = spl_bbw(&in, w->config, w->pool, w->a, t, &w->report->bbw, error);
     if (result == SUPPLE_OK && w->report->bbw.unfinished)
         spl_log(w->config, SUPPLE_LOG_WARNING, "the weights of %d bones did not converge: residual %.1e",
                 (int)w->report->bbw.unfinished, w->report->bbw.residual);

@@ -51,7 +51,7 @@ TEST(optimality_conditions_hold)
         spl_harmonic_input in = {&b.e, held, counts[i], NULL};
         spl_weight_table t;
         spl_bbw_report r;
-        REQUIRE(spl_bbw(&in, pool, &a, &t, &r, NULL) == SUPPLE_OK);
+        REQUIRE(spl_bbw(&in, NULL, pool, &a, &t, &r, NULL) == SUPPLE_OK);
         CHECK(r.unfinished == 0 && r.residual <= 1e-7 && r.bones == counts[i]);
         for (int32_t k = 0; k < counts[i]; k++) {
             const double *w = t.value + (size_t)k * n;
@@ -103,7 +103,7 @@ TEST(a_slow_twin_agrees)
     double *Q = dense_energy(&b), *twin = calloc(n, sizeof *twin), most = 0;
     spl_harmonic_input in = {&b.e, held, 3, NULL};
     spl_weight_table t;
-    REQUIRE(spl_bbw(&in, pool, &a, &t, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_bbw(&in, NULL, pool, &a, &t, NULL, NULL) == SUPPLE_OK);
     for (int32_t k = 0; k < 3; k++) {
         relax(Q, n, held, k, twin);
         for (size_t v = 0; v < n; v++) most = fmax(most, fabs(twin[v] - t.value[(size_t)k * n + v]));
@@ -150,7 +150,7 @@ TEST(mirrored_bodies_have_mirrored_weights)
     REQUIRE(spl_elements_create(points, total, tets, 2 * m.tet_count, &a, &e, NULL) == SUPPLE_OK);
     spl_harmonic_input in = {&e, held, 3, NULL};
     spl_weight_table t;
-    REQUIRE(spl_bbw(&in, NULL, &a, &t, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_bbw(&in, NULL, NULL, &a, &t, NULL, NULL) == SUPPLE_OK);
     double most = 0, size = 0;
     for (int32_t v = 0; v < n; v++)
         for (int32_t k = 0; k < 3; k++) {
@@ -175,7 +175,7 @@ TEST(sums_and_strongest)
     spl_harmonic_input in = {&b.e, held, 9, NULL}; /* two bones hold nothing */
     spl_weight_table t;
     spl_bone_weights w;
-    REQUIRE(spl_bbw(&in, NULL, &a, &t, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_bbw(&in, NULL, NULL, &a, &t, NULL, NULL) == SUPPLE_OK);
     for (size_t v = 0; v < n; v++) CHECK(t.value[7 * n + v] == 0 && t.value[8 * n + v] == 0);
     REQUIRE(spl_weight_table_normalise(&t, &b.e, NULL) == SUPPLE_OK);
     REQUIRE(spl_weight_table_strongest(&t, &a, &w, NULL) == SUPPLE_OK);
@@ -256,15 +256,15 @@ TEST(threads_and_memory)
     supple_allocator a = spl_allocator_of(NULL);
     spl_weight_table one, t;
     spl_pool *pool = pool_of(1), *seven = pool_of(7);
-    REQUIRE(spl_bbw(&in, pool, &a, &one, NULL, NULL) == SUPPLE_OK);
-    REQUIRE(spl_bbw(&in, seven, &a, &t, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_bbw(&in, NULL, pool, &a, &one, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_bbw(&in, NULL, seven, &a, &t, NULL, NULL) == SUPPLE_OK);
     CHECK(!memcmp(one.value, t.value, bytes));
     spl_weight_table_release(&t);
     long n = 0;
     for (bool ended = false; !ended; n++) {
         failing f = {.fail_at = n};
         a = failing_allocator(&f);
-        supple_result result = spl_bbw(&in, pool, &a, &t, NULL, NULL);
+        supple_result result = spl_bbw(&in, NULL, pool, &a, &t, NULL, NULL);
         bool made = result == SUPPLE_OK;
         ended = made && f.requests <= n;
         CHECK(made || (result == SUPPLE_ERROR_MEMORY && !t.value));
@@ -279,6 +279,30 @@ TEST(threads_and_memory)
     box_free(&b);
 }
 
+static bool stop(void *user, const char *stage, double fraction)
+{
+    int *calls = user;
+    CHECK(strcmp(stage, "weights") == 0 && fraction >= 0 && fraction <= 1);
+    return ++*calls < 2;
+}
+
+TEST(bones_can_be_cancelled)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_config config = supple_config_default();
+    box b;
+    REQUIRE(box_make(2, 2, 16, &b));
+    int32_t *held = hold(&b, 8, 16);
+    int calls = 0;
+    spl_harmonic_input in = {&b.e, held, 8, NULL};
+    spl_weight_table t;
+    config.progress = stop;
+    config.progress_user = &calls;
+    CHECK(spl_bbw(&in, &config, NULL, &a, &t, NULL, NULL) == SUPPLE_ERROR_CANCELLED && !t.value && calls == 2);
+    free(held);
+    box_free(&b);
+}
+
 /* Nothing is free; and a piece that nothing holds makes no sense. */
 TEST(edge_cases)
 {
@@ -288,12 +312,12 @@ TEST(edge_cases)
     int32_t n = b.mesh.vertex_count, *held = calloc((size_t)n, sizeof *held);
     spl_harmonic_input in = {&b.e, held, 1, NULL};
     spl_weight_table t;
-    REQUIRE(spl_bbw(&in, NULL, &a, &t, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_bbw(&in, NULL, NULL, &a, &t, NULL, NULL) == SUPPLE_OK);
     for (int32_t v = 0; v < n; v++) CHECK(t.value[v] == 1);
     spl_weight_table_release(&t);
     for (int32_t v = 0; v < n; v++) held[v] = -1;
     supple_error error = {0};
-    supple_result result = spl_bbw(&in, NULL, &a, &t, NULL, &error);
+    supple_result result = spl_bbw(&in, NULL, NULL, &a, &t, NULL, &error);
     CHECK(result == SUPPLE_ERROR_SOLVE && error.message[0] && !t.value);
     free(held);
     box_free(&b);
@@ -301,4 +325,4 @@ TEST(edge_cases)
 
 TEST_MAIN(RUN(optimality_conditions_hold), RUN(a_slow_twin_agrees), RUN(mirrored_bodies_have_mirrored_weights),
           RUN(sums_and_strongest), RUN(nothing_is_left_without_weights), RUN(maxima_are_counted),
-          RUN(threads_and_memory), RUN(edge_cases))
+          RUN(threads_and_memory), RUN(bones_can_be_cancelled), RUN(edge_cases))
