@@ -1,6 +1,6 @@
 /* Weights of a character's bones on its tetrahedra, per stage.
  *
- *     bench_weights [FILE [TETS]]      default: demo:hero at 30,000 */
+ *     bench_weights [FILE [TETS [CELLS]]]      default: demo:hero within 30,000; CELLS is a resolution instead */
 #include "body/bbw.h"
 #include "body/diffuse.h"
 #include "body/solid.h"
@@ -63,13 +63,14 @@ static void run_others(const spl_harmonic_input *in, const spl_solid *solid, spl
     spl_bone_weights_release(&weights);
 }
 
-static void run(const supple_scene *scene, int32_t tets, const supple_config *config)
+static void run(const supple_scene *scene, int32_t tets, int32_t cells, const supple_config *config)
 {
     supple_body_config bc = supple_body_config_default();
     supple_body *body;
     supple_error error = {0};
     spl_pool *pool;
     bc.max_tets = tets;
+    bc.resolution = cells;
     if (supple_body_create(scene, &bc, config, &body, &error) != SUPPLE_OK) fail(&error);
     if (spl_pool_create(config, &pool, &error) != SUPPLE_OK) fail(&error);
     spl_solid solid;
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
     supple_scene *scene;
     supple_error error;
     if (supple_scene_load_file(name, &config, &scene, &error) != SUPPLE_OK) fail(&error);
-    run(scene, tets, &config);
+    run(scene, tets, argc > 3 ? atoi(argv[3]) : 0, &config);
     supple_scene_destroy(scene);
     return 0;
 }
