@@ -27,6 +27,7 @@ static const struct {
     {"upsample_grid", "the projective paper's figure 5: kinds of upsampling beside each other"},
     {"fem", "the materials, in nanoseconds a call, beside naive twins"},
     {"mixed", "the mixed paper's sizes: a frame by its parts, solver by solver, beside the authors' times"},
+    {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
