@@ -28,6 +28,7 @@ static const struct {
     {"fem", "the materials, in nanoseconds a call, beside naive twins"},
     {"steklov", "the Steklov-Poincare paper's tables: surface and volume, with and without contacts"},
     {"mixed", "the mixed paper's sizes: a frame by its parts, solver by solver, beside the authors' times"},
+    {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
