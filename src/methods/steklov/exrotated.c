@@ -1,5 +1,6 @@
 #include "methods/steklov/exrotated.h"
 
+#include "body/bbw.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "methods/mixed/stiffness.h"
@@ -17,6 +18,39 @@ static bool *mark_boundary(const spl_solid *s, const supple_allocator *a)
     bool *mark = spl_new(a, (size_t)t->vertex_count, sizeof *mark);
     for (size_t i = 0; mark && i < 3 * (size_t)t->surface_count; i++) mark[t->surface[i]] = true;
     return mark;
+}
+
+/* Bounded biharmonic weights of the vertices (section 4), those of islands as the solid's. */
+static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options *o, supple_error *error)
+{
+    const spl_solid *solid = s->solid;
+    size_t n = (size_t)solid->elements.vertex_count;
+    s->weights = &solid->weights;
+    s->along = solid->along;
+    if (!o->bounded) return SUPPLE_OK;
+    int32_t *held = spl_new(&s->allocator, n, sizeof *held);
+    s->own_along = spl_new(&s->allocator, n, SPL_BONE_INFLUENCES * sizeof *s->own_along);
+    spl_weight_table table = {0};
+    supple_result result = held && s->own_along ? SUPPLE_OK : spl_fail_memory(error, "the bones' weights");
+    for (size_t v = 0; held && v < n; v++)
+        held[v] = solid->body->bone[v] >= 0 ? solid->body->bone[v] : solid->island[v];
+    spl_harmonic_input in = {&solid->elements, held, solid->body->bones.bone_count,
+                             o->config ? o->config->solver : NULL};
+    if (result == SUPPLE_OK) result = spl_bbw(&in, o->config, s->pool, &s->allocator, &table, NULL, error);
+    if (result == SUPPLE_OK) result = spl_weight_table_normalise(&table, &solid->elements, error);
+    if (result == SUPPLE_OK) result = spl_weight_table_strongest(&table, &s->allocator, &s->own, error);
+    for (size_t i = 0; result == SUPPLE_OK && i < SPL_BONE_INFLUENCES * n; i++) {
+        const double *x = solid->drive.rest + 3 * (i / SPL_BONE_INFLUENCES);
+        if (s->own.bone[i] >= 0)
+            s->own_along[i] = (float)spl_drive_along(&solid->drive, s->own.bone[i], spl_v3(x[0], x[1], x[2]));
+    }
+    if (result == SUPPLE_OK) {
+        s->weights = &s->own;
+        s->along = s->own_along;
+    }
+    spl_weight_table_release(&table);
+    spl_free(&s->allocator, held);
+    return result;
 }
 
 static supple_result make_order(spl_exrotated *s, bool apart, supple_error *error)
@@ -138,6 +172,7 @@ supple_result spl_exrotated_create(const spl_solid *solid, const spl_exrotated_o
     spl_exrotated *s = out;
     s->kernels = spl_steklov_kernels_of(options->plain);
     supple_result result = spl_pins_create(solid, SPL_PIN_HARD, 0, &s->pins, error);
+    if (result == SUPPLE_OK) result = make_weights(s, options, error);
     if (result == SUPPLE_OK) result = make_order(s, options->apart, error);
     if (result == SUPPLE_OK) result = spl_stars_create(&solid->elements, &s->allocator, &s->stars, error);
     if (result == SUPPLE_OK) result = make_matrix(s, error);
@@ -158,6 +193,8 @@ void spl_exrotated_release(spl_exrotated *s)
     if (!s->allocator.release) return;
     const supple_allocator a = s->allocator;
     spl_pins_release(&s->pins);
+    if (s->own.bone) spl_bone_weights_release(&s->own);
+    spl_free(&a, s->own_along);
     spl_node_order_release(&s->order);
     spl_stars_release(&s->stars);
     spl_matrix3_release(&s->matrix, &a);
@@ -177,11 +214,11 @@ static void blend_range(void *context, size_t begin, size_t end)
     for (size_t v = begin; v < end; v++) {
         spl_quat q = {0, 0, 0, 0};
         for (size_t i = SPL_BONE_INFLUENCES * v; i < SPL_BONE_INFLUENCES * (v + 1); i++) {
-            int32_t b = solid->weights.bone[i];
-            if (b < 0 || !(solid->weights.weight[i] > 0)) continue;
+            int32_t b = s->weights->bone[i];
+            if (b < 0 || !(s->weights->weight[i] > 0)) continue;
             bool twisted = solid->drive.tail[b] != 0 || solid->drive.head[b] != 0;
-            spl_quat t = twisted ? spl_drive_turn(&solid->drive, b, (double)solid->along[i]) : solid->drive.turn[b];
-            q = spl_quat_add(q, spl_quat_scale(t, solid->weights.weight[i]));
+            spl_quat t = twisted ? spl_drive_turn(&solid->drive, b, (double)s->along[i]) : solid->drive.turn[b];
+            q = spl_quat_add(q, spl_quat_scale(t, s->weights->weight[i]));
         }
         double *out = s->quat + 4 * v;
         out[0] = q.x;

@@ -23,9 +23,13 @@ typedef struct spl_exrotated {
     spl_node_order order;
     spl_stars stars;
     const spl_steklov_kernels *kernels;
-    spl_matrix3 matrix; /* A of the pose */
-    size_t *split;      /* by node: its first entry whose column is no interior node */
-    double *base;       /* by entry: what no pose changes */
+    spl_bone_weights own; /* bounded biharmonic ones, where they are asked for */
+    float *own_along;
+    const spl_bone_weights *weights; /* those, or the solid's, by which rotations are blended */
+    const float *along;              /* by weight: how far along its bone the vertex is */
+    spl_matrix3 matrix;              /* A of the pose */
+    size_t *split;                   /* by node: its first entry whose column is no interior node */
+    double *base;                    /* by entry: what no pose changes */
     uint32_t *slot;
     double *quat;     /* 4 a vertex: blended, not normalised */
     double *turn;     /* 9 a node: the rotation there */
@@ -37,8 +41,10 @@ typedef struct spl_exrotated {
 } spl_exrotated;
 
 typedef struct spl_exrotated_options {
-    bool apart; /* boundary nodes behind the interior */
-    bool plain; /* without SIMD, for tests */
+    bool apart;   /* boundary nodes behind the interior */
+    bool plain;   /* without SIMD, for tests */
+    bool bounded; /* blend by bounded biharmonic weights, as the paper, not by the solid's harmonic ones */
+    const supple_config *config; /* for those; may be NULL */
 } spl_exrotated_options;
 
 /* Leaves it in the rest pose. `solid` must outlive it. */

@@ -14,6 +14,7 @@
 
 enum {
     P_FORMULATION,
+    P_WEIGHTS,
     P_PRECONDITION,
     P_TOLERANCE,
     P_STEPS,
@@ -30,6 +31,9 @@ enum {
 
 static const spl_parameter PARAMETERS[] = {
     [P_FORMULATION] = {"formulation", "", 0, 0, 2, "which unknowns are solved for", "auto|surface|volume"},
+    [P_WEIGHTS] = {"weights", "", 0, 0, 1,
+                   "what blends the bones' rotations: bounded biharmonic weights, or harmonic ones",
+                   "bounded|harmonic"},
     [P_PRECONDITION] = {"precondition", "", 0, 0, 3,
                         "what speeds the solves up: the rest shape's factor, turned, with the contacts in it or not",
                         "contact|skinned|none|direct"},
@@ -101,7 +105,7 @@ static supple_result steklov_init(void *state, const spl_method_context *c, supp
 {
     steklov *m = state;
     double start = spl_now_ms();
-    spl_exrotated_options o = {.apart = on_surface(c)};
+    spl_exrotated_options o = {.apart = on_surface(c), .bounded = c->parameter[P_WEIGHTS] == 0, .config = c->config};
     supple_result result = spl_exrotated_create(c->solid, &o, c->pool, &m->system, error);
     if (result == SUPPLE_OK)
         result = spl_springs_create(&m->system, c->contacts, c->parameter[P_CONTACT], c->parameter[P_SPRINGS] == 0,
