@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { LOOK = 4 }; /* steps after which new contacts are looked for where pairs are kept */
+
 #define LOOSE 0.1 /* of the residual: how well a step is solved whose contacts may yet change */
 
 supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error)
@@ -117,6 +119,7 @@ static void note(spl_newton *n, walk *w, int32_t step)
         w->product *= w->norm / w->last;
         w->contractions++;
     }
+    if (!n->springs->same && n->springs->fresh) w->least = INFINITY;
     if (!(w->norm < w->least)) return;
     w->least = w->norm;
     memcpy(n->best, n->x, bytes);
@@ -129,7 +132,10 @@ static bool has_arrived(spl_newton *n, const spl_newton_options *o, walk *w, int
     if (step > 0 && !n->springs->same) return false;
     if (!n->springs->fresh && !o->frozen) {
         find_contacts(n, false, true);
-        if (!n->springs->same) return false;
+        if (!n->springs->same) {
+            w->least = INFINITY; /* residuals under other contacts tell nothing */
+            return false;
+        }
     }
     w->scale = sum_forces(n);
     w->norm = set_residual(n);
@@ -157,7 +163,7 @@ static void adapt(spl_springs *s, const walk *w)
 static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w, supple_error *error)
 {
     for (int32_t step = 0;; step++) {
-        find_contacts(n, o->frozen, false);
+        find_contacts(n, o->frozen, step % LOOK == 0);
         w->norm = set_residual(n);
         if (!isfinite(w->norm) || !isfinite(w->scale))
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
@@ -177,7 +183,7 @@ static void go_back(spl_newton *n, const spl_newton_options *o, walk *w)
 {
     if (w->norm > w->least) {
         memcpy(n->x, n->best, 3 * (size_t)n->system->solid->elements.vertex_count * sizeof *n->x);
-        find_contacts(n, o->frozen, true);
+        find_contacts(n, o->frozen, false);
     }
     w->scale = sum_forces(n);
     w->norm = set_residual(n);

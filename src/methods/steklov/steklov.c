@@ -38,7 +38,7 @@ static const spl_parameter PARAMETERS[] = {
                         "what speeds the solves up: the rest shape's factor, turned, with the contacts in it or not",
                         "contact|skinned|none|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a frame ends", NULL},
-    [P_STEPS] = {"steps", "", 40, 1, 10000, "most Newton steps of a frame", NULL},
+    [P_STEPS] = {"steps", "", 60, 1, 10000, "most Newton steps of a frame", NULL},
     [P_ITERATIONS] = {"iterations", "", 2000, 1, 100000, "most iterations of a solve", NULL},
     [P_CONTACT] = {"contact", "", 10, 1e-3, 1e6, "stiffness of contacts, in units of the flesh's own", NULL},
     [P_SPRINGS] = {"springs", "", 0, 0, 1, "contacts push along the normal only, or pull to a point", "normal|point"},
@@ -47,7 +47,7 @@ static const spl_parameter PARAMETERS[] = {
          "how the interior answers the surface in a solve: a squared Chebyshev polynomial, or one incomplete "
          "factor, as the paper prints it",
          "polynomial|printed"},
-    [P_DEGREE] = {"degree", "", 3, 1, 50, "of operator=polynomial before it is squared", NULL},
+    [P_DEGREE] = {"degree", "", 4, 1, 50, "of operator=polynomial before it is squared", NULL},
     [P_DISTANCE] = {"distance", "edges", 4, 1, 1000, "how far the surface's preconditioner reaches", NULL},
     [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "incomplete|cholesky"},
     [P_DROP] = {"drop", "", 0, 0, 1, "what that leaves out is forgotten, or added to its diagonal (slow)",
