@@ -145,7 +145,7 @@ static bool has_arrived(spl_newton *n, const spl_newton_options *o, walk *w, int
 static double goal_of(const spl_newton *n, const spl_newton_options *o, const walk *w)
 {
     double tight = 0.5 * o->tolerance * w->scale;
-    bool open = n->springs->count > 0 && !o->frozen;
+    bool open = n->springs->count > 0 && !n->springs->same && !o->frozen;
     return open ? fmax(tight, LOOSE * w->norm) : tight;
 }
 
