@@ -41,7 +41,7 @@ typedef enum supple_upsampling {
 typedef struct supple_body_config {
     uint32_t cookie;               /* set by supple_body_config_default() */
     int32_t resolution;            /* cells along the longest axis; 0: chosen by the thinnest limbs and the budget */
-    int32_t max_tets;              /* that budget */
+    int32_t max_tets;              /* that budget; 0: what the method wants, else 60,000 */
     double size_m;                 /* the character's diagonal for the solver, metres; 0: the file's, if sensible */
     const supple_part_rule *rules; /* the last that matches a part counts */
     int32_t rule_count;
@@ -52,7 +52,7 @@ typedef struct supple_body_config {
     bool grade;           /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
 } supple_body_config;
 
-/* Defaults: tetrahedra, resolution chosen within 60,000 of them, roles by shape, cached, smooth upsampling. */
+/* Defaults: tetrahedra, resolution chosen within the budget, roles by shape, cached, smooth upsampling. */
 SUPPLE_API supple_body_config supple_body_config_default(void);
 
 /* Makes the body of a scene, which must outlive it; `body_config` and `config` may be NULL. SUPPLE_ERROR_INPUT where a

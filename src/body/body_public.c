@@ -11,15 +11,14 @@ enum { BODY_COOKIE = 0x0b0d1e5 };
 
 supple_body_config supple_body_config_default(void)
 {
-    spl_flesh_options flesh = spl_flesh_options_default();
-    return (supple_body_config){.cookie = BODY_COOKIE, .max_tets = flesh.max_tets, .cache = true};
+    return (supple_body_config){.cookie = BODY_COOKIE, .cache = true};
 }
 
 static supple_result check_config(const supple_body_config *c, supple_error *error)
 {
     if (c->cookie != BODY_COOKIE)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "body config: start from supple_body_config_default()");
-    if (c->max_tets < 100 || c->max_tets > 100000000)
+    if ((c->max_tets != 0 && c->max_tets < 100) || c->max_tets > 100000000)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "max-tets %d: takes 100 to 100000000", (int)c->max_tets);
     if (c->resolution < 0)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "resolution %d: takes a number of cells, or 0 to choose",
@@ -95,7 +94,7 @@ static supple_result make(supple_body *b, const supple_scene *scene, const suppl
 {
     spl_body_options options = spl_body_options_default();
     options.flesh.resolution = bc->resolution;
-    options.flesh.max_tets = bc->max_tets;
+    if (bc->max_tets > 0) options.flesh.max_tets = bc->max_tets;
     options.flesh.grade = bc->grade;
     options.rules = bc->rules;
     options.rule_count = bc->rule_count;

@@ -9,11 +9,12 @@
 
 #define WHOLE_EDGES 0.5  /* depths up to this are undone whole, */
 #define NONE_EDGES  1.0  /* from here on not at all */
+#define ENOUGH      0.02 /* edges: passes end below this depth */
 #define FALLOFF     0.85 /* share of its neighbours' mean that a vertex follows with */
 
 #define REACH_EDGES 1.5 /* from a body vertex to what its visual vertices may be in */
 
-enum { GRAIN = 32, RINGS = 3, ROUNDS = 6, NO_LABEL = -1, FAR_LABEL = -2 };
+enum { GRAIN = 32, RINGS = 3, ROUNDS = 6, PASSES = 6, NO_LABEL = -1, FAR_LABEL = -2 };
 
 struct spl_polish {
     supple_allocator allocator;
@@ -311,15 +312,17 @@ static void move_points(spl_polish *p, const spl_vec3 *move, float *visual)
     }
 }
 
-int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
+/* One pass: what is in other flesh comes out, its neighbours follow. Returns how many were in it, and how deep. */
+static int32_t pass(spl_polish *p, const double *x, float *visual, spl_pool *pool, double *deepest)
 {
-    choose_sites(p, x);
     polish_work w = {.p = p, .x = x, .visual = visual, .to = p->move[0]};
     spl_parallel_for(pool, (size_t)p->chosen_count, GRAIN, find_needs, &w);
     int32_t count = 0;
+    *deepest = 0;
     for (int32_t i = 0; i < p->chosen_count; i++) {
-        const spl_vec3 *d = &p->need[p->chosen[i]];
-        count += d->x != 0 || d->y != 0 || d->z != 0;
+        double depth = spl_norm(p->need[p->chosen[i]]);
+        count += depth > 0;
+        *deepest = fmax(*deepest, depth);
     }
     for (int round = 0; count > 0 && round < ROUNDS; round++) {
         w.from = p->move[round % 2];
@@ -330,4 +333,16 @@ int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool
     for (int32_t i = 0; i < p->chosen_count; i++)
         p->need[p->chosen[i]] = p->move[0][p->chosen[i]] = p->move[1][p->chosen[i]] = spl_v3(0, 0, 0);
     return count;
+}
+
+int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
+{
+    double deepest = INFINITY;
+    int32_t first = 0;
+    choose_sites(p, x);
+    for (int i = 0; i < PASSES && deepest > ENOUGH * p->near->shell->edge; i++) {
+        int32_t count = pass(p, x, visual, pool, &deepest);
+        if (i == 0) first = count;
+    }
+    return first;
 }

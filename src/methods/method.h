@@ -68,6 +68,7 @@ typedef struct spl_method {
     const char *name, *summary;
     unsigned needs, answers; /* SPL_NEEDS_*, SPL_ANSWERS_* */
     spl_method_output output;
+    int32_t max_tets; /* budget of a body that is made for it, where nobody asks for another; 0: the body's own */
     const spl_parameter *parameter;
     int32_t parameter_count;
     size_t state_size; /* zeroed by the caller before init */

@@ -11,6 +11,8 @@
 const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
     [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
+    [SPL_FLESH_POLISH] = {"polish", "", 0, 0, 1, "the mesh is moved out of flesh it touches, after the solve",
+                          "on|off"},
     [SPL_FLESH_UPSAMPLE] = {"upsample", "", 0, 0, 1,
                             "how the visual mesh follows: moving least squares, or displaced along normals",
                             "smooth|normal"},
@@ -28,6 +30,7 @@ static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_erro
 {
     double start = spl_now_ms();
     supple_body_config bc = s->sim->body_config ? *s->sim->body_config : supple_body_config_default();
+    if (bc.max_tets == 0) bc.max_tets = s->max_tets;
     f->given = s->sim->body;
     if (s->common[SPL_FLESH_UPSAMPLE] != 0) bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
     if (f->given && bc.upsampling != f->given->body.upsampling && s->common[SPL_FLESH_UPSAMPLE] != 0)
@@ -130,7 +133,9 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
     if (result != SUPPLE_OK) return result;
-    return spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
+    result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
+    if (result != SUPPLE_OK || !options.self || s->common[SPL_FLESH_POLISH] != 0) return result;
+    return spl_polish_create(f->contacts, s->config, &f->polish, error);
 }
 
 static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
@@ -184,6 +189,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     const supple_allocator *a = &f->allocator;
     if (!a->release) return;
     spl_statics_destroy(f->reference);
+    spl_polish_destroy(f->polish);
     spl_contacts_destroy(f->contacts);
     spl_world_release(&f->world);
     spl_pins_release(&f->pins);
@@ -398,6 +404,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     supple_result result = SUPPLE_OK;
     double start = spl_now_ms();
     show(f, frame, x);
+    if (f->polish) spl_polish_apply(f->polish, x, frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
     stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
     if (f->measures) {

@@ -4,6 +4,7 @@
 
 #include "body/force_file.h"
 #include "body/pins.h"
+#include "contact/polish.h"
 #include "methods/skinning.h"
 #include "sim/follow.h"
 #include "sim/measure.h"
@@ -42,6 +43,7 @@ typedef struct spl_flesh_sim {
     spl_measure measure;
     spl_world world;        /* colliders */
     spl_contacts *contacts; /* NULL: none are wanted */
+    spl_polish *polish;     /* of the visual mesh around self-contacts; NULL without */
     int32_t stepped;        /* frames since the last reset */
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
@@ -50,7 +52,7 @@ typedef struct spl_flesh_sim {
 } spl_flesh_sim;
 
 /* Parameters of every method that moves a body. */
-enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_UPSAMPLE, SPL_FLESH_PARAMETERS };
+enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_UPSAMPLE, SPL_FLESH_POLISH, SPL_FLESH_PARAMETERS };
 extern const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS];
 
 typedef struct spl_flesh_setup {
@@ -61,6 +63,7 @@ typedef struct spl_flesh_setup {
     supple_setup *setup;
     const double *common; /* values of spl_flesh_parameter */
     bool baseline;        /* the method moves visual vertices: the body is only measured */
+    int32_t max_tets;     /* the method's budget of a body that is made here; 0: none of its own */
     int32_t collide;      /* bits of SUPPLE_COLLIDE_*: contacts to be found for the method */
     bool no_flesh;        /* out: creation failed because the character has no body, not for another reason */
 } spl_flesh_setup;

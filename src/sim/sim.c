@@ -55,6 +55,7 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
                              .setup = &sim->setup,
                              .common = sim->common,
                              .baseline = !needs_body(sim),
+                             .max_tets = sim->method->max_tets,
                              .collide = collide_of(sim->method, sc)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;

@@ -409,7 +409,8 @@ TEST(prisms_are_kept_in_the_cache)
     CHECK(!i->cached && j->cached && same(first, second));
     CHECK(i->volume == j->volume && i->constrained == j->constrained && i->wrapped == j->wrapped);
     CHECK(i->unreached == j->unreached && i->mean_distance == j->mean_distance && j->kind == SUPPLE_BODY_PRISM);
-    CHECK(memcmp(first->body.bones.bone, second->body.bones.bone, 2 * sizeof(spl_bone)) == 0);
+    for (int k = 0; k < 2; k++) /* the leaf's end is fitted to the flesh, which is not there the second time */
+        CHECK(spl_distance(first->body.bones.bone[k].tail, second->body.bones.bone[k].tail) == 0);
     check_prisms(second, "from the cache");
     bc.kind = SUPPLE_BODY_TETS;
     supple_body *other = make(scene, &bc, 0);

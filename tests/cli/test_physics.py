@@ -166,6 +166,26 @@ def check_own_tets(tool, folder, character, tets):
     check_equilibrium(dump, "mixed", 1e-6)
 
 
+def check_prism(tool, folder):
+    """Prisms: three positive tets a triangle, bone vertices after the skin's; every method is in equilibrium; both kinds of upsampling."""
+    for method, energy in (("mixed", "mixed"), ("reference", "corot")):
+        frames, m, dump = run(tool, folder, f"prism_{method}", "--method", method, "--body", "prism", *SMALL, frames="0:12")
+        rest, tets, bone, surface = (np.load(os.path.join(dump, f"{name}.npy")) for name in ("rest", "tets", "bone", "surface"))
+        n = len(rest) // 2
+        assert m["body"]["kind"] == "prism" and m["body"]["surface_vertices"] == n and len(tets) == 3 * len(surface)
+        edges = rest[tets[:, 1:]] - rest[tets[:, :1]]
+        assert np.linalg.det(edges).min() > 0 and (bone[:n] == -1).all() and (bone[n:] >= 0).mean() > 0.5 and surface.max() == n - 1
+        assert all(set(tet % n) == set(triangle) for tet, triangle in zip(tets[::3], surface))
+        assert np.isfinite(frames).all() and max(frame["residual"] for frame in m["frames"]) <= 1e-6
+        check_equilibrium(dump, energy, 1e-6)
+    along, m, _ = run(tool, folder, "prism_normal", "--method", "reference", "--body", "prism", "--set", "upsample=normal", *SMALL, frames="0:12")
+    size = np.linalg.norm(np.ptp(frames[0], axis=0))
+    apart = np.linalg.norm(along - frames, axis=2).max(axis=1) / size
+    print(f"    normal and smooth upsampling are apart by {apart[0]:.1e} at rest, {apart[-1]:.2%} bent, of the diagonal")
+    assert apart[0] < 1e-5 < apart[-1] < 0.02
+    tool.bad(2, ["prismatic"], "skin", "demo:arm", "-o", os.path.join(folder, "no.npy"), "--clip", "bend", "--body", "prismatic")
+
+
 def check_bad_body(tool, folder):
     out = os.path.join(folder, "refused.npy")
     bad = write(folder, "bad.mesh", "MeshVersionFormatted 1\nDimension 3\nVertices\n4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\nTetrahedra\n1\n1 2 3 9 0\nEnd\n")
@@ -284,6 +304,7 @@ def main():
         cases.run("cache", check_cache, tool, folder)
         cases.run("thin_links", check_thin_links, tool, folder)
         cases.run("flat", check_flat, tool, folder)
+        cases.run("prism", check_prism, tool, folder)
         cases.run("bad_body", check_bad_body, tool, folder)
         cases.run("unread_files", check_unread, tool, folder)
         cases.run("own_tets_CesiumMan", check_own_tets, tool, folder, "CesiumMan.glb", "CesiumMan_tet.mesh")

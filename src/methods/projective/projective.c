@@ -30,7 +30,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_ITERATIONS] = {"iterations", "", 0, 0, 100000,
                       "local/global iterations of a step; 0: 10 in motion, and 500 at most without dynamics", NULL},
     [P_TOLERANCE] = {"tolerance", "", 1e-4, 0, 0.1, "residual at which a frame ends, without dynamics", NULL},
-    [P_ACCELERATE] = {"accelerate", "", 4, 0, 4, "what speeds the iterations up; auto: lbfgs in motion, else anderson",
+    [P_ACCELERATE] = {"accelerate", "", 4, 0, 4, "acceleration; auto: lbfgs in motion, else anderson",
                       "none|chebyshev|anderson|lbfgs|auto"},
     [P_ANCHORS] = {"anchors", "", 0, 0, 1, "bones hold their vertices exactly, or by springs", "hard|soft"},
     [P_ANCHOR_WEIGHT] = {"anchor-weight", "", 100, 1e-3, 1e9, "stiffness of anchors=soft, of the flesh's own", NULL},
@@ -38,9 +38,9 @@ static const spl_parameter PARAMETERS[] = {
     [P_DAMPING] = {"damping", "", 0.95, 0, 1, "share of the velocity against the bones left after 1/60 s", NULL},
     [P_CONTACT] = {"contact", "", 5, 1e-3, 1e6, "stiffness of contacts, of the flesh's own at the vertex", NULL},
     [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 2,
-                        "contacts stick for a step, or slide, or hang on the three corners (the paper's)",
+                        "contacts stick for a step, slide, or hang on three corners (the paper's)",
                         "stick|slide|edges"},
-    [P_ROUNDS] = {"rounds", "", 6, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
+    [P_ROUNDS] = {"rounds", "", 20, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
     [P_SOLVER] = {"solver", "", 0, 0, 1, "one factor and low-rank updates, or conjugate gradients (the paper's GPU's)",
                   "direct|pcg"},
     [P_INNER] = {"inner", "", 10, 1, 1000, "conjugate gradient iterations of a global step, with solver=pcg", NULL},
@@ -49,9 +49,11 @@ static const spl_parameter PARAMETERS[] = {
 enum {
     STEP = 10, /* iterations */
     EQUILIBRIUM = 500,
+    ROUND = 20,   /* between two searches for contacts, while they change */
     DIRECT = 400, /* ties, up to which the low-rank update is faster (docs/projective.md) */
 };
 
+#define EARLY    10   /* times the tolerance, while contacts are still sought */
 #define SHORTEST 1e-6 /* seconds: less is no step */
 #define PUSH     1.0  /* m/s at which contacts are brought out */
 #define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
@@ -271,8 +273,8 @@ static bool find_contacts(projective *m, const spl_method_context *c, const doub
     return same;
 }
 
-static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double *x,
-                                supple_stats *stats, supple_error *error)
+static supple_result solve_once(projective *m, const spl_method_context *c, int32_t iterations, double tolerance,
+                                double *x, supple_stats *stats, supple_error *error)
 {
     spl_pd_problem q = {.dt = m->moving ? c->dt : 0,
                         .inertia = m->inertia,
@@ -282,7 +284,7 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
                         .tie = m->touch.tie,
                         .tie_count = m->touch.tie_count,
                         .iterations = iterations,
-                        .tolerance = m->moving ? 0 : c->parameter[P_TOLERANCE]};
+                        .tolerance = tolerance};
     supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
     stats->iterations += m->solved.iterations;
     stats->residual = m->solved.residual;
@@ -291,7 +293,8 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
     return result;
 }
 
-/* Equilibrium: contacts are looked for again until they are those of the last round. */
+/* Equilibrium: contacts are looked for again and again, at first every few iterations, so that flesh does not settle
+ * deep in other flesh before it is found there; until they are those of the last round. */
 static supple_result settle(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
                             supple_error *error)
 {
@@ -299,10 +302,14 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     int32_t limit = c->parameter[P_ITERATIONS] > 0 ? (int32_t)c->parameter[P_ITERATIONS] : EQUILIBRIUM;
     int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
     for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
-        if (touches) same = find_contacts(m, c, x, stats) && k > 1;
-        supple_result result = solve_once(m, c, limit - stats->iterations, x, stats, error);
+        if (touches) same = find_contacts(m, c, x, stats) && k > 0;
+        bool last = same || k + 1 == rounds; /* others need not be exact */
+        int32_t most = limit - stats->iterations;
+        if (!last && most > ROUND) most = ROUND;
+        double tolerance = (last ? 1 : EARLY) * c->parameter[P_TOLERANCE];
+        supple_result result = solve_once(m, c, most, tolerance, x, stats, error);
         if (result != SUPPLE_OK) return result;
-        if (same || m->touch.contact_count == 0) break;
+        if (same && m->solved.converged) break;
     }
     stats->converged = m->solved.converged;
     return SUPPLE_OK;
@@ -316,7 +323,7 @@ static supple_result solve_problem(projective *m, const spl_method_context *c, d
     int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
     if (m->touch.tie && c->contacts) find_contacts(m, c, x, stats);
     stats->converged = true; /* a step is what its iterations make of it */
-    return solve_once(m, c, iterations > 0 ? iterations : STEP, x, stats, error);
+    return solve_once(m, c, iterations > 0 ? iterations : STEP, 0, x, stats, error);
 }
 
 static supple_result projective_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -370,6 +377,7 @@ const spl_method spl_method_projective = {
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
     .answers = SPL_ANSWERS_CONTACT | SPL_ANSWERS_DYNAMICS,
     .output = SPL_OUTPUT_BODY,
+    .max_tets = 20000, /* in real time on two cores */
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
     .state_size = sizeof(projective),
