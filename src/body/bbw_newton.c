@@ -2,9 +2,13 @@
  * constraints"). Weights that stand on a bound and are pressed against it stay; over the others the energy is minimised
  * exactly, and the way there is projected to the bounds and shortened until the energy falls enough.
  *
- * What was tried instead: block principal pivoting (Judice and Pires), which lets weights leave their bounds on the way
- * and needs no search, runs in circles on 14 of the 31 bones of `hero`: Q is far from an M-matrix. Projected Newton
- * takes the whole step nearly always and ends after 7 to 15 rounds. */
+ * What was tried instead: block principal pivoting (Judice and Pires, with Murty's rule where it stalls), which lets
+ * weights leave their bounds on the way and needs no search, had not ended after 400 rounds on 14 of the 31 bones of
+ * `hero`. Projected Newton takes the whole step nearly always and ends after 10 rounds on average, 18 at most.
+ *
+ * FAINT leaves weights on their bound that would move by next to nothing: on `hero` it changes no weight by more than
+ * 2e-6 (against a run without it to a residual of 2e-8) and makes the parts 2.5 times smaller, the whole twice as fast.
+ */
 #include "body/bbw_private.h"
 #include "core/error.h"
 #include "core/memory.h"
