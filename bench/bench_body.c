@@ -17,7 +17,7 @@ static double peak_mb(void)
     return (double)usage.ru_maxrss / 1024;
 }
 
-static double run(const supple_scene *scene, int resolution, int max_tets, bool cache, int *tets)
+static double run(const supple_scene *scene, int resolution, int max_tets, bool cache, bool grade, int *tets)
 {
     supple_body_config bc = supple_body_config_default();
     supple_error error;
@@ -25,6 +25,7 @@ static double run(const supple_scene *scene, int resolution, int max_tets, bool 
     bc.resolution = resolution;
     bc.max_tets = max_tets;
     bc.cache = cache;
+    bc.grade = grade;
     if (supple_body_create(scene, &bc, NULL, &body, &error) != SUPPLE_OK) {
         fprintf(stderr, "%s\n", error.message);
         exit(1);
@@ -73,12 +74,12 @@ int main(int argc, char **argv)
     }
     int tets;
     printf("%s: tetrahedra, attachments and upsampling weights\n", name);
-    run(scene, 0, 50000, true, &tets);
-    run(scene, 0, 50000, true, &tets);
+    run(scene, 0, 50000, true, false, &tets);
+    run(scene, 0, 50000, true, false, &tets);
     const int cells[] = {32, 64, 128, 160};
     double first_ms = 0, first_cells = 0, ms = 0, n = 0;
     for (int i = 0; i < 4; i++) {
-        ms = run(scene, cells[i], 50000, false, &tets);
+        ms = run(scene, cells[i], 50000, false, false, &tets);
         n = pow(cells[i], 3);
         if (i == 1) {
             first_ms = ms;
@@ -87,6 +88,8 @@ int main(int argc, char **argv)
     }
     printf("  growth from %d to %d cells: time ~ volume in cells ^ %.2f\n", cells[1], cells[3],
            log(ms / first_ms) / log(n / first_cells));
+    printf("  graded (--set grade=on):\n");
+    for (int i = 1; i < 4; i++) run(scene, cells[i], 50000, false, true, &tets);
     supple_scene_destroy(scene);
     return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
 }

@@ -26,7 +26,9 @@ static const struct {
     {"sparse", "factorise and solve on lattices of tetrahedra, ours beside CHOLMOD"},
     {"upsample_grid", "the projective paper's figure 5: kinds of upsampling beside each other"},
     {"fem", "the materials, in nanoseconds a call, beside naive twins"},
+    {"steklov", "the Steklov-Poincare paper's tables: surface and volume, with and without contacts"},
     {"mixed", "the mixed paper's sizes: a frame by its parts, solver by solver, beside the authors' times"},
+    {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
     {"contact", "finding contacts, and measuring penetration, on posed characters"},
     {"projective", "the projective paper's sizes: a step by its parts, with and without contacts"},
 };

@@ -48,11 +48,16 @@ int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool
             return cli_usage_error("--part %.60s: takes NAME=flesh, follow, rigid or skip", text);
     }
     for (int i = 0; (text = cli_get(arguments, "--set", i)); i++) {
-        bool ours = strncmp(text, "max-tets=", 9) == 0;
-        if (!ours && !only) continue;
-        if (!ours || !cli_number(text + 9, 100, 1e8, &value))
-            return cli_usage_error("--set %.60s: takes max-tets=N, from 100 to 100000000", text);
-        bc->max_tets = (int32_t)value;
+        bool budget = strncmp(text, "max-tets=", 9) == 0, grade = strncmp(text, "grade=", 6) == 0;
+        if (!budget && !grade && !only) continue;
+        if (grade && strcmp(text + 6, "on") != 0 && strcmp(text + 6, "off") != 0)
+            return cli_usage_error("--set %.60s: takes grade=on or grade=off", text);
+        if (!grade && (!budget || !cli_number(text + 9, 100, 1e8, &value)))
+            return cli_usage_error("--set %.60s: takes max-tets=N, from 100 to 100000000, or grade=on", text);
+        if (grade)
+            bc->grade = strcmp(text + 6, "on") == 0;
+        else
+            bc->max_tets = (int32_t)value;
     }
     bc->cache = !cli_get(arguments, "--no-cache", 0);
     return 0;

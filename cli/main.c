@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_verb *const verbs[] = {&cli_verb_skin, &cli_verb_info, &cli_verb_mesh, &cli_verb_demo,
-                                        &cli_verb_bench};
+static const cli_verb *const verbs[] = {&cli_verb_skin,    &cli_verb_info, &cli_verb_mesh,
+                                        &cli_verb_weights, &cli_verb_demo, &cli_verb_bench};
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2, EXIT_CANCELLED = 130 };
 
 int cli_fail(const supple_error *error)
@@ -86,7 +86,7 @@ static int print_help(FILE *out)
 {
     fprintf(out, "Supple %s: physics-based skinning for rigged characters\n\n", supple_version());
     for (int i = 0; i < VERB_COUNT; i++)
-        fprintf(out, "  supple %-6s %-30s %s\n", verbs[i]->name, verbs[i]->usage, verbs[i]->summary);
+        fprintf(out, "  supple %-7s %-30s %s\n", verbs[i]->name, verbs[i]->usage, verbs[i]->summary);
     fputs("\n`supple VERB --help` explains one. Try: supple skin demo:hero -o hero.glb -o hero.png\n", out);
     return 0;
 }

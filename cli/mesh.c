@@ -14,7 +14,7 @@ static const cli_option options[] = {
     {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
-    {"--set", "KEY=VALUE", "max-tets=N: budget for the choice of resolution (60000)", true},
+    {"--set", "KEY=VALUE", "max-tets=N: budget for the resolution (60000); grade=on: coarser inside (off)", true},
     {"--binary", NULL, "binary .msh or .vtk", false},
     {"--json", NULL, "the report as one JSON object", false},
     {"--no-cache", NULL, "make it afresh and keep nothing", false},
@@ -31,19 +31,19 @@ static int print_json(const supple_body_info *i)
 {
     json_t *histogram = json_array();
     for (int k = 0; k < 18; k++) json_array_append_new(histogram, json_integer(i->dihedral_histogram[k]));
-    json_t *root =
-        json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:"
-                  "o,s:b,s:o,s:s}",
-                  "vertices", (int)i->vertices, "tets", (int)i->tets, "surface_vertices", (int)i->surface_vertices,
-                  "surface_triangles", (int)i->surface_triangles, "bones", (int)i->bones, "constrained",
-                  (int)i->constrained, "substituted_bones", (int)i->substituted, "empty_bones", (int)i->empty,
-                  "components", (int)i->components, "crumbs", (int)i->crumbs, "resolution", (int)i->resolution,
-                  "doubled", (int)i->doubled, "fronts", (int)i->fronts, "passes", (int)i->passes, "cell", real(i->cell),
-                  "min_dihedral_deg", real(i->min_dihedral_deg), "max_dihedral_deg", real(i->max_dihedral_deg),
-                  "dihedral_histogram", histogram, "volume", real(i->volume), "surface_volume", real(i->surface_volume),
-                  "volume_ratio", real(i->volume / i->surface_volume), "mean_distance", real(i->mean_distance),
-                  "max_distance", real(i->max_distance), "area_lost", real(i->area_lost), "size_m", real(i->size_m),
-                  "cached", (int)i->cached, "ms", real(i->ms), "kind", i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets");
+    json_t *root = json_pack(
+        "{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:"
+        "o,s:b,s:o,s:s}",
+        "uniform_tets", (int)i->uniform_tets, "octants", (int)i->octants, "vertices", (int)i->vertices, "tets",
+        (int)i->tets, "surface_vertices", (int)i->surface_vertices, "surface_triangles", (int)i->surface_triangles,
+        "bones", (int)i->bones, "constrained", (int)i->constrained, "substituted_bones", (int)i->substituted,
+        "empty_bones", (int)i->empty, "components", (int)i->components, "crumbs", (int)i->crumbs, "resolution",
+        (int)i->resolution, "doubled", (int)i->doubled, "fronts", (int)i->fronts, "passes", (int)i->passes, "cell",
+        real(i->cell), "min_dihedral_deg", real(i->min_dihedral_deg), "max_dihedral_deg", real(i->max_dihedral_deg),
+        "dihedral_histogram", histogram, "volume", real(i->volume), "surface_volume", real(i->surface_volume),
+        "volume_ratio", real(i->volume / i->surface_volume), "mean_distance", real(i->mean_distance), "max_distance",
+        real(i->max_distance), "area_lost", real(i->area_lost), "size_m", real(i->size_m), "cached", (int)i->cached,
+        "ms", real(i->ms), "kind", i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets");
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
@@ -72,6 +72,9 @@ static void print_report(const supple_body_info *i)
     if (i->resolution)
         printf("lattice: %d cells along the longest axis, %.4g each; %d points shared by limbs, %d where limbs part\n",
                (int)i->resolution, i->cell, (int)i->doubled, (int)i->fronts);
+    if (i->uniform_tets)
+        printf("graded: %d tetrahedra before, %.2f times as many; %d larger octants, up to %d cells wide\n",
+               (int)i->uniform_tets, (double)i->uniform_tets / i->tets, (int)i->octants, 1 << i->levels);
     print_histogram(i);
     if (isfinite(i->surface_volume))
         printf("volume: %.5g, %.2f%% of the surface's\n", i->volume, 100 * i->volume / i->surface_volume);

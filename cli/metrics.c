@@ -108,6 +108,8 @@ void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time,
     json_object_set_new(o, "max_bend_deg", real(s->max_bend_deg));
     json_object_set_new(o, "verify_mean", real(s->verify_mean));
     json_object_set_new(o, "verify_max", real(s->verify_max));
+    supple_named_value own;
+    for (int32_t i = 0; supple_sim_value(sim, i, &own); i++) json_object_set_new(o, own.name, real(own.value));
     json_array_append_new(m->frames, o);
 }
 

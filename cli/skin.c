@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
     CLI_DYNAMICS_OPTIONS,
-    {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N for the body, or glb-error=X for .glb", true},
+    {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
     CLI_SOLVER_OPTION,
@@ -245,7 +245,8 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
         if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
             return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
         snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
-        if (strcmp(keys[i], "max-tets") == 0 || strcmp(keys[i], "glb-error") == 0) continue;
+        if (strcmp(keys[i], "max-tets") == 0 || strcmp(keys[i], "grade") == 0 || strcmp(keys[i], "glb-error") == 0)
+            continue;
         settings[sc->setting_count++] = (supple_setting){keys[i], equals + 1};
     }
     return 0;

@@ -49,6 +49,7 @@ typedef struct supple_body_config {
     bool cache;           /* keep the result for next time */
     supple_body_kind kind;
     supple_upsampling upsampling;
+    bool grade;           /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
 } supple_body_config;
 
 /* Defaults: tetrahedra, resolution chosen within the budget, roles by shape, cached, smooth upsampling. */
@@ -69,8 +70,9 @@ typedef struct supple_body_info {
     int32_t substituted, empty; /* bones that hold the nearest flesh instead of what is inside; that hold nothing */
     int32_t components, crumbs; /* pieces; tetrahedra of crumbs that were removed */
     int32_t resolution;         /* cells along the longest axis; 0 for the user's own tetrahedra */
-    int32_t doubled, fronts, passes; /* lattice points shared by limbs; where limbs part; rounds of growth */
-    double cell;                     /* lattice constant, or mean edge */
+    int32_t uniform_tets, octants, levels; /* graded: tetrahedra before; larger octants, and how often they doubled */
+    int32_t doubled, fronts, passes;       /* lattice points shared by limbs; where limbs part; rounds of growth */
+    double cell;                           /* lattice constant, or mean edge */
     double min_dihedral_deg, max_dihedral_deg;
     int64_t dihedral_histogram[18];     /* bins of 10 degrees */
     double volume, surface_volume;      /* of the tetrahedra; of the input's surface, NAN if that is open */

@@ -131,6 +131,16 @@ SUPPLE_API int32_t supple_sim_joint_count(const supple_sim *sim);
 SUPPLE_API const char *supple_sim_joint_name(const supple_sim *sim, int32_t index);
 SUPPLE_API double supple_sim_joint_volume(const supple_sim *sim, int32_t index);
 
+/* A number with a name; NAN where it has no meaning. */
+typedef struct supple_named_value {
+    const char *name;
+    double value;
+} supple_named_value;
+
+/* What the method tells of its last step beyond supple_stats (docs/steklov.md): the index-th value; false if there is
+ * none. */
+SUPPLE_API bool supple_sim_value(const supple_sim *sim, int32_t index, supple_named_value *out);
+
 /* The body that the simulation moves, or NULL. */
 SUPPLE_API const supple_body *supple_sim_body(const supple_sim *sim);
 

@@ -151,6 +151,49 @@ SUPPLE_API supple_result supple_body_save(const supple_body *body, const char *p
 SUPPLE_API supple_result supple_body_picture(const supple_body *body, const char *path, const supple_config *config,
                                              supple_error *error);
 
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
+
+typedef enum supple_weights_kind {
+    SUPPLE_WEIGHTS_BBW,  /* bounded biharmonic weights on the tetrahedra */
+    SUPPLE_WEIGHTS_HEAT, /* bone heat on the tetrahedra: quicker, less smooth */
+    SUPPLE_WEIGHTS_OWN,  /* the file's own, carried into the tetrahedra and back */
+} supple_weights_kind;
+
+/* New weights for a character's skin. Constant once made. */
+typedef struct supple_weights supple_weights;
+
+typedef struct supple_weights_info {
+    int32_t changed, kept;      /* skinned vertices with new weights; with the file's own (rigid parts, eyes, teeth) */
+    int32_t joints;             /* that have weight in the new skin */
+    int32_t influences;         /* at a vertex at most */
+    double mean_influences;     /* over the changed vertices */
+    double largest_cut;         /* largest sum of weights at a vertex that the limit of influences cut off */
+    int32_t local_maxima;       /* on the tetrahedra, that no held vertex explains */
+    int32_t bones, unknowns;    /* that hold flesh; free vertices of the tetrahedra */
+    int32_t rounds, unfinished; /* of the bounded programme; bones that did not converge */
+    double residual;            /* of the bounded programme (docs/weights.md) */
+    bool cached;                /* the tetrahedra's weights came from the cache */
+    double ms_weights, ms_system, ms_factor, ms_start, ms_bounds, ms_skin; /* the first includes the next four */
+} supple_weights_info;
+
+/* Makes the weights of a body's scene; the body must outlive them. `influences` is 4 or 8. */
+SUPPLE_API supple_result supple_weights_create(const supple_body *body, supple_weights_kind kind, int32_t influences,
+                                               bool cache, const supple_config *config, supple_weights **out,
+                                               supple_error *error);
+
+/* Frees weights. Accepts NULL. */
+SUPPLE_API void supple_weights_destroy(supple_weights *weights);
+
+SUPPLE_API const supple_weights_info *supple_weights_get_info(const supple_weights *weights);
+
+/* Writes the scene as .glb or .gltf with the new weights in its skins and everything else carried through. */
+SUPPLE_API supple_result supple_weights_save(const supple_weights *weights, const char *path,
+                                             const supple_config *config, supple_error *error);
+
+/* Draws the file's weights beside the new ones, one colour a joint. */
+SUPPLE_API supple_result supple_weights_picture(const supple_weights *weights, const char *path,
+                                                const supple_config *config, supple_error *error);
+
 /* Reads tetrahedra, checks them and writes them in another format (output NULL: only checks). Fills the fields of
  * `info` that have a meaning for bare tetrahedra; the others are 0, or NAN. */
 SUPPLE_API supple_result supple_tets_convert(const char *input, const char *output, bool binary,

@@ -9,7 +9,7 @@
 
 /* ---- tetrahedra ---- */
 
-enum { FLESH_VERSION = 3, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
+enum { FLESH_VERSION = 4, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
 
 static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
 {
@@ -18,6 +18,7 @@ static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
     spl_digest_array(&d, s->triangle, 3 * (size_t)s->triangle_count, 4);
     spl_digest_integer(&d, o->resolution);
     spl_digest_integer(&d, o->max_tets);
+    spl_digest_integer(&d, o->grade);
     return spl_digest_end(&d);
 }
 
@@ -50,6 +51,10 @@ void spl_flesh_report_move(double *n, spl_flesh_report *r, bool pack)
                          &r->stuff.fronts,
                          &r->stuff.warped,
                          &r->stuff.lattice_points,
+                         &r->grade.uniform_tets,
+                         &r->grade.uniform_vertices,
+                         &r->grade.octants,
+                         &r->grade.levels,
                          &r->shape.inverted_count,
                          &r->shape.min_dihedral_tet,
                          &r->shape.min_volume_tet};

@@ -72,6 +72,9 @@ static void fill_info(supple_body *b)
     info->doubled = f->stuff.doubled;
     info->fronts = f->stuff.fronts;
     info->passes = f->passes;
+    info->uniform_tets = f->grade.uniform_tets;
+    info->octants = f->grade.octants;
+    info->levels = f->grade.levels;
     info->cell = f->cell;
     info->surface_volume = f->surface_volume;
     info->mean_distance = f->mean_distance;
@@ -92,6 +95,7 @@ static supple_result make(supple_body *b, const supple_scene *scene, const suppl
     spl_body_options options = spl_body_options_default();
     options.flesh.resolution = bc->resolution;
     if (bc->max_tets > 0) options.flesh.max_tets = bc->max_tets;
+    options.flesh.grade = bc->grade;
     options.rules = bc->rules;
     options.rule_count = bc->rule_count;
     options.size_m = bc->size_m;

@@ -163,6 +163,13 @@ static supple_result stuff_until_whole(flesh *f, supple_error *error)
     return result;
 }
 
+static supple_result grade(flesh *f, supple_error *error)
+{
+    if (!f->options->grade) return SUPPLE_OK;
+    supple_result result = spl_grade(&f->tets, f->place, f->cell, &f->report.grade, error);
+    return result == SUPPLE_OK ? spl_flesh_pieces(f, error) : result;
+}
+
 static void release(flesh *f)
 {
     spl_winding_release(&f->winding);
@@ -183,6 +190,7 @@ supple_result spl_flesh_make(const spl_surface *surface, const spl_flesh_options
     supple_result result = enter_frame(&f, error);
     if (result == SUPPLE_OK) result = choose_cell(&f, error);
     if (result == SUPPLE_OK) result = stuff_until_whole(&f, error);
+    if (result == SUPPLE_OK) result = grade(&f, error);
     if (result == SUPPLE_OK) result = spl_flesh_drop_crumbs(&f, error);
     f.report.cell = f.cell * f.frame.size;
     f.report.resolution = f.cell > 0 ? (int32_t)lround(f.longest / f.cell) : 0;

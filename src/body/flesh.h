@@ -6,12 +6,14 @@
 #ifndef SPL_BODY_FLESH_H
 #define SPL_BODY_FLESH_H
 
+#include "body/grade.h"
 #include "body/stuff.h"
 
 typedef struct spl_flesh_options {
     int32_t resolution; /* cells along the longest axis; 0: chosen */
     int32_t max_tets;   /* budget for the choice */
     double max_bytes;   /* estimated memory beyond which a resolution is refused */
+    bool grade;         /* coarser inside (grade.h); the budget counts the tets before that */
 } spl_flesh_options;
 
 spl_flesh_options spl_flesh_options_default(void);
@@ -24,6 +26,7 @@ typedef struct spl_flesh_report {
     int32_t crumbs;          /* tetrahedra in pieces that hung on nothing and were removed */
     int32_t component_count; /* pieces that are left */
     spl_stuff_report stuff;
+    spl_grade_report grade;             /* zeroed where it is off */
     spl_tets_shape shape;               /* in the input's unit */
     double surface_volume;              /* of the surface's closed components; NAN where some is open */
     double mean_distance, max_distance; /* from the input's exposed surface to the body's, in the input's unit */

@@ -73,8 +73,7 @@ static void set_side(work *w)
         }
 }
 
-/* Keeps a weight if it is among the strongest; equal ones stay in the order of the bones. */
-static void insert(int32_t *bone, double *weight, int32_t b, double value)
+void spl_bone_weights_insert(int32_t *bone, double *weight, int32_t b, double value)
 {
     for (int i = 0; i < K; i++) {
         if (bone[i] >= 0 && weight[i] >= value) continue;
@@ -99,7 +98,7 @@ static supple_result solve_batch(work *w, const int32_t *bones, int count, spl_b
         if (w->unknown[v] < 0) continue;
         for (int c = 0; c < count; c++) {
             double value = w->side[(size_t)w->unknown[v] * BATCH + (size_t)c];
-            if (value > 1e-6) insert(out->bone + K * v, out->weight + K * v, bones[c], value);
+            if (value > 1e-6) spl_bone_weights_insert(out->bone + K * v, out->weight + K * v, bones[c], value);
         }
     }
     return SUPPLE_OK;

@@ -28,4 +28,8 @@ supple_result spl_harmonic_weights(const spl_harmonic_input *in, spl_pool *pool,
                                    spl_bone_weights *out, supple_error *error);
 void spl_bone_weights_release(spl_bone_weights *w);
 
+/* Keeps a weight of a vertex if it is among the strongest (`bone` and `weight` are the vertex's rows); equal ones stay
+ * in the order of the bones. */
+void spl_bone_weights_insert(int32_t *bone, double *weight, int32_t b, double value);
+
 #endif

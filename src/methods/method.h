@@ -83,12 +83,15 @@ typedef struct spl_method {
     supple_result (*solve)(void *state, const spl_method_context *context, double *x, supple_stats *stats,
                            supple_error *error);
     void (*solution)(const void *state, const spl_method_context *context, spl_solution *out);
+    /* What a method tells of its last frame beyond supple_stats, for --metrics; NULL where it has nothing to add. The
+     * names are the same from frame to frame. */
+    const supple_named_value *(*values)(const void *state, int32_t *count);
     void (*reset)(void *state);                                      /* NULL where a method has no memory */
     void (*release)(void *state, const spl_method_context *context); /* accepts a state whose init failed */
 } spl_method;
 
 extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
-    spl_method_reference, spl_method_none;
+    spl_method_steklov, spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);

@@ -67,7 +67,7 @@ static void add_bone(soup *s, spl_vec3 head, spl_vec3 tail, double radius, doubl
     }
 }
 
-static void bone_color(int32_t bone, float out[3])
+void spl_bone_color(int32_t bone, float out[3])
 {
     double hue = fmod(0.11 + 0.618034 * bone, 1) * 6; /* neighbours differ: steps of the golden ratio */
     for (int k = 0; k < 3; k++) out[k] = (float)fmin(fmax(fabs(fmod(hue + 4 - 2 * k, 6) - 3) - 1, 0.08), 0.9);
@@ -94,25 +94,31 @@ static spl_mat4 upright(const supple_scene *scene)
     return spl_mat3_affine(&m, spl_v3(0, 0, 0));
 }
 
-/* Body space stands as the rest pose by the map of the joint that holds most of it. */
-static supple_result stand_up(painter *p, supple_error *error)
+supple_result spl_body_stand(const spl_body *b, spl_mat4 *out, supple_error *error)
 {
-    const spl_body *b = p->body;
     spl_pose pose;
     supple_result result = spl_pose_init(&pose, b->scene, error);
     if (result != SUPPLE_OK) return result;
     int32_t best = -1;
-    p->stand = spl_mat4_identity();
+    *out = spl_mat4_identity();
     for (int32_t s = 0; s < b->scene->skin_count; s++)
         for (int32_t j = 0; j < b->scene->skin[s].joint_count; j++) {
             int32_t node = b->scene->skin[s].joint[j];
             if (best >= 0 && b->bones.influence[node] <= b->bones.influence[best]) continue;
             best = node;
-            p->stand = spl_mat4_mul(&pose.world[node], &b->scene->skin[s].inverse_bind[j]);
+            *out = spl_mat4_mul(&pose.world[node], &b->scene->skin[s].inverse_bind[j]);
         }
     spl_pose_release(&pose);
     spl_mat4 up = upright(b->scene);
-    p->stand = spl_mat4_mul(&up, &p->stand);
+    *out = spl_mat4_mul(&up, out);
+    return SUPPLE_OK;
+}
+
+static supple_result stand_up(painter *p, supple_error *error)
+{
+    const spl_body *b = p->body;
+    supple_result result = spl_body_stand(b, &p->stand, error);
+    if (result != SUPPLE_OK) return result;
     p->point = spl_new(p->a, (size_t)b->tets.vertex_count, sizeof *p->point);
     if (!p->point) return spl_fail_memory(error, "the picture");
     for (int32_t v = 0; v < b->tets.vertex_count; v++) p->point[v] = spl_mat4_point(&p->stand, b->tets.position[v]);
@@ -215,13 +221,13 @@ static supple_result paint_bones(painter *p, supple_error *error)
         spl_vec3 head = spl_mat4_point(&p->stand, b->bones.bone[k].head);
         spl_vec3 tail = spl_mat4_point(&p->stand, b->bones.bone[k].tail);
         float color[3];
-        bone_color(k, color);
+        spl_bone_color(k, color);
         add_bone(&s, head, tail, 0.07 * spl_distance(head, tail), 0.2, color);
     }
     for (int32_t v = 0; v < b->tets.vertex_count; v++) {
         float color[3];
         if (b->bone[v] < 0) continue;
-        bone_color(b->bone[v], color);
+        spl_bone_color(b->bone[v], color);
         add_bone(&s, spl_madd(p->point[v], spl_v3(0, 1, 0), -dot), spl_madd(p->point[v], spl_v3(0, 1, 0), dot), dot,
                  0.5, color);
     }

@@ -594,6 +594,15 @@ const supple_body *supple_sim_body(const supple_sim *sim)
     return sim->has_flesh ? spl_flesh_sim_body(&sim->flesh) : NULL;
 }
 
+bool supple_sim_value(const supple_sim *sim, int32_t index, supple_named_value *out)
+{
+    int32_t count = 0;
+    const supple_named_value *value = sim->method->values ? sim->method->values(sim->state, &count) : NULL;
+    if (index < 0 || index >= count) return false;
+    *out = value[index];
+    return true;
+}
+
 int32_t supple_sim_joint_count(const supple_sim *sim)
 {
     return sim->has_flesh && sim->flesh.measures ? sim->flesh.measure.region_count : 0;

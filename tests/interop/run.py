@@ -41,6 +41,8 @@ class Character:
         outputs = [item for ending in ("glb", "gltf", "npy", "pc2", "mdd") for item in ("-o", f"{self.base}.{ending}")]
         tool.good("skin", source, "--method", "linear", "--fps", self.fps, *self.range(tool, source), *outputs)
         self.picture = os.path.join(os.path.dirname(folder), f"{self.name}.png")
+        # New weights for the validator; a character without flesh has none.
+        tool("weights", source, "-o", f"{self.base}.weights.glb", "--weights", "heat", "--influences", 8, "--set", "max-tets=8000")
 
     def range(self, tool, source):
         """The first clip, cut to FRAMES; a count larger than the clip's would be refused, so ask first."""
@@ -55,8 +57,9 @@ class Character:
 
     def job(self):
         caches = [p for p in (self.base + ".pc2", self.base + ".mdd") if os.path.exists(p)]
+        files = [self.base + ".glb", self.base + ".gltf"] + [p for p in (self.base + ".weights.glb",) if os.path.exists(p)]
         return {"name": self.name, "input": self.file, "glb": self.base + ".glb", "npy": self.base + ".npy", "fps": self.fps,
-                "caches": caches, "files": [self.base + ".glb", self.base + ".gltf"], "picture": self.picture,
+                "caches": caches, "files": files, "picture": self.picture,
                 "size": [600, 980] if self.name == "demo-hero" else [480, 480]}
 
 

@@ -421,7 +421,7 @@ static supple_result check_frames(const spl_bake *b, supple_error *error)
 }
 
 /* One buffer, and no empty lists: the schema forbids them. */
-static void finish_lists(spl_bake *b)
+void spl_bake_finish(spl_bake *b)
 {
     static const char *const lists[] = {"accessors", "bufferViews", "animations"};
     json_object_del(b->root, "buffers");
@@ -429,6 +429,15 @@ static void finish_lists(spl_bake *b)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (json_array_size(json_object_get(b->root, lists[i])) == 0) json_object_del(b->root, lists[i]);
     spl_bake_extensions(b);
+}
+
+supple_result spl_bake_carry(spl_bake *b, supple_error *error)
+{
+    forget_polygons(b);
+    json_t *asset = json_object_get(b->root, "asset");
+    spl_bake_set(b, asset, "generator", json_string("Supple " SUPPLE_VERSION));
+    stand_up(b);
+    return spl_bake_keep(b, error);
 }
 
 static supple_result make_document(spl_bake *b, supple_error *error)
@@ -441,15 +450,11 @@ static supple_result make_document(spl_bake *b, supple_error *error)
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
     json_object_del(b->root, "skins");
-    forget_polygons(b);
-    json_t *asset = json_object_get(b->root, "asset");
-    spl_bake_set(b, asset, "generator", json_string("Supple " SUPPLE_VERSION));
-    stand_up(b);
     spl_bake_select_motion(b);
-    supple_result result = spl_bake_keep(b, error);
+    supple_result result = spl_bake_carry(b, error);
     if (result == SUPPLE_OK) result = spl_bake_parts(b, error);
     if (result == SUPPLE_OK) result = spl_bake_add_motion(b, error);
-    if (result == SUPPLE_OK) finish_lists(b);
+    if (result == SUPPLE_OK) spl_bake_finish(b);
     return result == SUPPLE_OK && b->failed ? spl_fail_memory(error, "the output's document") : result;
 }
 

@@ -73,6 +73,11 @@ typedef struct spl_bake {
 /* Makes the whole document. On failure release it. */
 supple_result spl_bake_init(spl_bake *bake, const supple_writer *writer, const spl_basis *basis, supple_error *error);
 
+/* What every document made of the scene's has in common: it stands in metres, y up, and carries the data it still
+ * refers to; at the end its one buffer is listed. */
+supple_result spl_bake_carry(spl_bake *bake, supple_error *error);
+void spl_bake_finish(spl_bake *bake);
+
 /* How many morph targets an instance has; whether a part's targets have an attribute (0: POSITION, NORMAL, TANGENT);
  * bytes from one vertex to the next in rows of that width, and the area of the spool that holds them. */
 int32_t spl_bake_target_count(const spl_bake *bake, int32_t instance);
@@ -99,6 +104,9 @@ supple_result spl_bake_keep(spl_bake *bake, supple_error *error);
 /* Adds floats (copied; NULL: zeros) with an accessor of that type ("SCALAR", "VEC3", ...) and returns its index, -1 if
  * memory is out. `bounds` adds min and max (SCALAR only); `vertex` marks vertex data. */
 int32_t spl_bake_floats(spl_bake *bake, const float *values, size_t count, const char *type, bool bounds, bool vertex);
+
+/* The same for vertex data of four unsigned shorts each. */
+int32_t spl_bake_shorts(spl_bake *bake, const uint16_t *values, size_t count);
 
 /* Adds the view of the spool and the parts' accessors into it. */
 supple_result spl_bake_parts(spl_bake *bake, supple_error *error);

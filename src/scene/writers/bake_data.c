@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { ARRAY_BUFFER = 34962, ELEMENT_ARRAY_BUFFER = 34963, FLOAT = 5126 };
+enum { ARRAY_BUFFER = 34962, ELEMENT_ARRAY_BUFFER = 34963, UNSIGNED_SHORT = 5123, FLOAT = 5126 };
 
 /* What an accessor is used for. */
 enum { USED = 1, USED_BY_VERTICES = 2, USED_AS_INDICES = 4 };
@@ -115,6 +115,8 @@ static void mark_used(const spl_bake *b, uint8_t *used, size_t count)
             mark(used, count, json_object_get(sampler, "output"), USED);
         }
     }
+    json_array_foreach(json_object_get(b->root, "skins"), i, mesh)
+        mark(used, count, json_object_get(mesh, "inverseBindMatrices"), USED);
 }
 
 /* Whether something inside an extension looks like the number of an accessor or a view. */
@@ -243,6 +245,8 @@ static void renumber_all(spl_bake *b, const int32_t *number, size_t count)
             renumber(b, sampler, "output", number, count);
         }
     }
+    json_array_foreach(json_object_get(b->root, "skins"), i, mesh)
+        renumber(b, mesh, "inverseBindMatrices", number, count);
 }
 
 /* Keeps the accessors that are used; old[] is the input's list, `used` how each is used. */
@@ -393,6 +397,24 @@ int32_t spl_bake_floats(spl_bake *b, const float *values, size_t count, const ch
         spl_bake_set(b, accessor, "min", json_pack("[f]", (double)low));
         spl_bake_set(b, accessor, "max", json_pack("[f]", (double)high));
     }
+    spl_bake_append(b, b->accessors, accessor);
+    return (int32_t)json_array_size(b->accessors) - 1;
+}
+
+int32_t spl_bake_shorts(spl_bake *b, const uint16_t *values, size_t count)
+{
+    uint8_t *copy = spl_new(&b->allocator, count, 8);
+    if (!copy) return -1;
+    for (size_t i = 0; i < 4 * count; i++) {
+        copy[2 * i] = (uint8_t)(values[i] & 255);
+        copy[2 * i + 1] = (uint8_t)(values[i] >> 8);
+    }
+    spl_bake_piece piece = {
+        .source = copy, .owned = copy, .count = count, .element = 8, .source_stride = 8, .stride = 8};
+    int32_t view = add_piece(b, piece, ARRAY_BUFFER);
+    if (view < 0) return -1;
+    json_t *accessor = make_accessor(view, 0, count, "VEC4");
+    spl_bake_set(b, accessor, "componentType", json_integer(UNSIGNED_SHORT));
     spl_bake_append(b, b->accessors, accessor);
     return (int32_t)json_array_size(b->accessors) - 1;
 }

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "scene/writers/kept.h"
+#include "scene/writers/new_weights.h"
 
 #include <errno.h>
 #include <string.h>
@@ -385,6 +386,34 @@ static void gltf_release(supple_writer *writer)
     spl_free(&writer->allocator, w->basis);
     spl_kept_release(&w->kept, &writer->allocator);
     spl_bake_release(&w->bake);
+}
+
+/* ---- new weights ------------------------------------------------------------------------------------------------ */
+
+static supple_result write_weights(gltf_writer *w, const spl_new_weights *weights, supple_error *error)
+{
+    supple_writer *writer = &w->base;
+    supple_result result = spl_bake_weights(&w->bake, writer, weights, error);
+    if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output[TEXT], error);
+    if (result == SUPPLE_OK) result = w->binary ? spl_writer_spool(writer, &w->output[BIN], error) : open_bin(w, error);
+    if (result == SUPPLE_OK) result = name_buffer(w, error);
+    return result == SUPPLE_OK ? gltf_close(writer, error) : result;
+}
+
+supple_result spl_gltf_write_weights(const supple_scene *scene, const spl_new_weights *weights, const char *path,
+                                     const supple_config *config, supple_error *error)
+{
+    static const spl_format *const formats[] = {&spl_format_glb, &spl_format_gltf};
+    const spl_format *format = spl_format_find(formats, 2, path);
+    if (!format) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%.200s: a skin is written as .glb or .gltf", path);
+    gltf_writer w = {.base = {.format = format, .allocator = spl_allocator_of(config), .scene = scene}};
+    w.base.config = config ? *config : supple_config_default();
+    w.base.path = spl_strdup(&w.base.allocator, path);
+    w.binary = format == &spl_format_glb;
+    supple_result result = w.base.path ? write_weights(&w, weights, error) : spl_fail_memory(error, "an output path");
+    gltf_release(&w.base);
+    spl_free(&w.base.allocator, w.base.path);
+    return result;
 }
 
 const spl_format spl_format_glb = {

@@ -1,0 +1,225 @@
+/* Steklov-Poincare skinning: Gao, Mitchell and Sifakis 2014. Quasistatic flesh whose rotations come from skinning
+ * (exrotated.h), in contact (springs.h), solved by Newton's method (newton.h) in one of two formulations of the same
+ * equations: all free vertices (volume.h), or those of the surface alone with the interior in equilibrium (schur.h).
+ */
+#include "methods/steklov/steklov.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "methods/method.h"
+#include "methods/steklov/schur.h"
+
+#include <string.h>
+
+enum {
+    P_FORMULATION,
+    P_WEIGHTS,
+    P_PRECONDITION,
+    P_TOLERANCE,
+    P_STEPS,
+    P_ITERATIONS,
+    P_CONTACT,
+    P_SPRINGS,
+    P_OPERATOR,
+    P_DEGREE,
+    P_DISTANCE,
+    P_BOUNDARY,
+    P_DROP,
+    P_PRECISION
+};
+
+static const spl_parameter PARAMETERS[] = {
+    [P_FORMULATION] = {"formulation", "", 0, 0, 2, "which unknowns are solved for", "auto|surface|volume"},
+    [P_WEIGHTS] = {"weights", "", 0, 0, 1,
+                   "what blends the bones' rotations: bounded biharmonic weights, or harmonic ones",
+                   "bounded|harmonic"},
+    [P_PRECONDITION] = {"precondition", "", 0, 0, 3,
+                        "what speeds the solves up: the rest shape's factor, turned, with the contacts in it or not",
+                        "contact|skinned|none|direct"},
+    [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a frame ends", NULL},
+    [P_STEPS] = {"steps", "", 60, 1, 10000, "most Newton steps of a frame", NULL},
+    [P_ITERATIONS] = {"iterations", "", 2000, 1, 100000, "most iterations of a solve", NULL},
+    [P_CONTACT] = {"contact", "", 10, 1e-3, 1e6, "stiffness of contacts, in units of the flesh's own", NULL},
+    [P_SPRINGS] = {"springs", "", 0, 0, 1, "contacts push along the normal only, or pull to a point", "normal|point"},
+    [P_OPERATOR] =
+        {"operator", "", 0, 0, 1,
+         "how the interior answers the surface in a solve: a squared Chebyshev polynomial, or one incomplete "
+         "factor, as the paper prints it",
+         "polynomial|printed"},
+    [P_DEGREE] = {"degree", "", 4, 1, 50, "of operator=polynomial before it is squared", NULL},
+    [P_DISTANCE] = {"distance", "edges", 4, 1, 1000, "how far the surface's preconditioner reaches", NULL},
+    [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "incomplete|cholesky"},
+    [P_DROP] = {"drop", "", 0, 0, 1, "what that leaves out is forgotten, or added to its diagonal (slow)",
+                "plain|diagonal"},
+    [P_PRECISION] = {"precision", "", 0, 0, 1, "numbers of the preconditioner", "single|double"},
+};
+
+enum { VALUES = 14 };
+
+typedef struct steklov {
+    spl_exrotated system;
+    spl_springs springs;
+    spl_newton newton;
+    spl_volume volume;
+    spl_schur schur;
+    supple_named_value value[VALUES];
+} steklov;
+
+/* ---- set-up ---- */
+
+static supple_result make_volume(steklov *m, const spl_method_context *c, supple_error *error)
+{
+    spl_volume_options o = {.precondition = (spl_steklov_preconditioner)c->parameter[P_PRECONDITION],
+                            .max_iterations = (int32_t)c->parameter[P_ITERATIONS],
+                            .single = c->parameter[P_PRECISION] == 0,
+                            .backend = c->config->solver};
+    m->newton.formulation = &spl_formulation_volume;
+    m->newton.state = &m->volume;
+    return spl_volume_create(&m->system, &m->springs, &o, &m->volume, error);
+}
+
+static supple_result make_surface(steklov *m, const spl_method_context *c, supple_error *error)
+{
+    spl_schur_options o = {.precondition = (spl_steklov_preconditioner)c->parameter[P_PRECONDITION],
+                           .max_iterations = (int32_t)c->parameter[P_ITERATIONS],
+                           .distance = (int32_t)c->parameter[P_DISTANCE],
+                           .degree = c->parameter[P_OPERATOR] > 0 ? 0 : (int32_t)c->parameter[P_DEGREE],
+                           .incomplete = c->parameter[P_BOUNDARY] == 0,
+                           .compensate = c->parameter[P_DROP] > 0,
+                           .single = c->parameter[P_PRECISION] == 0};
+    m->newton.formulation = &spl_formulation_surface;
+    m->newton.state = &m->schur;
+    if (o.precondition == SPL_PRECONDITION_DIRECT) o.precondition = SPL_PRECONDITION_CONTACT;
+    return spl_schur_create(&m->system, &m->springs, &o, &m->schur, error);
+}
+
+/* The volume at every size, as measured in docs/steklov.md: with the contacts in its preconditioner it pays less for
+ * them than the surface does. */
+static bool on_surface(const spl_method_context *c)
+{
+    return c->parameter[P_FORMULATION] == 1;
+}
+
+static supple_result steklov_init(void *state, const spl_method_context *c, supple_error *error)
+{
+    steklov *m = state;
+    double start = spl_now_ms();
+    spl_exrotated_options o = {.apart = on_surface(c), .bounded = c->parameter[P_WEIGHTS] == 0, .config = c->config};
+    supple_result result = spl_exrotated_create(c->solid, &o, c->pool, &m->system, error);
+    if (result == SUPPLE_OK)
+        result = spl_springs_create(&m->system, c->contacts, c->parameter[P_CONTACT], c->parameter[P_SPRINGS] == 0,
+                                    &m->springs, error);
+    if (result == SUPPLE_OK) result = spl_newton_create(&m->system, &m->springs, &m->newton, error);
+    if (result == SUPPLE_OK) result = on_surface(c) ? make_surface(m, c, error) : make_volume(m, c, error);
+    c->setup->ms_factor = spl_now_ms() - start;
+    return result;
+}
+
+static void steklov_release(void *state, const spl_method_context *c)
+{
+    (void)c;
+    steklov *m = state;
+    spl_volume_release(&m->volume);
+    spl_schur_release(&m->schur);
+    spl_newton_release(&m->newton);
+    spl_springs_release(&m->springs);
+    spl_exrotated_release(&m->system);
+}
+
+static void steklov_reset(void *state)
+{
+    steklov *m = state;
+    spl_newton_forget(&m->newton);
+    if (m->springs.contacts) spl_contacts_reset(m->springs.contacts);
+}
+
+/* ---- a frame ---- */
+
+static supple_result steklov_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
+                                   supple_error *error)
+{
+    steklov *m = state;
+    spl_newton *n = &m->newton;
+    spl_newton_options o = {.tolerance = c->parameter[P_TOLERANCE], .max_steps = (int32_t)c->parameter[P_STEPS]};
+    double start = spl_now_ms(), skinned;
+    n->stats = (spl_steklov_stats){0};
+    spl_exrotated_skin(&m->system);
+    spl_drive_hold(&c->solid->drive, m->system.pins.held, x);
+    skinned = spl_now_ms();
+    spl_exrotated_assemble(&m->system);
+    n->stats.ms_skinning = skinned - start;
+    n->stats.ms_stiffness = spl_now_ms() - skinned;
+    supple_result result = spl_newton_solve(n, &o, x, error);
+    if (result != SUPPLE_OK) {
+        steklov_reset(m);
+        return result;
+    }
+    stats->iterations = n->stats.boundary_iterations + n->stats.interior_iterations;
+    stats->residual = n->stats.residual;
+    stats->converged = n->stats.converged;
+    if (m->springs.contacts) {
+        stats->contacts = n->stats.pairs;
+        stats->ms_contact = n->stats.ms_contact;
+    }
+    return SUPPLE_OK;
+}
+
+static void steklov_solution(const void *state, const spl_method_context *c, spl_solution *out)
+{
+    const steklov *m = state;
+    *out = (spl_solution){.law = &spl_law_exrotated,
+                          .mu = c->solid->material.mu,
+                          .lambda = c->solid->material.lambda,
+                          .rotation = m->system.rotation,
+                          .held = m->system.pins.held,
+                          .pin = m->system.pins.pin,
+                          .pin_count = m->system.pins.count,
+                          .spring = m->springs.list,
+                          .spring_count = m->springs.count};
+}
+
+static const supple_named_value *steklov_values(const void *state, int32_t *count)
+{
+    steklov *m = (steklov *)state; /* its table is what this fills */
+    const spl_steklov_stats *s = &m->newton.stats;
+    const supple_named_value value[VALUES] = {{"skinning_ms", s->ms_skinning},
+                                              {"stiffness_ms", s->ms_stiffness},
+                                              {"force_ms", s->ms_force},
+                                              {"interior_ms", s->ms_interior},
+                                              {"interior_solves", s->interior_solves},
+                                              {"interior_iterations", s->interior_iterations},
+                                              {"boundary_ms", s->ms_boundary},
+                                              {"boundary_iterations", s->boundary_iterations},
+                                              {"precondition_ms", s->ms_precondition},
+                                              {"newton_steps", s->newton},
+                                              {"contact_pairs", s->pairs},
+                                              {"contact_cycles", s->cycles},
+                                              {"contraction", s->contraction},
+                                              {"breakdowns", s->breakdowns}};
+    memcpy(m->value, value, sizeof value);
+    *count = VALUES;
+    return m->value;
+}
+
+const spl_steklov_stats *spl_steklov_last(const void *state)
+{
+    return &((const steklov *)state)->newton.stats;
+}
+
+const spl_method spl_method_steklov = {
+    .name = "steklov",
+    .summary = "flesh turned by skinning and solved on its surface: large bodies in heavy contact",
+    .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .answers = SPL_ANSWERS_CONTACT,
+    .output = SPL_OUTPUT_BODY,
+    .parameter = PARAMETERS,
+    .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
+    .state_size = sizeof(steklov),
+    .init = steklov_init,
+    .solve = steklov_solve,
+    .solution = steklov_solution,
+    .values = steklov_values,
+    .reset = steklov_reset,
+    .release = steklov_release,
+};

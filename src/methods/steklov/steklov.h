@@ -1,0 +1,10 @@
+/* What benches and tests ask of the method beyond its vtable. */
+#ifndef SPL_METHODS_STEKLOV_STEKLOV_H
+#define SPL_METHODS_STEKLOV_STEKLOV_H
+
+#include "methods/steklov/newton.h"
+
+/* The last frame of a state of spl_method_steklov. */
+const spl_steklov_stats *spl_steklov_last(const void *state);
+
+#endif

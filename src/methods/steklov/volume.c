@@ -1,0 +1,177 @@
+#include "methods/steklov/volume.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+#include <string.h>
+
+/* ---- creation ---- */
+
+static supple_result make_ic(spl_volume *v, bool single, supple_error *error)
+{
+    const spl_exrotated *s = v->system;
+    spl_ic3_options o = {
+        .single = single, .plain = s->matrix.plain, .cut = s->order.cut, .part_count = s->order.part_count};
+    supple_result result = spl_ic3_create(&s->matrix.rows, s->order.count, &o, &s->allocator, s->pool, &v->ic, error);
+    if (result == SUPPLE_OK) result = spl_ic3_factorise(v->ic, s->matrix.value, NULL, NULL, error);
+    return result;
+}
+
+/* The lower triangle's pattern, from the rows. */
+static supple_result make_direct(spl_volume *v, const supple_solver_backend *backend, supple_error *error)
+{
+    const spl_exrotated *s = v->system;
+    const spl_rows *r = &s->matrix.rows;
+    size_t count = 0, entries = r->start[r->n];
+    int32_t *pair = spl_new(&s->allocator, entries, 2 * sizeof *pair);
+    if (!pair) return spl_fail_memory(error, "a sparse factor");
+    for (int32_t i = 0; i < r->n; i++)
+        for (size_t q = r->start[i]; q < r->start[i + 1]; q++) {
+            pair[2 * count] = i;
+            pair[2 * count++ + 1] = r->column[q];
+        }
+    supple_result result = spl_pattern_from_pairs(r->n, 3, pair, count, &s->allocator, &v->pattern, error);
+    spl_free(&s->allocator, pair);
+    if (result != SUPPLE_OK) return result;
+    spl_factor_options o = {.backend = backend, .plain = s->matrix.plain};
+    v->lower = spl_new(&s->allocator, spl_pattern_values(&v->pattern), sizeof *v->lower);
+    if (!v->lower) return spl_fail_memory(error, "a sparse factor");
+    return spl_factor_create(&v->pattern, &o, &s->allocator, s->pool, &v->factor, error);
+}
+
+supple_result spl_volume_create(spl_exrotated *system, spl_springs *springs, const spl_volume_options *options,
+                                spl_volume *out, supple_error *error)
+{
+    const supple_allocator *a = &system->allocator;
+    size_t n = 3 * (size_t)system->order.count;
+    *out = (spl_volume){.system = system,
+                        .springs = springs,
+                        .precondition = options->precondition,
+                        .max_iterations = options->max_iterations};
+    out->dx = spl_new(a, n, sizeof *out->dx);
+    out->image = spl_new(a, n, sizeof *out->image);
+    bool ok = out->dx && out->image;
+    if (options->history) {
+        out->history = spl_new(a, (size_t)options->max_iterations + 1, sizeof *out->history);
+        ok = ok && out->history;
+    }
+    supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the flesh's solver");
+    if (result == SUPPLE_OK) result = spl_pcg_create(n, 1, a, system->pool, &out->pcg, error);
+    bool ic = out->precondition == SPL_PRECONDITION_CONTACT || out->precondition == SPL_PRECONDITION_SKINNED;
+    if (result == SUPPLE_OK && ic) result = make_ic(out, options->single, error);
+    if (result == SUPPLE_OK && out->precondition == SPL_PRECONDITION_DIRECT)
+        result = make_direct(out, options->backend, error);
+    if (result != SUPPLE_OK) spl_volume_release(out);
+    return result;
+}
+
+void spl_volume_release(spl_volume *v)
+{
+    if (!v->system) return;
+    const supple_allocator *a = &v->system->allocator;
+    spl_ic3_destroy(v->ic);
+    spl_factor_destroy(v->factor);
+    spl_pcg_destroy(v->pcg);
+    spl_pattern_release(&v->pattern, a);
+    spl_free(a, v->lower);
+    spl_free(a, v->dx);
+    spl_free(a, v->image);
+    spl_free(a, v->history);
+    *v = (spl_volume){0};
+}
+
+/* ---- a step ---- */
+
+static void multiply(void *context, const double *x, double *y, int32_t k)
+{
+    (void)k;
+    const spl_volume *v = context;
+    spl_exrotated_multiply(v->system, SPL_ALL, x, y, 0);
+    spl_springs_multiply(v->springs, 0, x, y);
+}
+
+static void precondition(void *context, const double *x, double *y, int32_t k)
+{
+    const spl_volume *v = context;
+    size_t n = 3 * (size_t)v->system->order.count;
+    if (v->ic) {
+        spl_ic3_solve(v->ic, v->system->turn, x, y);
+        return;
+    }
+    memcpy(y, x, n * sizeof *y);
+    if (spl_factor_solve(v->factor, y, k, NULL) != SUPPLE_OK) memcpy(y, x, n * sizeof *y);
+}
+
+/* Springs on the diagonal blocks of the pose's own matrix. */
+static void add_springs(const spl_volume *v)
+{
+    const spl_exrotated *s = v->system;
+    for (int32_t i = 0; i < v->springs->count; i++) {
+        const spl_contact_spring *p = &v->springs->list[i];
+        double n[3] = {p->normal.x, p->normal.y, p->normal.z};
+        for (int q = -1; q < (p->corner[0] < 0 ? 0 : 3); q++) {
+            int32_t node = s->order.node[q < 0 ? p->vertex : p->corner[q]];
+            if (node < 0) continue;
+            double k = p->stiffness * (q < 0 ? 1 : p->bary[q] * p->bary[q]), *B = v->lower + 9 * v->pattern.start[node];
+            for (int c = 0; c < 9; c++) B[c] += k * (p->along ? n[c % 3] * n[c / 3] : c % 4 == 0);
+        }
+    }
+}
+
+static supple_result prepare(spl_volume *v, supple_error *error)
+{
+    const spl_exrotated *s = v->system;
+    if (v->precondition == SPL_PRECONDITION_DIRECT) {
+        spl_matrix3_lower(&s->matrix, v->lower, s->pool);
+        add_springs(v);
+        return spl_factor_factorise(v->factor, v->lower, error);
+    }
+    if (v->precondition != SPL_PRECONDITION_CONTACT) return SUPPLE_OK;
+    spl_springs_set_extra(v->springs);
+    spl_ic3_stiffen(v->ic, v->springs->stiff, v->springs->stiff_count, v->springs->extra);
+    return SUPPLE_OK;
+}
+
+/* dx . A dx of a solution by conjugate gradients from 0, for which dx . (A + springs) dx = dx . b. */
+static double curvature_of(spl_volume *v, const double *b)
+{
+    size_t n = 3 * (size_t)v->system->order.count;
+    double sum = 0;
+    memset(v->image, 0, n * sizeof *v->image);
+    spl_springs_multiply(v->springs, 0, v->dx, v->image);
+    for (size_t i = 0; i < n; i++) sum += v->dx[i] * (b[i] - v->image[i]);
+    return sum;
+}
+
+static supple_result step(void *state, spl_newton *n, double goal, supple_error *error)
+{
+    spl_volume *v = state;
+    size_t count = 3 * (size_t)v->system->order.count;
+    double start = spl_now_ms(), prepared;
+    supple_result result = prepare(v, error);
+    if (result != SUPPLE_OK) return result;
+    prepared = spl_now_ms();
+    memset(v->dx, 0, count * sizeof *v->dx);
+    spl_pcg_problem p = {.multiply = multiply,
+                         .multiply_context = v,
+                         .precondition = v->precondition == SPL_PRECONDITION_NONE ? NULL : precondition,
+                         .precondition_context = v,
+                         .tolerance = goal,
+                         .absolute = true,
+                         .from_zero = true,
+                         .recurrence = true,
+                         .max_iterations = v->max_iterations,
+                         .history = v->history};
+    spl_pcg_result solved = spl_pcg_solve(v->pcg, &p, n->residual, v->dx, 1);
+    if (solved.status == SPL_PCG_NOT_FINITE)
+        return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
+    spl_newton_search(n, SPL_ALL, v->dx, curvature_of(v, n->residual));
+    n->stats.breakdowns += solved.status == SPL_PCG_BREAKDOWN;
+    n->stats.boundary_iterations += solved.iterations;
+    n->stats.ms_precondition += prepared - start;
+    n->stats.ms_boundary += spl_now_ms() - prepared;
+    return SUPPLE_OK;
+}
+
+const spl_formulation spl_formulation_volume = {.name = "volume", .step = step};
