@@ -104,7 +104,7 @@ def check_jiggle(tool, folder):
     print(f"    swing {swing:.3f} of the diagonal")
     assert np.array_equal(moving[0], still[0]) and swing > 3e-3
     assert np.array_equal(moving, again) and np.array_equal(moving[::2][:len(coarse)], coarse)
-    assert np.isfinite(moving).all() and all(frame["iterations"] > 0 for frame in frames)
+    assert np.isfinite(moving).all() and all(frame["iterations"] > 0 for frame in frames[1:])
 
 
 def check_gravity(tool, folder):
