@@ -49,7 +49,7 @@ typedef struct supple_body_config {
     bool cache;           /* keep the result for next time */
     supple_body_kind kind;
     supple_upsampling upsampling;
-    bool grade;           /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
+    bool grade; /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
 } supple_body_config;
 
 /* Defaults: tetrahedra, resolution chosen within the budget, roles by shape, cached, smooth upsampling. */
