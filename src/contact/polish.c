@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define WHOLE_EDGES 0.5  /* depths up to this are undone whole, */
-#define NONE_EDGES  1.0  /* from here on not at all */
+#define NONE_EDGES  1.0  /* from here on not at all; */
+#define AGAIN       0.25 /* of both in later passes, which only see to what is left */
 #define ENOUGH      0.02 /* edges: passes end below this depth */
 #define FALLOFF     0.85 /* share of its neighbours' mean that a vertex follows with */
 
@@ -238,6 +239,7 @@ typedef struct polish_work {
     float *visual;
     const spl_vec3 *from;
     spl_vec3 *to;
+    double edge; /* the body's, less in later passes */
 } polish_work;
 
 typedef struct asker {
@@ -269,9 +271,9 @@ static spl_vec3 find_need(const spl_polish *p, const polish_work *w, int32_t poi
     for (size_t k = 0; k < 3; k++)
         spl_shell_around(s, w->x, at, s->slot[s->triangle[3 * (size_t)triangle + k]], refuse_near, &asks, &best);
     spl_shell_walk(s, w->x, at, refuse_near, &asks, &best);
-    if (best.triangle < 0 || !(best.square < NONE_EDGES * NONE_EDGES * s->edge * s->edge)) return none;
+    if (best.triangle < 0 || !(best.square < NONE_EDGES * NONE_EDGES * w->edge * w->edge)) return none;
     if (!spl_shell_way_at(s, w->x, at, &best, &way) || !(way.depth > 0) || is_through(p, point, &best)) return none;
-    double share = (NONE_EDGES - way.depth / s->edge) / (NONE_EDGES - WHOLE_EDGES);
+    double share = (NONE_EDGES - way.depth / w->edge) / (NONE_EDGES - WHOLE_EDGES);
     return spl_scale(way.normal, way.depth * fmin(1, share));
 }
 
@@ -313,9 +315,9 @@ static void move_points(spl_polish *p, const spl_vec3 *move, float *visual)
 }
 
 /* One pass: what is in other flesh comes out, its neighbours follow. Returns how many were in it, and how deep. */
-static int32_t pass(spl_polish *p, const double *x, float *visual, spl_pool *pool, double *deepest)
+static int32_t pass(spl_polish *p, const double *x, double edge, float *visual, spl_pool *pool, double *deepest)
 {
-    polish_work w = {.p = p, .x = x, .visual = visual, .to = p->move[0]};
+    polish_work w = {.p = p, .x = x, .visual = visual, .to = p->move[0], .edge = edge};
     spl_parallel_for(pool, (size_t)p->chosen_count, GRAIN, find_needs, &w);
     int32_t count = 0;
     *deepest = 0;
@@ -337,11 +339,11 @@ static int32_t pass(spl_polish *p, const double *x, float *visual, spl_pool *poo
 
 int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
 {
-    double deepest = INFINITY;
+    double deepest = INFINITY, edge = p->near->shell->edge;
     int32_t first = 0;
     choose_sites(p, x);
-    for (int i = 0; i < PASSES && deepest > ENOUGH * p->near->shell->edge; i++) {
-        int32_t count = pass(p, x, visual, pool, &deepest);
+    for (int i = 0; i < PASSES && deepest > ENOUGH * edge; i++) {
+        int32_t count = pass(p, x, (i == 0 ? 1 : AGAIN) * edge, visual, pool, &deepest);
         if (i == 0) first = count;
     }
     return first;

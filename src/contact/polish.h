@@ -4,7 +4,7 @@
  *
  * Only around contacts that were found: labels spread up to three rings of the surface from each contact's vertex and
  * from its partner, as long as the other side is within 1.5 edges, and the visual vertices that sit there look for it.
- * A depth up to half the body's mean edge is undone at once, one of an edge not at all, in between in passes: what is
+ * A depth up to half the body's mean edge is undone whole, one of an edge not at all, in between less and less: what is
  * deeper is for the solver. Vertices around get a share of what their neighbours moved, which falls off over a few
  * rings, so that no spikes appear. Both sides do this, each against the surface of the other's body; where the bodies
  * only touch, the two meshes then meet. Vertices that stand at one place move as one. */
