@@ -1,69 +1,58 @@
 /* The passes of ic3.h for AVX2 and FMA: a column of a block is one vector whose fourth lane is the next column's and
  * ends where nobody reads it. */
-#include "math/simd8.h"
+#include "math/simd4.h"
 #include "sparse/ic3_private.h"
 
-typedef __m256d v4;
 typedef __m128 f4;
 
-SPL_INLINE v4 load3(const double *p) /* x y z 0 */
-{
-    return _mm256_maskload_pd(p, _mm256_setr_epi64x(-1, -1, -1, 0));
-}
-SPL_INLINE void store3(double *p, v4 a)
-{
-    _mm_storeu_pd(p, _mm256_castpd256_pd128(a));
-    _mm_store_sd(p + 2, _mm256_extractf128_pd(a, 1));
-}
-
 /* R^T x, and R x: R NULL for none. */
-SPL_INLINE v4 turn_back(const double *R, const double *x)
+SPL_INLINE spl_v4 turn_back(const double *R, const double *x)
 {
-    v4 p = load3(x);
+    spl_v4 p = spl_load3(x);
     if (!R) return p;
-    v4 a = load3(R) * p, b = load3(R + 3) * p, c = load3(R + 6) * p, none = _mm256_setzero_pd();
-    v4 s = _mm256_hadd_pd(a, b), t = _mm256_hadd_pd(c, none);
+    spl_v4 a = spl_load3(R) * p, b = spl_load3(R + 3) * p, c = spl_load3(R + 6) * p, none = _mm256_setzero_pd();
+    spl_v4 s = _mm256_hadd_pd(a, b), t = _mm256_hadd_pd(c, none);
     return _mm256_permute2f128_pd(s, t, 0x20) + _mm256_permute2f128_pd(s, t, 0x31);
 }
-SPL_INLINE v4 turn_forth(const double *R, v4 p)
+SPL_INLINE spl_v4 turn_forth(const double *R, spl_v4 p)
 {
     if (!R) return p;
-    v4 x = _mm256_permute4x64_pd(p, 0x00), y = _mm256_permute4x64_pd(p, 0x55), z = _mm256_permute4x64_pd(p, 0xaa);
-    return _mm256_fmadd_pd(load3(R), x, _mm256_fmadd_pd(load3(R + 3), y, load3(R + 6) * z));
+    spl_v4 x = _mm256_permute4x64_pd(p, 0x00), y = _mm256_permute4x64_pd(p, 0x55), z = _mm256_permute4x64_pd(p, 0xaa);
+    return _mm256_fmadd_pd(spl_load3(R), x, _mm256_fmadd_pd(spl_load3(R + 3), y, spl_load3(R + 6) * z));
 }
 
 /* ---- double ---- */
 
-SPL_INLINE v4 block_times(const double *B, const double *p) /* B p */
+SPL_INLINE spl_v4 block_times(const double *B, const double *p) /* B p */
 {
-    v4 s = load3(B) * _mm256_broadcast_sd(p);
-    s = _mm256_fmadd_pd(load3(B + 3), _mm256_broadcast_sd(p + 1), s);
-    return _mm256_fmadd_pd(load3(B + 6), _mm256_broadcast_sd(p + 2), s);
+    spl_v4 s = spl_load3(B) * _mm256_broadcast_sd(p);
+    s = _mm256_fmadd_pd(spl_load3(B + 3), _mm256_broadcast_sd(p + 1), s);
+    return _mm256_fmadd_pd(spl_load3(B + 6), _mm256_broadcast_sd(p + 2), s);
 }
 
 static void forward(const spl_ic3_view *v, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
-        v4 s = turn_back(v->turn ? v->turn + 9 * i : NULL, v->x + 3 * i);
+        spl_v4 s = turn_back(v->turn ? v->turn + 9 * i : NULL, v->x + 3 * i);
         for (size_t q = v->start[i]; q < v->start[i + 1]; q++)
             s -= block_times(v->U + 9 * q, v->w + 3 * (size_t)v->column[q]);
-        store3(v->w + 3 * i, s);
-        store3(v->w + 3 * i, block_times(v->E + 9 * i, v->w + 3 * i));
+        spl_store3(v->w + 3 * i, s);
+        spl_store3(v->w + 3 * i, block_times(v->E + 9 * i, v->w + 3 * i));
     }
 }
 
 static void backward(const spl_ic3_view *v, size_t begin, size_t end)
 {
     for (size_t i = end; i-- > begin;) {
-        v4 y = load3(v->w + 3 * i) - block_times(v->E + 9 * i, v->t + 3 * i);
+        spl_v4 y = spl_load3(v->w + 3 * i) - block_times(v->E + 9 * i, v->t + 3 * i);
         for (size_t q = v->start[i]; q < v->start[i + 1]; q++) {
             const double *B = v->U + 9 * q;
             double *to = v->t + 3 * (size_t)v->column[q];
-            v4 a = load3(B) * y, b = load3(B + 3) * y, c = load3(B + 6) * y, none = _mm256_setzero_pd();
-            v4 s = _mm256_hadd_pd(a, b), t = _mm256_hadd_pd(c, none);
-            store3(to, load3(to) + (_mm256_permute2f128_pd(s, t, 0x20) + _mm256_permute2f128_pd(s, t, 0x31)));
+            spl_v4 a = spl_load3(B) * y, b = spl_load3(B + 3) * y, c = spl_load3(B + 6) * y, none = _mm256_setzero_pd();
+            spl_v4 s = _mm256_hadd_pd(a, b), t = _mm256_hadd_pd(c, none);
+            spl_store3(to, spl_load3(to) + (_mm256_permute2f128_pd(s, t, 0x20) + _mm256_permute2f128_pd(s, t, 0x31)));
         }
-        store3(v->y + 3 * i, turn_forth(v->turn ? v->turn + 9 * i : NULL, y));
+        spl_store3(v->y + 3 * i, turn_forth(v->turn ? v->turn + 9 * i : NULL, y));
     }
 }
 
@@ -106,7 +95,7 @@ static void backward_float(const spl_ic3_view *v, size_t begin, size_t end)
             s = _mm_hadd_ps(s, _mm_hadd_ps(_mm_loadu_ps(B + 6) * y, none));
             _mm_storeu_ps(to, _mm_loadu_ps(to) + s);
         }
-        store3(v->y + 3 * i, turn_forth(v->turn ? v->turn + 9 * i : NULL, _mm256_cvtps_pd(y)));
+        spl_store3(v->y + 3 * i, turn_forth(v->turn ? v->turn + 9 * i : NULL, _mm256_cvtps_pd(y)));
     }
 }
 

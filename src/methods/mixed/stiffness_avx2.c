@@ -2,69 +2,41 @@
  * else. */
 #include "methods/mixed/stiffness.h"
 
-#include "math/simd8.h"
-
-typedef __m256d v4;
-
-SPL_INLINE v4 set4(double a)
-{
-    return _mm256_set1_pd(a);
-}
-SPL_INLINE v4 spread4(const double *p)
-{
-    return _mm256_broadcast_sd(p);
-}
-SPL_INLINE v4 fma4(v4 a, v4 b, v4 c) /* a b + c */
-{
-    return _mm256_fmadd_pd(a, b, c);
-}
-SPL_INLINE v4 lane4(int i) /* all bits of one lane */
-{
-    return _mm256_castsi256_pd(_mm256_setr_epi64x(-(i == 0), -(i == 1), -(i == 2), -(i == 3)));
-}
-SPL_INLINE v4 load3(const double *p) /* x y z 0; reads no fourth number */
-{
-    return _mm256_maskload_pd(p, _mm256_setr_epi64x(-1, -1, -1, 0));
-}
-SPL_INLINE void store3(double *p, v4 a)
-{
-    _mm_storeu_pd(p, _mm256_castpd256_pd128(a));
-    _mm_store_sd(p + 2, _mm256_extractf128_pd(a, 1));
-}
+#include "math/simd4.h"
 
 /* ---- tets ---- */
 
 SPL_INLINE void turn_gradients(const double *R, const double *g, double *h)
 {
-    v4 a = load3(R), b = load3(R + 3), c = load3(R + 6);
+    spl_v4 a = spl_load3(R), b = spl_load3(R + 3), c = spl_load3(R + 6);
     for (int i = 0; i < 4; i++) {
-        v4 v = _mm256_mul_pd(a, spread4(g + 3 * i));
-        v = fma4(b, spread4(g + 3 * i + 1), v);
-        _mm256_storeu_pd(h + 4 * i, fma4(c, spread4(g + 3 * i + 2), v));
+        spl_v4 v = _mm256_mul_pd(a, spl_spread4(g + 3 * i));
+        v = spl_fma4(b, spl_spread4(g + 3 * i + 1), v);
+        _mm256_storeu_pd(h + 4 * i, spl_fma4(c, spl_spread4(g + 3 * i + 2), v));
     }
 }
 
 /* -W P R^T by columns from T's; their fourth lanes are rubbish. */
-SPL_INLINE void turned_stress(double mu, double lambda, v4 T[3])
+SPL_INLINE void turned_stress(double mu, double lambda, spl_v4 T[3])
 {
-    v4 low = _mm256_unpacklo_pd(T[0], T[1]), high = _mm256_unpackhi_pd(T[0], T[1]);
-    v4 t0 = _mm256_permute2f128_pd(low, T[2], 0x20); /* T transposed */
-    v4 t1 = _mm256_permute2f128_pd(high, _mm256_permute_pd(T[2], 5), 0x20);
-    v4 t2 = _mm256_permute2f128_pd(low, T[2], 0x31);
+    spl_v4 low = _mm256_unpacklo_pd(T[0], T[1]), high = _mm256_unpackhi_pd(T[0], T[1]);
+    spl_v4 t0 = _mm256_permute2f128_pd(low, T[2], 0x20); /* T transposed */
+    spl_v4 t1 = _mm256_permute2f128_pd(high, _mm256_permute_pd(T[2], 5), 0x20);
+    spl_v4 t2 = _mm256_permute2f128_pd(low, T[2], 0x31);
     double xx = _mm256_cvtsd_f64(T[0]), yy = _mm256_cvtsd_f64(_mm256_permute_pd(T[1], 5));
     double zz = _mm_cvtsd_f64(_mm256_extractf128_pd(T[2], 1));
-    v4 diagonal = set4(2 * mu - lambda * (xx + yy + zz - 3)), m = set4(-mu);
-    T[0] = fma4(m, T[0] + t0, _mm256_and_pd(diagonal, lane4(0)));
-    T[1] = fma4(m, T[1] + t1, _mm256_and_pd(diagonal, lane4(1)));
-    T[2] = fma4(m, T[2] + t2, _mm256_and_pd(diagonal, lane4(2)));
+    spl_v4 diagonal = spl_set4(2 * mu - lambda * (xx + yy + zz - 3)), m = spl_set4(-mu);
+    T[0] = spl_fma4(m, T[0] + t0, _mm256_and_pd(diagonal, spl_lane4(0)));
+    T[1] = spl_fma4(m, T[1] + t1, _mm256_and_pd(diagonal, spl_lane4(1)));
+    T[2] = spl_fma4(m, T[2] + t2, _mm256_and_pd(diagonal, spl_lane4(2)));
 }
 
 /* Lengths of four vectors, their fourth lanes left out. */
-SPL_INLINE v4 lengths(const v4 f[4])
+SPL_INLINE spl_v4 lengths(const spl_v4 f[4])
 {
-    v4 s[4], none = _mm256_setzero_pd();
+    spl_v4 s[4], none = _mm256_setzero_pd();
     for (int i = 0; i < 4; i++) s[i] = _mm256_blend_pd(f[i] * f[i], none, 8);
-    v4 a = _mm256_hadd_pd(s[0], s[1]), b = _mm256_hadd_pd(s[2], s[3]);
+    spl_v4 a = _mm256_hadd_pd(s[0], s[1]), b = _mm256_hadd_pd(s[2], s[3]);
     return _mm256_sqrt_pd(_mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31));
 }
 
@@ -73,18 +45,18 @@ static void pull(const spl_pull *p, size_t begin, size_t end)
     const spl_elements *e = p->elements;
     for (size_t k = begin; k < end; k++) {
         double *h = p->h + SPL_PAD * k, *out = p->corner + SPL_PAD * k, W = e->volume[k];
-        v4 T[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()}, f[4];
+        spl_v4 T[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()}, f[4];
         turn_gradients(p->rotation + 9 * k, e->gradient + 12 * k, h);
         for (size_t i = 0; i < 4; i++) {
-            v4 x = load3(p->x + 3 * (size_t)e->tet[4 * k + i]);
-            for (size_t c = 0; c < 3; c++) T[c] = fma4(x, spread4(h + 4 * i + c), T[c]);
+            spl_v4 x = spl_load3(p->x + 3 * (size_t)e->tet[4 * k + i]);
+            for (size_t c = 0; c < 3; c++) T[c] = spl_fma4(x, spl_spread4(h + 4 * i + c), T[c]);
         }
         turned_stress(W * p->mu[k], W * p->lambda[k], T);
         for (size_t i = 0; i < 4; i++) {
-            f[i] = fma4(T[0], spread4(h + 4 * i), _mm256_mul_pd(T[1], spread4(h + 4 * i + 1)));
-            f[i] = fma4(T[2], spread4(h + 4 * i + 2), f[i]);
+            f[i] = spl_fma4(T[0], spl_spread4(h + 4 * i), _mm256_mul_pd(T[1], spl_spread4(h + 4 * i + 1)));
+            f[i] = spl_fma4(T[2], spl_spread4(h + 4 * i + 2), f[i]);
         }
-        v4 l = lengths(f);
+        spl_v4 l = lengths(f);
         _mm256_storeu_pd(out, _mm256_blend_pd(f[0], _mm256_permute4x64_pd(l, 0x00), 8));
         _mm256_storeu_pd(out + 4, _mm256_blend_pd(f[1], _mm256_permute4x64_pd(l, 0x40), 8));
         _mm256_storeu_pd(out + 8, _mm256_blend_pd(f[2], _mm256_permute4x64_pd(l, 0x80), 8));
@@ -97,10 +69,10 @@ static void pull(const spl_pull *p, size_t begin, size_t end)
 static void sum(const spl_sum *s, size_t begin, size_t end)
 {
     for (size_t v = begin; v < end; v++) {
-        v4 f = _mm256_setzero_pd();
+        spl_v4 f = _mm256_setzero_pd();
         for (size_t q = s->stars->start[v]; q < s->stars->start[v + 1]; q++)
             f += _mm256_loadu_pd(s->corner + 4 * (size_t)s->stars->corner[q]);
-        store3(s->force + 3 * v, f);
+        spl_store3(s->force + 3 * v, f);
         s->magnitude[v] = _mm256_cvtsd_f64(_mm256_permute4x64_pd(f, 3));
     }
 }
@@ -110,36 +82,36 @@ static void sum(const spl_sum *s, size_t begin, size_t end)
 /* Adds the four blocks of one corner of a tet to the strip: three vectors a block, its columns. The fourth lane of
  * column c sums mu h_i[c] h_j[c], a third of what belongs on the diagonal. */
 SPL_INLINE void add_corner(const double *own, const double *h, double mu, double lambda, const uint32_t *slot,
-                           v4 *strip)
+                           spl_v4 *strip)
 {
-    v4 hi = _mm256_loadu_pd(own), li = hi * set4(lambda), m[3], l[3];
+    spl_v4 hi = _mm256_loadu_pd(own), li = hi * spl_set4(lambda), m[3], l[3];
     for (int c = 0; c < 3; c++) {
-        m[c] = set4(mu * own[c]);
+        m[c] = spl_set4(mu * own[c]);
         l[c] = _mm256_blend_pd(li, m[c], 8);
     }
     for (int j = 0; j < 4; j++) {
-        v4 hj = _mm256_loadu_pd(h + 4 * j), *B = strip + 3 * slot[j];
-        for (int c = 0; c < 3; c++) B[c] = fma4(l[c], spread4(h + 4 * j + c), fma4(hj, m[c], B[c]));
+        spl_v4 hj = _mm256_loadu_pd(h + 4 * j), *B = strip + 3 * slot[j];
+        for (int c = 0; c < 3; c++) B[c] = spl_fma4(l[c], spl_spread4(h + 4 * j + c), spl_fma4(hj, m[c], B[c]));
     }
 }
 
 /* From the strip to a row's values. */
-SPL_INLINE void write_row(const v4 *strip, const int32_t *column, size_t length, int32_t node, double spring,
+SPL_INLINE void write_row(const spl_v4 *strip, const int32_t *column, size_t length, int32_t node, double spring,
                           double *value)
 {
     for (size_t at = 0; at < length; at++, strip += 3, value += 9) {
-        v4 trace = _mm256_permute4x64_pd(strip[0] + strip[1] + strip[2], 0xff);
-        if (column[at] == node) trace += set4(spring);
-        v4 a = strip[0] + _mm256_and_pd(trace, lane4(0)), b = strip[1] + _mm256_and_pd(trace, lane4(1));
+        spl_v4 trace = _mm256_permute4x64_pd(strip[0] + strip[1] + strip[2], 0xff);
+        if (column[at] == node) trace += spl_set4(spring);
+        spl_v4 a = strip[0] + _mm256_and_pd(trace, spl_lane4(0)), b = strip[1] + _mm256_and_pd(trace, spl_lane4(1));
         _mm256_storeu_pd(value, a);
         _mm256_storeu_pd(value + 3, b);
-        store3(value + 6, strip[2] + _mm256_and_pd(trace, lane4(2)));
+        spl_store3(value + 6, strip[2] + _mm256_and_pd(trace, spl_lane4(2)));
     }
 }
 
 static void rows(const spl_stiffness *s, size_t begin, size_t end)
 {
-    v4 strip[3 * (SPL_STRIP + 1)]; /* the last block takes what belongs to held corners */
+    spl_v4 strip[3 * (SPL_STRIP + 1)]; /* the last block takes what belongs to held corners */
     for (size_t node = begin; node < end; node++) {
         size_t vertex = (size_t)s->vertex[node], length = s->start[node + 1] - s->start[node];
         if (length > SPL_STRIP) {

@@ -1,40 +1,16 @@
 /* The loops of kernels.h for AVX2 and FMA: a vector is one x y z and a fourth lane that is 0 or nobody's. */
 #include "methods/steklov/kernels.h"
 
-#include "math/simd8.h"
-
-typedef __m256d v4;
-
-SPL_INLINE v4 spread4(const double *p)
-{
-    return _mm256_broadcast_sd(p);
-}
-SPL_INLINE v4 fma4(v4 a, v4 b, v4 c) /* a b + c */
-{
-    return _mm256_fmadd_pd(a, b, c);
-}
-SPL_INLINE v4 lane4(int i) /* all bits of one lane */
-{
-    return _mm256_castsi256_pd(_mm256_setr_epi64x(-(i == 0), -(i == 1), -(i == 2), -(i == 3)));
-}
-SPL_INLINE v4 load3(const double *p) /* x y z 0; reads no fourth number */
-{
-    return _mm256_maskload_pd(p, _mm256_setr_epi64x(-1, -1, -1, 0));
-}
-SPL_INLINE void store3(double *p, v4 a)
-{
-    _mm_storeu_pd(p, _mm256_castpd256_pd128(a));
-    _mm_store_sd(p + 2, _mm256_extractf128_pd(a, 1));
-}
+#include "math/simd4.h"
 
 /* ---- tets ---- */
 
 /* Lengths of four vectors, their fourth lanes left out. */
-SPL_INLINE v4 lengths(const v4 f[4])
+SPL_INLINE spl_v4 lengths(const spl_v4 f[4])
 {
-    v4 s[4], none = _mm256_setzero_pd();
+    spl_v4 s[4], none = _mm256_setzero_pd();
     for (int i = 0; i < 4; i++) s[i] = _mm256_blend_pd(f[i] * f[i], none, 8);
-    v4 a = _mm256_hadd_pd(s[0], s[1]), b = _mm256_hadd_pd(s[2], s[3]);
+    spl_v4 a = _mm256_hadd_pd(s[0], s[1]), b = _mm256_hadd_pd(s[2], s[3]);
     return _mm256_sqrt_pd(_mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31));
 }
 
@@ -44,23 +20,23 @@ static void pull(const spl_tet_loop *l, size_t begin, size_t end)
     for (size_t k = begin; k < end; k++) {
         const double *h = l->h + SPL_FOURS * k;
         double *out = l->corner + SPL_FOURS * k, W = e->volume[k];
-        v4 T[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()}, f[4];
+        spl_v4 T[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()}, f[4];
         for (size_t i = 0; i < 4; i++) {
-            v4 x = load3(l->x + 3 * (size_t)e->tet[4 * k + i]);
-            for (size_t c = 0; c < 3; c++) T[c] = fma4(x, spread4(h + 4 * i + c), T[c]);
+            spl_v4 x = spl_load3(l->x + 3 * (size_t)e->tet[4 * k + i]);
+            for (size_t c = 0; c < 3; c++) T[c] = spl_fma4(x, spl_spread4(h + 4 * i + c), T[c]);
         }
         double xx = _mm256_cvtsd_f64(T[0]), yy = _mm256_cvtsd_f64(_mm256_permute_pd(T[1], 5));
         double zz = _mm_cvtsd_f64(_mm256_extractf128_pd(T[2], 1));
-        v4 m = _mm256_set1_pd(-2 * W * l->mu[k]);
-        v4 diagonal = _mm256_set1_pd(W * (2 * l->mu[k] - l->lambda[k] * (xx + yy + zz - 3)));
-        T[0] = fma4(m, T[0], _mm256_and_pd(diagonal, lane4(0)));
-        T[1] = fma4(m, T[1], _mm256_and_pd(diagonal, lane4(1)));
-        T[2] = fma4(m, T[2], _mm256_and_pd(diagonal, lane4(2)));
+        spl_v4 m = _mm256_set1_pd(-2 * W * l->mu[k]);
+        spl_v4 diagonal = _mm256_set1_pd(W * (2 * l->mu[k] - l->lambda[k] * (xx + yy + zz - 3)));
+        T[0] = spl_fma4(m, T[0], _mm256_and_pd(diagonal, spl_lane4(0)));
+        T[1] = spl_fma4(m, T[1], _mm256_and_pd(diagonal, spl_lane4(1)));
+        T[2] = spl_fma4(m, T[2], _mm256_and_pd(diagonal, spl_lane4(2)));
         for (size_t i = 0; i < 4; i++) {
-            f[i] = fma4(T[0], spread4(h + 4 * i), _mm256_mul_pd(T[1], spread4(h + 4 * i + 1)));
-            f[i] = fma4(T[2], spread4(h + 4 * i + 2), f[i]);
+            f[i] = spl_fma4(T[0], spl_spread4(h + 4 * i), _mm256_mul_pd(T[1], spl_spread4(h + 4 * i + 1)));
+            f[i] = spl_fma4(T[2], spl_spread4(h + 4 * i + 2), f[i]);
         }
-        v4 n = lengths(f);
+        spl_v4 n = lengths(f);
         _mm256_storeu_pd(out, _mm256_blend_pd(f[0], _mm256_permute4x64_pd(n, 0x00), 8));
         _mm256_storeu_pd(out + 4, _mm256_blend_pd(f[1], _mm256_permute4x64_pd(n, 0x40), 8));
         _mm256_storeu_pd(out + 8, _mm256_blend_pd(f[2], _mm256_permute4x64_pd(n, 0x80), 8));
@@ -77,7 +53,7 @@ static void turn(const spl_tet_loop *l, size_t begin, size_t end)
 
 static void rows(const spl_row_loop *l, size_t begin, size_t end)
 {
-    v4 strip[3 * (SPL_LONGEST + 1)]; /* the last block takes what belongs to held corners */
+    spl_v4 strip[3 * (SPL_LONGEST + 1)]; /* the last block takes what belongs to held corners */
     for (size_t node = begin; node < end; node++) {
         size_t vertex = (size_t)l->vertex[node], length = l->start[node + 1] - l->start[node];
         if (length > SPL_LONGEST) {
@@ -88,20 +64,20 @@ static void rows(const spl_row_loop *l, size_t begin, size_t end)
         for (size_t q = l->stars->start[vertex]; q < l->stars->start[vertex + 1]; q++) {
             size_t tet = l->stars->corner[q] / 4;
             const double *h = l->h + SPL_FOURS * tet;
-            v4 own = _mm256_loadu_pd(l->h + 4 * (size_t)l->stars->corner[q]) *
-                     _mm256_set1_pd(l->elements->volume[tet] * l->lambda[tet]);
+            spl_v4 own = _mm256_loadu_pd(l->h + 4 * (size_t)l->stars->corner[q]) *
+                         _mm256_set1_pd(l->elements->volume[tet] * l->lambda[tet]);
             for (size_t j = 0; j < 4; j++) {
-                v4 *B = strip + 3 * l->slot[4 * q + j];
-                for (size_t c = 0; c < 3; c++) B[c] = fma4(own, spread4(h + 4 * j + c), B[c]);
+                spl_v4 *B = strip + 3 * l->slot[4 * q + j];
+                for (size_t c = 0; c < 3; c++) B[c] = spl_fma4(own, spl_spread4(h + 4 * j + c), B[c]);
             }
         }
         double *value = l->value + 9 * l->start[node];
         const double *base = l->base + l->start[node];
         for (size_t at = 0; at < length; at++, value += 9) {
-            v4 b = spread4(base + at), *B = strip + 3 * at;
-            _mm256_storeu_pd(value, B[0] + _mm256_and_pd(b, lane4(0)));
-            _mm256_storeu_pd(value + 3, B[1] + _mm256_and_pd(b, lane4(1)));
-            store3(value + 6, B[2] + _mm256_and_pd(b, lane4(2)));
+            spl_v4 b = spl_spread4(base + at), *B = strip + 3 * at;
+            _mm256_storeu_pd(value, B[0] + _mm256_and_pd(b, spl_lane4(0)));
+            _mm256_storeu_pd(value + 3, B[1] + _mm256_and_pd(b, spl_lane4(1)));
+            spl_store3(value + 6, B[2] + _mm256_and_pd(b, spl_lane4(2)));
         }
     }
 }
@@ -111,18 +87,18 @@ static void rows(const spl_row_loop *l, size_t begin, size_t end)
 static void product(const spl_product_loop *l, size_t begin, size_t end)
 {
     for (size_t row = begin; row < end; row++) {
-        v4 a = _mm256_setzero_pd(), b = a, c = a;
+        spl_v4 a = _mm256_setzero_pd(), b = a, c = a;
         const double *B = l->value + 9 * l->from[row];
         for (size_t at = l->from[row]; at < l->to[row]; at++, B += 9) {
             const double *p = l->x + 3 * ((size_t)l->column[at] - l->x_first);
-            a = fma4(_mm256_loadu_pd(B), spread4(p), a);
-            b = fma4(_mm256_loadu_pd(B + 3), spread4(p + 1), b);
-            c = fma4(_mm256_loadu_pd(B + 6), spread4(p + 2), c);
+            a = spl_fma4(_mm256_loadu_pd(B), spl_spread4(p), a);
+            b = spl_fma4(_mm256_loadu_pd(B + 3), spl_spread4(p + 1), b);
+            c = spl_fma4(_mm256_loadu_pd(B + 6), spl_spread4(p + 2), c);
         }
         double *y = l->y + 3 * (row - l->y_first);
         a += b + c;
-        if (l->sign) a = l->sign > 0 ? load3(y) + a : load3(y) - a;
-        store3(y, a);
+        if (l->sign) a = l->sign > 0 ? spl_load3(y) + a : spl_load3(y) - a;
+        spl_store3(y, a);
     }
 }
 
