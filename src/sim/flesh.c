@@ -11,8 +11,8 @@
 const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
     [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
-    [SPL_FLESH_POLISH] = {"polish", "", 0, 0, 1, "the mesh is moved out of flesh it touches, after the solve",
-                          "on|off"},
+    [SPL_FLESH_POLISH] = {"polish", "", 0, 0, 2, "the mesh is moved out of flesh it touches; auto: without dynamics",
+                          "auto|on|off"},
     [SPL_FLESH_UPSAMPLE] = {"upsample", "", 0, 0, 1,
                             "how the visual mesh follows: moving least squares, or displaced along normals",
                             "smooth|normal"},
@@ -134,7 +134,9 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
                                          : SUPPLE_OK;
     if (result != SUPPLE_OK) return result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
-    if (result != SUPPLE_OK || !options.self || s->common[SPL_FLESH_POLISH] != 0) return result;
+    /* The polish knows nothing of the last frame: flesh that swings would have it come and go. */
+    bool polish = s->common[SPL_FLESH_POLISH] == 1 || (s->common[SPL_FLESH_POLISH] == 0 && !s->sim->dynamics);
+    if (result != SUPPLE_OK || !options.self || !polish) return result;
     return spl_polish_create(f->contacts, s->config, &f->polish, error);
 }
 

@@ -237,6 +237,64 @@ TEST(flesh_swings_on_when_its_bones_stop_and_comes_to_rest)
     posed_free(&p);
 }
 
+/* Holds a pose and keeps the visual vertices of every frame. */
+static void hold_pose(supple_sim *sim, const float *m, int32_t count, int frames, float *shown[])
+{
+    for (int k = 0; k < frames; k++) {
+        CHECK(supple_sim_step_pose_dt(sim, m, count, 1 / 60.0, NULL) == SUPPLE_OK);
+        shown[k] = positions(sim);
+    }
+}
+
+/* The acceptance of the method: a walk that stops in the middle of a stride. */
+TEST(a_walk_that_stops_jiggles_with_dynamics_and_not_without)
+{
+    enum { AFTER = 90 };
+    double swing[2][3] = {{0}}; /* in the first tenth of a second, from half a second, from one second on; metres */
+    for (int dynamics = 0; dynamics < 2; dynamics++) {
+        supple_scene *scene = NULL;
+        supple_sim *sim = NULL;
+        supple_body_config bc = supple_body_config_default();
+        supple_sim_config sc = supple_sim_config_default();
+        sc.method = "projective";
+        sc.dynamics = dynamics;
+        sc.body_config = &bc;
+        bc.resolution = 36;
+        bc.cache = false;
+        REQUIRE(supple_scene_load_file("demo:hero", NULL, &scene, NULL) == SUPPLE_OK);
+        REQUIRE(supple_sim_create(scene, &sc, NULL, &sim, NULL) == SUPPLE_OK);
+        int32_t count = supple_scene_joint_count(scene), clip = supple_scene_clip_find(scene, "walk");
+        float *m = calloc((size_t)count, 16 * sizeof *m), *shown[AFTER];
+        for (int k = 0; k <= 30; k++) {
+            REQUIRE(supple_scene_pose(scene, clip, k / 60.0, m, count, NULL) == SUPPLE_OK);
+            supple_result result = dynamics ? supple_sim_step_pose_dt(sim, m, count, 1 / 60.0, NULL)
+                                            : supple_sim_step_pose(sim, m, count, NULL);
+            CHECK(result == SUPPLE_OK);
+        }
+        if (dynamics) {
+            hold_pose(sim, m, count, AFTER, shown);
+        } else {
+            for (int k = 0; k < AFTER; k++) {
+                if (k < 3) CHECK(supple_sim_step_pose(sim, m, count, NULL) == SUPPLE_OK);
+                shown[k] = positions(sim);
+            }
+        }
+        for (int k = 0; k < AFTER; k++) {
+            int when = k < 6 ? 0 : k < 30 ? -1 : k < 60 ? 1 : 2;
+            if (when >= 0)
+                swing[dynamics][when] = fmax(swing[dynamics][when], distance(sim, shown[k], shown[AFTER - 1]));
+        }
+        for (int k = 0; k < AFTER; k++) free(shown[k]);
+        free(m);
+        supple_sim_destroy(sim);
+        supple_scene_destroy(scene);
+    }
+    printf("    mm: %.2f, %.2f, %.3f with dynamics; %.3f without\n", 1e3 * swing[1][0], 1e3 * swing[1][1],
+           1e3 * swing[1][2], 1e3 * swing[0][0]);
+    CHECK(swing[1][0] > 5e-3 && swing[1][1] < 0.3 * swing[1][0] && swing[1][2] < 0.5 * swing[1][1]);
+    CHECK(swing[0][0] < 0.02 * swing[1][0]);
+}
+
 TEST(a_teleport_is_over_in_half_a_second)
 {
     posed p = posed_make("sack", 10, NULL);
@@ -370,6 +428,7 @@ TEST_MAIN(RUN(frame_rates_share_their_motion), RUN(a_frame_between_two_states_li
           RUN(the_first_frame_is_in_equilibrium_and_the_same_time_leaves_the_state),
           RUN(seeking_back_or_far_ahead_starts_anew), RUN(a_loops_last_frame_meets_its_first),
           RUN(a_preroll_lets_flesh_come_to_rest), RUN(without_root_inertia_the_roots_motion_does_nothing),
-          RUN(flesh_swings_on_when_its_bones_stop_and_comes_to_rest), RUN(a_teleport_is_over_in_half_a_second),
+          RUN(flesh_swings_on_when_its_bones_stop_and_comes_to_rest),
+          RUN(a_walk_that_stops_jiggles_with_dynamics_and_not_without), RUN(a_teleport_is_over_in_half_a_second),
           RUN(any_length_of_time_between_poses_will_do), RUN(flesh_shown_between_steps_is_where_its_bones_are),
           RUN(gravity_is_the_weight_of_the_flesh), RUN(what_a_method_cannot_do_is_refused), RUN(steps_allocate_nothing))
