@@ -58,6 +58,8 @@ TEST(optimality_conditions_hold)
             double step, gradient;
             optimality(Q, n, held, w, &step, &gradient);
             CHECK(step < 1e-6);
+            if (!(gradient < 1e-6))
+                printf("    %d bones, bone %d: gradient %g, residual %g\n", counts[i], k, gradient, r.residual);
             CHECK(gradient < 1e-6);
             for (size_t v = 0; v < n; v++) {
                 CHECK(w[v] >= -1e-9 && w[v] <= 1 + 1e-9);

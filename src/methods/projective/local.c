@@ -6,7 +6,10 @@
 #include "math/cpu.h"
 #include "math/quat.h"
 
+#define ARRIVED      1e-5 /* asymmetry of R^T F, of its norm */
 #define VOLUME_RANGE 0.02 /* e: products of stretches from 1 - e to 1 + e cost nothing */
+
+enum { MORE = 12 }; /* steps at most before a decomposition */
 
 /* ---- set-up ---- */
 
@@ -152,7 +155,7 @@ static void store_forces(const spl_local *l, const spl_local_block *b, size_t la
     }
 }
 
-/* Whether a quaternion is, to first order, the nearest rotation: R^T F symmetric, and a maximum. */
+/* Whether a quaternion is the nearest rotation: R^T F symmetric, and a maximum. */
 static bool has_arrived(const spl_mat3x8 *F, const spl_quatx8 *turn, size_t lane, float R[9])
 {
     spl_mat3 f;
@@ -167,7 +170,7 @@ static bool has_arrived(const spl_mat3x8 *F, const spl_quatx8 *turn, size_t lane
     double h01 = 0.5 * (m[1] + m[3]), h02 = 0.5 * (m[2] + m[6]), h12 = 0.5 * (m[5] + m[7]);
     double m2 = h00 * h11 - h01 * h01;
     double det = h22 * m2 - h00 * h12 * h12 - h11 * h02 * h02 - 2 * h01 * h02 * h12;
-    return skew < 0.1 * norm && h00 > 1e-3 * norm && m2 > 1e-3 * norm * norm && det > 1e-3 * norm * norm * norm;
+    return skew < ARRIVED * norm && h00 > 1e-3 * norm && m2 > 1e-3 * norm * norm && det > 1e-3 * norm * norm * norm;
 }
 
 double spl_local_plain(const spl_local *l, const double *x, int newton, size_t begin, size_t end)
@@ -181,9 +184,13 @@ double spl_local_plain(const spl_local *l, const double *x, int newton, size_t b
             float f[9], q[4], R[9], P[9], sum = 0;
             for (int i = 0; i < 9; i++) f[i] = F.m[i][lane];
             for (int i = 0; i < 4; i++) q[i] = l->turn[k].q[i][lane];
-            spl_rotation3(f, newton, q);
-            for (int i = 0; i < 4; i++) l->turn[k].q[i][lane] = q[i];
-            if (!has_arrived(&F, &l->turn[k], lane, R)) {
+            bool there = false;
+            for (int i = 0; i < MORE && !there; i++) {
+                spl_rotation3(f, i == 0 ? newton : 1, q);
+                for (int c = 0; c < 4; c++) l->turn[k].q[c][lane] = q[c];
+                there = has_arrived(&F, &l->turn[k], lane, R);
+            }
+            if (!there) {
                 spl_local_mend(&F, ~(1u << lane), &l->turn[k]);
                 has_arrived(&F, &l->turn[k], lane, R);
             }
