@@ -3,7 +3,8 @@
  * Komaritzan and Botsch, "Projective Skinning", 2018, and "Fast Projective Skinning", 2019, section 3: the skeleton is
  * inflated to spheres and cylinders inside the skin, the skin is shrink-wrapped onto it, and each skin triangle with
  * the bone triangle that it became is a prism of three tetrahedra. There are no vertices inside the tissue, so a prism
- * body has about half of the unknowns of stuffed tetrahedra of the same surface, and each tetrahedron knows its triangle.
+ * body has about half of the unknowns of stuffed tetrahedra of the same surface, and each tetrahedron knows its
+ * triangle.
  *
  *   - The skin is the boundary of stuffed tetrahedra (flesh.h): closed whatever the visual mesh is. Where sheets of it
  *     meet in an edge or a vertex they are cut apart, so that it is manifold; its vertices are then spread evenly over
