@@ -292,10 +292,12 @@ static void check_motion(const char *character, int which, const char *motion, s
     for (int32_t f = 0; f < bvh.frame_count; f++) {
         spl_bvh_pose(&bvh, f, q, p);
         spl_pose_sample(&pose, scene, clip, f * bvh.frame_time);
-        REQUIRE(supple_sim_step_clip(sim, clip, f * bvh.frame_time, &error) == SUPPLE_OK);
-        double clearance = lowest_vertex(scene, sim) - ground;
-        lowest = fmin(lowest, clearance);
-        highest = fmax(highest, clearance);
+        if (f % 4 == 0) { /* the skin, at 30 frames a second */
+            REQUIRE(supple_sim_step_clip(sim, clip, f * bvh.frame_time, &error) == SUPPLE_OK);
+            double clearance = lowest_vertex(scene, sim) - ground;
+            lowest = fmin(lowest, clearance);
+            highest = fmax(highest, clearance);
+        }
         for (int i = 0; i < 8; i++) {
             int32_t from = source_of(&bvh, limbs[i].from), to = source_of(&bvh, limbs[i].to);
             int32_t node = node_of(scene, limbs[i].made[which]), end = node_of(scene, limbs[i].end[which]);
