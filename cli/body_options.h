@@ -6,8 +6,8 @@
 
 #include <supple/body.h>
 
-/* Reads --body, --resolution, --part, --size, --no-cache and --set max-tets=N; `only` refuses other settings. 0, or the
- * exit code after a message. */
+/* Reads --body, --resolution, --part, --size, --no-cache, --set max-tets=N and grade=on; `only` refuses other settings.
+ * 0, or the exit code after a message. */
 int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool only);
 
 #endif

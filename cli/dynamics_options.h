@@ -10,7 +10,7 @@
         {"--loop", NULL, "the clip is a cycle: play it until it repeats itself, then write it", false},                \
         {"--gravity", "[G]", "flesh has weight: m/s^2 downwards (none; 9.81 if no number follows)", false},            \
         {"--root-inertia", "R", "what the root's motion does to the flesh, 0 to 1 (1)", false},                        \
-        {"--collide", "LIST", "self, world, self,world or none (projective: both; mixed: world)", false},              \
+        {"--collide", "LIST", "self, world, self,world or none (projective, steklov: both; mixed: world)", false},     \
     {                                                                                                                  \
         "--collider", "FILE", "a thing of the world: .json of spheres, capsules, planes; or closed meshes", true       \
     }

@@ -114,18 +114,27 @@ static supple_result assemble(spl_pd *p, supple_error *error)
     return SUPPLE_OK;
 }
 
-/* What rounding of F in float leaves of forces that balance: eps 2 mu W |g_i| of all corners, in the norm of r. Flesh
- * at rest has no other forces. */
+/* What rounding of F in float leaves of forces that balance, in the norm of r: F = sum_k e_k g_k^T is off by
+ * eps sum_k |e_k| |g_k|, which is large in flat tets, and a corner's force by 2 mu W |g_i| times that. Flesh at rest
+ * has no other forces. */
 static double rounding(const spl_pd *p)
 {
     const spl_elements *e = p->in.elements;
     double sum = 0;
-    for (size_t k = 0; k < (size_t)e->count; k++)
+    for (size_t k = 0; k < (size_t)e->count; k++) {
+        spl_vec3 g[4];
+        double off = 0;
         for (size_t i = 0; i < 4; i++) {
-            const double *g = e->gradient + 12 * k + 3 * i;
-            double f = 2 * p->in.mu[k] * e->volume[k] * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+            const double *at = e->gradient + 12 * k + 3 * i;
+            g[i] = spl_v3(at[0], at[1], at[2]);
+        }
+        for (int i = 1; i < 4; i++) /* |e_1| = 6 W |g_2 x g_3|, and so on */
+            off += 6 * e->volume[k] * spl_norm(spl_cross(g[i % 3 + 1], g[(i + 1) % 3 + 1])) * spl_norm(g[i]);
+        for (size_t i = 0; i < 4; i++) {
+            double f = 2 * p->in.mu[k] * e->volume[k] * spl_norm(g[i]) * off;
             if (p->unknown[e->tet[4 * k + i]] >= 0) sum += f * f;
         }
+    }
     return (double)FLT_EPSILON * sqrt(sum);
 }
 
