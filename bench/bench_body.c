@@ -1,21 +1,15 @@
 /* From a character to flesh: time from scratch and from the cache, and how it grows with the resolution.
  *
  *     bench_body [FILE]      default: demo:hero */
+#include "measure.h"
+
 #include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <supple/supple.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-static double peak_mb(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
-}
 
 static double run(const supple_scene *scene, int resolution, int max_tets, bool cache, bool grade, int *tets)
 {

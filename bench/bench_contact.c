@@ -9,13 +9,13 @@
 #include "body/solid.h"
 #include "contact/contact.h"
 #include "core/timer.h"
+#include "measure.h"
 
 #include <supple/scene.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct options {
     const char *character, *clip;
@@ -36,16 +36,6 @@ static void stop(const char *what, const supple_error *error)
 {
     fprintf(stderr, "bench_contact: %s: %s\n", what, error->message);
     exit(5);
-}
-
-static spl_pool *make_pool(int32_t threads)
-{
-    supple_config config = supple_config_default();
-    supple_error error = {0};
-    spl_pool *pool;
-    config.thread_count = threads;
-    if (spl_pool_create(&config, &pool, &error) != SUPPLE_OK) stop("threads", &error);
-    return pool;
 }
 
 static void make_stage(const options *o, stage *s)
@@ -84,19 +74,6 @@ static void take_frame(stage *s, const options *o, int32_t frame, spl_pool *pool
     spl_pose_sample(&s->pose, s->scene, s->clip, length * frame / (o->frames > 1 ? o->frames - 1 : 1));
     if (spl_drive_pose(&s->solid.drive, &s->pose, &error) != SUPPLE_OK) stop("pose", &error);
     spl_solid_pose(&s->solid, s->x, pool);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
-static double processor_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static void measure(stage *s, const options *o, int32_t threads, bool last)

@@ -7,6 +7,7 @@
  * and all else as `other`, forces, assembly, factor) the least, `solve` and `cpu`, whose work varies, the median; `min`
  * and `median` are the whole method's wall clock. A busy machine shows in the distance between min and median, and not
  * in cpu, the processor time of the whole step on all threads, upsampling included. */
+#include "measure.h"
 #include "methods/mixed/mixed.h"
 #include "sim/sim.h"
 
@@ -15,9 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <supple/supple.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* DESIGN.md: what a triad reads and writes on one core and on two. */
@@ -46,30 +45,10 @@ typedef struct row {
     double rate; /* GB/s of the solve, the best frame's */
 } row;
 
-static double processor_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static double peak_mb(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
-}
-
 static void fail(const supple_error *error)
 {
     fprintf(stderr, "bench_mixed: %s\n", error->message);
     exit(1);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Adds one frame; the first has no past and is left out. */

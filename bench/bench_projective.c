@@ -9,6 +9,7 @@
  */
 #include "core/memory.h"
 #include "core/timer.h"
+#include "measure.h"
 #include "methods/projective/global.h"
 #include "methods/projective/local.h"
 #include "methods/projective/solver.h"
@@ -16,7 +17,6 @@
 
 #include <stdio.h>
 #include <supple/supple.h>
-#include <time.h>
 
 /* The authors' program at these sizes on two cores: DESIGN.md's machine. */
 typedef struct subject {
@@ -150,19 +150,6 @@ static double energy_at(spl_pd *pd, const spl_pd_problem *q, const double *x, si
     solve(pd, &look, copy, &stats);
     free(copy);
     return stats.energy;
-}
-
-static double processor_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* ---- the machine ---- */

@@ -6,6 +6,7 @@
  * which a busy machine does not change (threads that wait for work spin a little: --threads 1 for the pure sum); all
  * other times are the wall's, of the least busy frame where the work is the same in each. --cells sets the size of
  * --bend and --figure4, --large takes the paper's sizes. */
+#include "measure.h"
 #include "methods/steklov/steklov.h"
 #include "sim/sim.h"
 
@@ -14,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <supple/supple.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -32,20 +31,6 @@ typedef struct stage {
     supple_sim *sim;
     int32_t clip, frames;
 } stage;
-
-static double processor_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static double peak_mb(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
-}
 
 static void fail(const supple_error *error)
 {

@@ -10,6 +10,7 @@
 #include "body/body.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "measure.h"
 
 #include <supple/scene.h>
 
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -46,16 +46,6 @@ static void *room(size_t count, size_t size)
         exit(5);
     }
     return p;
-}
-
-static spl_pool *make_pool(int32_t threads)
-{
-    supple_config config = supple_config_default();
-    supple_error error = {0};
-    spl_pool *pool;
-    config.thread_count = threads;
-    if (spl_pool_create(&config, &pool, &error) != SUPPLE_OK) stop("threads", &error);
-    return pool;
 }
 
 /* The flesh, as one mesh. */
@@ -121,13 +111,6 @@ static spl_upsample *make_map(const spl_body *body, const visual *v, spl_pool *p
     spl_upsample *u;
     if (spl_upsample_create(&body->skin, &mesh, &o, pool, &a, &u, &error) != SUPPLE_OK) stop("weights", &error);
     return u;
-}
-
-static double processor_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static double measure_frame(const spl_upsample *u, const double *moved, const visual *v, bool normals, spl_pool *pool,

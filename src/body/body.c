@@ -281,18 +281,24 @@ static supple_result place_tets(spl_body *body, const spl_tree *tree, supple_err
     return SUPPLE_OK;
 }
 
+spl_attach_input spl_body_attach_input(const spl_body *body, const spl_tets *tets, const spl_place *place,
+                                       const spl_tree *tree)
+{
+    return (spl_attach_input){.tets = tets,
+                              .place = place,
+                              .surface = &body->surface,
+                              .tree = tree,
+                              .weights = &body->weights,
+                              .bones = &body->bones,
+                              .cell = body->flesh.cell,
+                              .allocator = &body->allocator};
+}
+
 static supple_result attach(spl_body *body, const spl_tree *tree, const supple_config *config, supple_error *error)
 {
     body->bone = spl_new(&body->allocator, (size_t)body->tets.vertex_count, sizeof *body->bone);
     if (!body->bone) return spl_fail_memory(error, "the attachments");
-    spl_attach_input in = {.tets = &body->tets,
-                           .place = body->place,
-                           .surface = &body->surface,
-                           .tree = tree,
-                           .weights = &body->weights,
-                           .bones = &body->bones,
-                           .cell = body->flesh.cell,
-                           .allocator = &body->allocator};
+    spl_attach_input in = spl_body_attach_input(body, &body->tets, body->place, tree);
     supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
     if (result == SUPPLE_OK) result = spl_attach(&in, body->bone, &body->attach, error);
     if (result == SUPPLE_OK && body->attach.empty)

@@ -67,6 +67,11 @@ supple_result spl_body_make(const supple_scene *scene, const spl_body_options *o
                             spl_pool *pool, spl_body *out, supple_error *error);
 void spl_body_release(spl_body *body);
 
+/* What attaching asks for, of a body with surface, weights and bones: for these tetrahedra (its own, or those that
+ * prisms are made from) with their places. `tree` is of the surface. */
+spl_attach_input spl_body_attach_input(const spl_body *body, const spl_tets *tets, const spl_place *place,
+                                       const spl_tree *tree);
+
 /* Whether a part is simulated; `surface` was made of the triangles of these parts, in their order. */
 bool spl_body_is_flesh(const spl_body *body, int32_t part);
 

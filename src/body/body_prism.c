@@ -22,19 +22,6 @@ static spl_flesh_options flesh_options(const spl_body_options *options)
 
 /* ---- making ---- */
 
-static spl_attach_input attach_input(const spl_body *body, const spl_tets *tets, const spl_place *place,
-                                     const spl_tree *tree)
-{
-    return (spl_attach_input){.tets = tets,
-                              .place = place,
-                              .surface = &body->surface,
-                              .tree = tree,
-                              .weights = &body->weights,
-                              .bones = &body->bones,
-                              .cell = body->flesh.cell,
-                              .allocator = &body->allocator};
-}
-
 /* How well the skin fits the surface, and the shapes of the tetrahedra, into the flesh's report. */
 static supple_result measure(spl_body *body, const spl_tets *tets, const spl_tree *tree, spl_pool *pool,
                              supple_error *error)
@@ -67,7 +54,7 @@ static supple_result make(spl_body *body, const spl_body_options *options, const
     supple_result result =
         spl_flesh_cached(cache, &body->surface, &how, config, pool, a, &tets, &place, &body->flesh, &cached, error);
     if (result != SUPPLE_OK) return result;
-    spl_attach_input in = attach_input(body, &tets, place, tree);
+    spl_attach_input in = spl_body_attach_input(body, &tets, place, tree);
     result = spl_progress(config, "prisms", 0, error);
     if (result == SUPPLE_OK) result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
     if (result == SUPPLE_OK) result = spl_progress(config, "prisms", 0.3, error);

@@ -2,14 +2,9 @@
 #include "body/flesh_private.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <string.h>
-
-static int32_t root_of(int32_t *root, int32_t i)
-{
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
 
 /* Pieces of the tetrahedra, connected over shared vertices, numbered by their lowest vertex. */
 static supple_result find_pieces(flesh *f, supple_error *error)
@@ -24,16 +19,10 @@ static supple_result find_pieces(flesh *f, supple_error *error)
         return spl_fail_memory(error, "the body's pieces");
     }
     for (size_t i = 0; i < n; i++) root[i] = (int32_t)i;
-    for (size_t i = 0; i < 4 * (size_t)t->tet_count; i++) {
-        int32_t a = root_of(root, t->tet[i & ~(size_t)3]), b = root_of(root, t->tet[i]);
-        if (a < b)
-            root[b] = a;
-        else
-            root[a] = b;
-    }
+    for (size_t i = 0; i < 4 * (size_t)t->tet_count; i++) spl_sets_join(root, t->tet[i & ~(size_t)3], t->tet[i]);
     f->piece_count = 0;
     for (size_t i = 0; i < n; i++) { /* a root comes before its members */
-        int32_t r = root_of(root, (int32_t)i);
+        int32_t r = spl_sets_root(root, (int32_t)i);
         f->piece[i] = r == (int32_t)i ? f->piece_count++ : f->piece[r];
     }
     spl_free(f->a, root);

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #define IN_LINE 0.05 /* of the longest distance: how far off the line three points are in one */
 
@@ -15,13 +16,7 @@ typedef struct hinges {
     bool *done;     /* by piece: it cannot turn */
 } hinges;
 
-static int32_t root_of(int32_t *root, int32_t i)
-{
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-/* Pieces over common faces, by union-find with the lowest tet as the name. */
+/* Pieces over common faces. */
 static supple_result find_pieces(hinges *h, supple_error *error)
 {
     const spl_tets *t = h->in->tets;
@@ -31,13 +26,10 @@ static supple_result find_pieces(hinges *h, supple_error *error)
     for (int32_t n = 0; n < t->tet_count; n++) h->piece[n] = n;
     for (int32_t i = 0, end; i < faces.count; i = end) {
         end = spl_tet_faces_group_end(&faces, i);
-        for (int32_t k = i + 1; k < end; k++) {
-            int32_t a = root_of(h->piece, faces.order[i] / 4), b = root_of(h->piece, faces.order[k] / 4);
-            h->piece[a < b ? b : a] = a < b ? a : b;
-        }
+        for (int32_t k = i + 1; k < end; k++) spl_sets_join(h->piece, faces.order[i] / 4, faces.order[k] / 4);
     }
     spl_tet_faces_release(&faces);
-    for (int32_t n = 0; n < t->tet_count; n++) h->piece[n] = root_of(h->piece, n);
+    for (int32_t n = 0; n < t->tet_count; n++) h->piece[n] = spl_sets_root(h->piece, n);
     return SUPPLE_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #define IN_LINE                                                                                                        \
     0.01 /* area of three supports, of the square of their longest distance, below which they are in line              \
@@ -17,12 +18,6 @@ typedef struct pieces {
     bool *held;              /* by vertex: anchored, or of a firm piece */
 } pieces;
 
-static int32_t root_of(int32_t *parent, int32_t k)
-{
-    while (parent[k] != k) k = parent[k] = parent[parent[k]];
-    return k;
-}
-
 static supple_result join_faces(pieces *p, const supple_allocator *a, supple_error *error)
 {
     spl_tets tets = *p->tets; /* the same arrays; memory from ours */
@@ -32,10 +27,7 @@ static supple_result join_faces(pieces *p, const supple_allocator *a, supple_err
     if (result != SUPPLE_OK) return result;
     for (int32_t i = 0, end; i < faces.count; i = end) {
         end = spl_tet_faces_group_end(&faces, i);
-        for (int32_t j = i + 1; j < end; j++) {
-            int32_t s = root_of(p->parent, faces.order[i] / 4), t = root_of(p->parent, faces.order[j] / 4);
-            p->parent[s > t ? s : t] = s > t ? t : s;
-        }
+        for (int32_t j = i + 1; j < end; j++) spl_sets_join(p->parent, faces.order[i] / 4, faces.order[j] / 4);
     }
     spl_tet_faces_release(&faces);
     return SUPPLE_OK;
@@ -67,14 +59,15 @@ static bool find_firm(pieces *p)
     const spl_tets *t = p->tets;
     bool found = false;
     for (int32_t k = 0; k < t->tet_count; k++) {
-        int32_t piece = root_of(p->parent, k);
+        int32_t piece = spl_sets_root(p->parent, k);
         for (int i = 0; i < 4 && !p->firm[piece]; i++) {
             int32_t v = t->tet[4 * (size_t)k + (size_t)i];
             if (p->held[v] && support(p, piece, v)) found = p->firm[piece] = true;
         }
     }
     for (int32_t k = 0; found && k < t->tet_count; k++)
-        for (size_t i = 0; p->firm[root_of(p->parent, k)] && i < 4; i++) p->held[t->tet[4 * (size_t)k + i]] = true;
+        for (size_t i = 0; p->firm[spl_sets_root(p->parent, k)] && i < 4; i++)
+            p->held[t->tet[4 * (size_t)k + i]] = true;
     return found;
 }
 
@@ -101,7 +94,7 @@ static void hang(pieces *p, int32_t *island, int32_t *count)
     const spl_tets *t = p->tets;
     for (int32_t v = 0; v < t->vertex_count; v++) island[v] = -1;
     for (int32_t k = 0; k < t->tet_count; k++) {
-        int32_t piece = root_of(p->parent, k);
+        int32_t piece = spl_sets_root(p->parent, k);
         if (p->firm[piece]) continue;
         const int32_t *corner = t->tet + 4 * (size_t)k;
         if (piece == k) { /* from here on `first` is the piece's bone */

@@ -3,6 +3,7 @@
 #include "body/prism_private.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 typedef struct cutter {
     spl_prism_skin *s;
@@ -17,12 +18,6 @@ typedef struct cutter {
 static int32_t next_in(int32_t half)
 {
     return half % 3 == 2 ? half - 2 : half + 1;
-}
-
-static int32_t root(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
 }
 
 static void mark(cutter *c, int grow)
@@ -72,18 +67,15 @@ static void remove_crumbs(cutter *c)
         size[t] = 0;
         c->point[t] = spl_v3(0, 0, 0);
     }
-    for (int32_t h = 0; h < 3 * s->triangle_count; h++) {
-        int32_t a = root(piece, h / 3), b = root(piece, s->mate[h] / 3);
-        piece[a > b ? a : b] = a > b ? b : a;
-    }
+    for (int32_t h = 0; h < 3 * s->triangle_count; h++) spl_sets_join(piece, h / 3, s->mate[h] / 3);
     for (int32_t t = 0; t < s->triangle_count; t++) {
         const int32_t *v = s->triangle + 3 * (size_t)t;
-        int32_t p = root(piece, t);
+        int32_t p = spl_sets_root(piece, t);
         size[p]++;
         c->point[p].x += spl_dot(s->position[v[0]], spl_cross(s->position[v[1]], s->position[v[2]])); /* 6 V */
     }
     for (int32_t t = 0; t < s->triangle_count; t++) {
-        int32_t p = root(piece, t);
+        int32_t p = spl_sets_root(piece, t);
         c->to[t] = size[p] >= SPL_PRISM_PIECE_LEAST && c->point[p].x > 0 ? kept++ : -1;
     }
     keep(c, kept);
@@ -145,13 +137,10 @@ static void number_again(cutter *c)
         c->point[i] = s->position[s->triangle[i]];
         c->place[i] = s->place[s->triangle[i]];
     }
-    for (int32_t h = 0; h < corners; h++) {
-        int32_t a = root(c->to, h), b = root(c->to, next_in(s->mate[h]));
-        c->to[a > b ? a : b] = a > b ? b : a;
-    }
+    for (int32_t h = 0; h < corners; h++) spl_sets_join(c->to, h, next_in(s->mate[h]));
     s->vertex_count = 0;
     for (int32_t i = 0; i < corners; i++) {
-        int32_t fan = root(c->to, i);
+        int32_t fan = spl_sets_root(c->to, i);
         if (c->number[fan] < 0) c->number[fan] = s->vertex_count++;
         s->triangle[i] = c->number[fan];
         s->position[s->triangle[i]] = c->point[i];

@@ -2,6 +2,7 @@
 #include "body/prism_private.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 enum {
     SHEETS_MOST = 16,
@@ -25,22 +26,6 @@ typedef struct sheet {
     double *volume;          /* likewise */
     int32_t *vertex;         /* by corner that names a fan: the skin's vertex, -1 */
 } sheet;
-
-static int32_t root(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static void join(int32_t *parent, int32_t a, int32_t b)
-{
-    a = root(parent, a);
-    b = root(parent, b);
-    if (a < b) /* the lowest names the set */
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
 
 static int32_t next_in(int32_t half)
 {
@@ -170,11 +155,11 @@ static void find_fans(sheet *s)
     for (size_t c = 0; c < s->count; c++) s->fan[c] = (int32_t)c;
     for (size_t t = 0; t < s->count / 3; t++) s->piece[t] = (int32_t)t;
     for (size_t h = 0; h < s->count; h++) {
-        join(s->fan, (int32_t)h, next_in(s->mate[h]));
-        join(s->piece, (int32_t)(h / 3), s->mate[h] / 3);
+        spl_sets_join(s->fan, (int32_t)h, next_in(s->mate[h]));
+        spl_sets_join(s->piece, (int32_t)(h / 3), s->mate[h] / 3);
     }
     for (size_t t = 0; t < s->count / 3; t++) {
-        int32_t p = root(s->piece, (int32_t)t);
+        int32_t p = spl_sets_root(s->piece, (int32_t)t);
         const int32_t *c = s->t->surface + 3 * t;
         const spl_vec3 *x = s->t->position;
         s->size[p]++;
@@ -185,7 +170,7 @@ static void find_fans(sheet *s)
 /* A cavity has a boundary of its own, inside out: nothing there is skin. */
 static bool is_kept(sheet *s, size_t triangle)
 {
-    int32_t p = root(s->piece, (int32_t)triangle);
+    int32_t p = spl_sets_root(s->piece, (int32_t)triangle);
     return s->size[p] >= PIECE_LEAST && s->volume[p] > 0;
 }
 
@@ -199,7 +184,7 @@ static void number_vertices(sheet *s, spl_prism_skin *skin, spl_prism_report *re
         }
         skin->triangle_count++;
         for (size_t c = 3 * t; c < 3 * t + 3; c++) {
-            int32_t fan = root(s->fan, (int32_t)c);
+            int32_t fan = spl_sets_root(s->fan, (int32_t)c);
             if (s->vertex[fan] < 0) s->vertex[fan] = skin->vertex_count++;
         }
     }
@@ -232,7 +217,7 @@ static void fill_skin(sheet *s, const spl_place *place, spl_prism_skin *skin)
     for (size_t t = 0; t < s->count / 3; t++) {
         if (!is_kept(s, t)) continue;
         for (size_t c = 3 * t; c < 3 * t + 3; c++, to++) {
-            int32_t v = s->vertex[root(s->fan, (int32_t)c)];
+            int32_t v = s->vertex[spl_sets_root(s->fan, (int32_t)c)];
             skin->triangle[to] = v;
             skin->mate[to] = 3 * s->bucket[s->mate[c] / 3] + s->mate[c] % 3;
             skin->position[v] = s->t->position[s->t->surface[c]];
@@ -330,8 +315,8 @@ static supple_result count_pieces(const spl_prism_skin *s, int32_t *count, suppl
     *count = s->triangle_count;
     for (int32_t t = 0; t < s->triangle_count; t++) piece[t] = t;
     for (int32_t h = 0; h < 3 * s->triangle_count; h++) {
-        if (root(piece, h / 3) == root(piece, s->mate[h] / 3)) continue;
-        join(piece, h / 3, s->mate[h] / 3);
+        if (spl_sets_root(piece, h / 3) == spl_sets_root(piece, s->mate[h] / 3)) continue;
+        spl_sets_join(piece, h / 3, s->mate[h] / 3);
         --*count;
     }
     spl_free(&s->allocator, piece);

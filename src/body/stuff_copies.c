@@ -4,25 +4,10 @@
 #include "body/stuff_private.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int32_t root_of(int32_t *root, int32_t i)
-{
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-static void join(int32_t *root, int32_t a, int32_t b)
-{
-    a = root_of(root, a);
-    b = root_of(root, b);
-    if (a < b)
-        root[b] = a;
-    else
-        root[a] = b;
-}
 
 /* Half-edges (node, direction) around one outside point, joined over links between their nodes. */
 static void join_half_edges(stuff *s, int32_t *root)
@@ -34,7 +19,7 @@ static void join_half_edges(stuff *s, int32_t *root)
             if (m < n || !stuff_is_real(s, m)) continue; /* each pair once */
             const spl_common *c = &s->lattice.common[d];
             for (int i = 0; i < c->count; i++)
-                join(root, SPL_DIRECTIONS * n + c->from_start[i], SPL_DIRECTIONS * m + c->from_end[i]);
+                spl_sets_join(root, SPL_DIRECTIONS * n + c->from_start[i], SPL_DIRECTIONS * m + c->from_end[i]);
         }
     }
 }
@@ -56,7 +41,7 @@ static void find_fronts(const stuff *s, int32_t *root, int32_t *front)
     for (int32_t h = 0; h < half_edges; h++) {
         int32_t link = s->link[h];
         if (link < 0 || !s->node[link].front || !stuff_is_real(s, h / SPL_DIRECTIONS)) continue;
-        int32_t *at = &front[root_of(root, h)];
+        int32_t *at = &front[spl_sets_root(root, h)];
         if (*at < 0 || link < *at) *at = link;
     }
 }
@@ -80,7 +65,7 @@ static int compare_faces(const void *pa, const void *pb)
 /* The front that a half-edge sees, -1 if it sees something else. */
 static int32_t seen_front(const stuff *s, int32_t *root, const int32_t *front, int32_t h)
 {
-    return stuff_is_real(s, s->link[h]) ? -1 : front[root_of(root, h)];
+    return stuff_is_real(s, s->link[h]) ? -1 : front[spl_sets_root(root, h)];
 }
 
 static int sort_three(int32_t *v)
@@ -134,7 +119,7 @@ static supple_result separate_faces(const stuff *s, int32_t *root, int32_t *fron
         for (size_t i = 1; i < count; i++) {
             const front_face *a = &faces[i - 1], *b = &faces[i];
             if (memcmp(a->front, b->front, sizeof a->front) != 0 || a->point != b->point) continue;
-            front[root_of(root, b->half_edge)] = -1;
+            front[spl_sets_root(root, b->half_edge)] = -1;
             again = true;
         }
         spl_free(s->a, faces);
@@ -149,7 +134,7 @@ static int32_t number_copies(stuff *s, int32_t *root, const int32_t *front)
     for (int32_t h = 0; h < half_edges; h++) {
         s->copy[h] = -1;
         if (!stuff_is_real(s, h / SPL_DIRECTIONS)) continue;
-        int32_t r = root_of(root, h); /* the lowest of its set, so it is numbered first */
+        int32_t r = spl_sets_root(root, h); /* the lowest of its set, so it is numbered first */
         if (stuff_is_real(s, s->link[h]))
             s->copy[h] = s->link[h];
         else if (front[r] >= 0)

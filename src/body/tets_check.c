@@ -2,6 +2,7 @@
 #include "body/tets.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <string.h>
 
@@ -107,27 +108,14 @@ static supple_result check_neighbours(const spl_tets *tets, const char *name, su
 
 /* ---- vertices --------------------------------------------------------------------------------------------------- */
 
-static int32_t find_root(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]]; /* halving keeps the paths short without ranks */
-        i = parent[i];
-    }
-    return i;
-}
-
-/* Joins the smaller root as parent, so the result does not depend on the order. Unused vertices keep -1. */
+/* Unused vertices keep -1. */
 static void join_tets(const spl_tets *tets, int32_t *parent)
 {
     for (int32_t i = 0; i < tets->vertex_count; i++) parent[i] = -1;
     for (size_t i = 0; i < 4 * (size_t)tets->tet_count; i++) parent[tets->tet[i]] = tets->tet[i];
     for (int32_t t = 0; t < tets->tet_count; t++) {
         const int32_t *v = tets->tet + 4 * (size_t)t;
-        for (int i = 1; i < 4; i++) {
-            int32_t a = find_root(parent, v[0]), b = find_root(parent, v[i]);
-            if (a < b) parent[b] = a;
-            if (b < a) parent[a] = b;
-        }
+        for (int i = 1; i < 4; i++) spl_sets_join(parent, v[0], v[i]);
     }
 }
 

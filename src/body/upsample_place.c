@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <math.h>
 
@@ -45,31 +46,15 @@ void spl_upsample_searches_return(const spl_upsample_searches *s, const spl_geod
 
 /* ---- connected pieces -------------------------------------------------------------------------------------------- */
 
-static int32_t root(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static void join(int32_t *parent, int32_t a, int32_t b)
-{
-    a = root(parent, a);
-    b = root(parent, b);
-    if (a < b) /* the lowest point names the piece */
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
-
 void spl_upsample_connect(const spl_upsample_visual *visual, spl_upsample_points *p)
 {
     for (int32_t i = 0; i < p->count; i++) p->component[i] = i;
     for (int32_t t = 0; visual->triangle && t < visual->triangle_count; t++) {
         const int32_t *c = visual->triangle + 3 * (size_t)t;
-        join(p->component, p->of[c[0]], p->of[c[1]]);
-        join(p->component, p->of[c[0]], p->of[c[2]]);
+        spl_sets_join(p->component, p->of[c[0]], p->of[c[1]]);
+        spl_sets_join(p->component, p->of[c[0]], p->of[c[2]]);
     }
-    for (int32_t i = 0; i < p->count; i++) p->component[i] = root(p->component, i);
+    for (int32_t i = 0; i < p->count; i++) p->component[i] = spl_sets_root(p->component, i);
 }
 
 /* ---- the nearest place ------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,12 +106,6 @@ supple_result spl_weight_table_strongest(const spl_weight_table *t, const supple
 
 /* ---- maxima ---- */
 
-static int32_t root_of(int32_t *root, int32_t i)
-{
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
 /* Plateaus of one bone's weights: joined through edges whose ends are equal. One is a maximum unless a neighbour is
  * higher or the bone itself holds a part of it. */
 static int32_t count_maxima(const double *w, const spl_elements *e, const int32_t *held, int32_t bone, int32_t *root,
@@ -125,14 +120,11 @@ static int32_t count_maxima(const double *w, const spl_elements *e, const int32_
                 for (size_t j = 0; j < 4; j++) {
                     int32_t a = e->tet[4 * k + i], b = e->tet[4 * k + j];
                     if (i == j || w[a] <= FLOOR) continue;
-                    int32_t ra = root_of(root, a);
-                    if (pass == 1)
-                        explained[ra] = explained[ra] || w[b] > w[a] + EQUAL;
-                    else if (i < j && fabs(w[a] - w[b]) <= EQUAL)
-                        root[root_of(root, b)] = ra;
+                    if (pass == 0 && i < j && fabs(w[a] - w[b]) <= EQUAL) spl_sets_join(root, a, b);
+                    if (pass == 1 && w[b] > w[a] + EQUAL) explained[spl_sets_root(root, a)] = true;
                 }
     for (int32_t v = 0; v < n; v++)
-        if (held[v] == bone || w[v] <= FLOOR) explained[root_of(root, v)] = true;
+        if (held[v] == bone || w[v] <= FLOOR) explained[spl_sets_root(root, v)] = true;
     for (int32_t v = 0; v < n; v++) count += root[v] == v && !explained[v];
     return count;
 }

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <string.h>
 
@@ -196,20 +197,13 @@ static bool polygonise(net *s)
     return true;
 }
 
-static int32_t find_root(int32_t *parent, int32_t v)
-{
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-}
-
 /* The root of the piece with the most vertices; `size` is zeroed room for a count a vertex. */
 static int32_t largest_piece(const net *s, int32_t *parent, int32_t *size)
 {
     int32_t largest = 0;
     for (int32_t v = 0; v < s->vertex_count; v++) parent[v] = v;
-    for (int32_t i = 0; i < 4 * s->quad_count; i++)
-        parent[find_root(parent, s->quad[i])] = find_root(parent, s->quad[i / 4 * 4]);
-    for (int32_t v = 0; v < s->vertex_count; v++) size[find_root(parent, v)]++;
+    for (int32_t i = 0; i < 4 * s->quad_count; i++) spl_sets_join(parent, s->quad[i], s->quad[i / 4 * 4]);
+    for (int32_t v = 0; v < s->vertex_count; v++) size[spl_sets_root(parent, v)]++;
     for (int32_t v = 0; v < s->vertex_count; v++)
         if (size[v] > size[largest]) largest = v;
     return largest;
@@ -224,7 +218,7 @@ static bool keep_largest(net *s)
     if (done) {
         int32_t largest = largest_piece(s, parent, number), vertices = 0, quads = 0;
         for (int32_t v = 0; v < s->vertex_count; v++) {
-            number[v] = find_root(parent, v) == largest ? vertices++ : -1;
+            number[v] = spl_sets_root(parent, v) == largest ? vertices++ : -1;
             if (number[v] >= 0) s->point[number[v]] = s->point[v];
         }
         for (int32_t q = 0; q < s->quad_count; q++) {

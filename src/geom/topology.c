@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,15 +81,6 @@ static int32_t collect_edges(const int32_t *triangle, int32_t triangle_count, co
     return n;
 }
 
-static int32_t root_of(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
 /* Joins triangles over shared edges (parent is a union-find forest over triangles) and counts kinds of edges.
  * bad[t] is set where a triangle has an edge that is not shared by exactly two. */
 static void walk_edges(const edge *edges, int32_t n, int32_t *parent, bool *bad, spl_topology *out)
@@ -103,11 +95,7 @@ static void walk_edges(const edge *edges, int32_t n, int32_t *parent, bool *bad,
         } else if (uses > 2)
             out->nonmanifold_edges++;
         for (int32_t k = i; k < end; k++) {
-            int32_t a = root_of(parent, edges[i].triangle), b = root_of(parent, edges[k].triangle);
-            if (a < b)
-                parent[b] = a;
-            else
-                parent[a] = b;
+            spl_sets_join(parent, edges[i].triangle, edges[k].triangle);
             if (uses != 2) bad[edges[k].triangle] = true;
         }
         i = end;
@@ -118,7 +106,7 @@ static void number_components(int32_t triangle_count, int32_t *parent, const boo
 {
     for (int32_t i = 0; i < triangle_count; i++) {
         if (out->component[i] < 0) continue;
-        int32_t root = root_of(parent, i); /* the lowest triangle of its component: numbered before the others */
+        int32_t root = spl_sets_root(parent, i); /* the lowest triangle of its component: numbered before the others */
         if (root == i) {
             out->component_closed[out->components] = true;
             out->component[i] = out->components++;

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 #include "core/timer.h"
 #include "statics/newton.h"
 
@@ -47,12 +48,6 @@ static bool number_nodes(spl_statics *s, const int32_t *held)
     return true;
 }
 
-static int32_t root_of(int32_t *parent, int32_t v)
-{
-    for (; parent[v] != v; v = parent[v]) parent[v] = parent[parent[v]];
-    return v;
-}
-
 /* Pieces of the mesh: vertices that tets connect. A piece that nothing holds has rigid motions that cost nothing. */
 static bool find_pieces(spl_statics *s)
 {
@@ -63,13 +58,8 @@ static bool find_pieces(spl_statics *s)
     s->pinned = spl_new(a, (size_t)count, sizeof *s->pinned);
     if (!parent || !s->anchors || !s->pinned) return false;
     for (int32_t v = 0; v < count; v++) parent[v] = v;
-    for (size_t c = 0; c < 4 * (size_t)s->elements->count; c++) {
-        int32_t u = root_of(parent, s->elements->tet[c & ~(size_t)3]), v = root_of(parent, s->elements->tet[c]);
-        if (u < v)
-            parent[v] = u;
-        else
-            parent[u] = v;
-    }
+    const int32_t *tet = s->elements->tet;
+    for (size_t c = 0; c < 4 * (size_t)s->elements->count; c++) spl_sets_join(parent, tet[c & ~(size_t)3], tet[c]);
     for (int32_t v = 0; v < count; v++) /* roots come before the rest of their piece */
         s->component[v] = parent[v] == v ? s->piece_count++ : parent[parent[v]];
     return true;

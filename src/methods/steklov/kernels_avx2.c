@@ -1,46 +1,24 @@
 /* The loops of kernels.h for AVX2 and FMA: a vector is one x y z and a fourth lane that is 0 or nobody's. */
 #include "methods/steklov/kernels.h"
 
-#include "math/simd4.h"
+#include "fem/corners4.h"
 
 /* ---- tets ---- */
-
-/* Lengths of four vectors, their fourth lanes left out. */
-SPL_INLINE spl_v4 lengths(const spl_v4 f[4])
-{
-    spl_v4 s[4], none = _mm256_setzero_pd();
-    for (int i = 0; i < 4; i++) s[i] = _mm256_blend_pd(f[i] * f[i], none, 8);
-    spl_v4 a = _mm256_hadd_pd(s[0], s[1]), b = _mm256_hadd_pd(s[2], s[3]);
-    return _mm256_sqrt_pd(_mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31));
-}
 
 static void pull(const spl_tet_loop *l, size_t begin, size_t end)
 {
     const spl_elements *e = l->elements;
     for (size_t k = begin; k < end; k++) {
         const double *h = l->h + SPL_FOURS * k;
-        double *out = l->corner + SPL_FOURS * k, W = e->volume[k];
-        spl_v4 T[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()}, f[4];
-        for (size_t i = 0; i < 4; i++) {
-            spl_v4 x = spl_load3(l->x + 3 * (size_t)e->tet[4 * k + i]);
-            for (size_t c = 0; c < 3; c++) T[c] = spl_fma4(x, spl_spread4(h + 4 * i + c), T[c]);
-        }
-        double xx = _mm256_cvtsd_f64(T[0]), yy = _mm256_cvtsd_f64(_mm256_permute_pd(T[1], 5));
-        double zz = _mm_cvtsd_f64(_mm256_extractf128_pd(T[2], 1));
+        double W = e->volume[k];
+        spl_v4 T[3];
+        spl_corners4_gather(l->x, e->tet + 4 * k, h, T);
         spl_v4 m = _mm256_set1_pd(-2 * W * l->mu[k]);
-        spl_v4 diagonal = _mm256_set1_pd(W * (2 * l->mu[k] - l->lambda[k] * (xx + yy + zz - 3)));
+        spl_v4 diagonal = _mm256_set1_pd(W * (2 * l->mu[k] - l->lambda[k] * (spl_corners4_trace(T) - 3)));
         T[0] = spl_fma4(m, T[0], _mm256_and_pd(diagonal, spl_lane4(0)));
         T[1] = spl_fma4(m, T[1], _mm256_and_pd(diagonal, spl_lane4(1)));
         T[2] = spl_fma4(m, T[2], _mm256_and_pd(diagonal, spl_lane4(2)));
-        for (size_t i = 0; i < 4; i++) {
-            f[i] = spl_fma4(T[0], spl_spread4(h + 4 * i), _mm256_mul_pd(T[1], spl_spread4(h + 4 * i + 1)));
-            f[i] = spl_fma4(T[2], spl_spread4(h + 4 * i + 2), f[i]);
-        }
-        spl_v4 n = lengths(f);
-        _mm256_storeu_pd(out, _mm256_blend_pd(f[0], _mm256_permute4x64_pd(n, 0x00), 8));
-        _mm256_storeu_pd(out + 4, _mm256_blend_pd(f[1], _mm256_permute4x64_pd(n, 0x40), 8));
-        _mm256_storeu_pd(out + 8, _mm256_blend_pd(f[2], _mm256_permute4x64_pd(n, 0x80), 8));
-        _mm256_storeu_pd(out + 12, _mm256_blend_pd(f[3], n, 8));
+        spl_corners4_scatter(T, h, l->corner + SPL_FOURS * k);
     }
 }
 
