@@ -1,42 +1,16 @@
 #include "body/body.h"
+
 #include "core/hash.h"
+#include "demo_body.h"
 #include "failing.h"
-#include "test.h"
 
-#include <supple/tools.h>
 #include <unistd.h>
-
-static supple_scene *load(const char *name)
-{
-    supple_error error = {0};
-    supple_scene *scene = NULL;
-    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
-    return scene;
-}
-
-static supple_body_config plain(int32_t resolution)
-{
-    supple_body_config c = supple_body_config_default();
-    c.resolution = resolution;
-    c.cache = false;
-    return c;
-}
-
-static supple_body *make(const supple_scene *scene, const supple_body_config *bc, int threads)
-{
-    supple_error error = {0};
-    supple_config config = supple_config_default();
-    config.thread_count = threads;
-    supple_body *body = NULL;
-    if (supple_body_create(scene, bc, &config, &body, &error) != SUPPLE_OK) printf("    %s\n", error.message);
-    return body;
-}
 
 TEST(an_arm_gets_flesh_bones_and_a_way_back)
 {
-    supple_scene *scene = load("demo:arm");
-    supple_body_config bc = plain(32);
-    supple_body *b = make(scene, &bc, 0);
+    supple_scene *scene = scene_load("demo:arm");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 32);
+    supple_body *b = body_create(scene, &bc, 0);
     REQUIRE(b);
     const supple_body_info *i = supple_body_get_info(b);
     CHECK(i->components == 1 && i->tets > 1000 && i->bones == 2 && i->empty == 0 && i->resolution == 32);
@@ -60,9 +34,9 @@ TEST(an_arm_gets_flesh_bones_and_a_way_back)
 
 TEST(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion)
 {
-    supple_scene *scene = load("demo:arm");
-    supple_body_config bc = plain(32);
-    supple_body *b = make(scene, &bc, 0);
+    supple_scene *scene = scene_load("demo:arm");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 32);
+    supple_body *b = body_create(scene, &bc, 0);
     REQUIRE(b);
     const spl_body *body = &b->body;
     size_t n = (size_t)scene->vertex_count, m = (size_t)body->tets.vertex_count;
@@ -93,7 +67,7 @@ TEST(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion)
 /* Every vertex that a morph target moves has a frame to turn its displacement; the displaced arm moves rigidly. */
 TEST(morph_targets_turn_with_the_body)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     spl_primitive *p = &scene->mesh[0].primitive[0];
     REQUIRE(scene->vertex_count == p->vertex_count && p->target_count == 0);
     size_t n = (size_t)p->vertex_count;
@@ -102,8 +76,8 @@ TEST(morph_targets_turn_with_the_body)
     spl_target target = {.position = delta}, *none = p->target;
     p->target = &target;
     p->target_count = 1;
-    supple_body_config bc = plain(32);
-    supple_body *b = make(scene, &bc, 0);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 32);
+    supple_body *b = body_create(scene, &bc, 0);
     p->target = none;
     p->target_count = 0;
     REQUIRE(b);
@@ -164,9 +138,10 @@ static uint64_t map_hash(const supple_body *b)
 
 TEST(the_bits_do_not_depend_on_the_threads)
 {
-    supple_scene *scene = load("demo:sack");
-    supple_body_config bc = plain(24);
-    supple_body *one = make(scene, &bc, 1), *two = make(scene, &bc, 2), *seven = make(scene, &bc, 7);
+    supple_scene *scene = scene_load("demo:sack");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 24);
+    supple_body *one = body_create(scene, &bc, 1), *two = body_create(scene, &bc, 2),
+                *seven = body_create(scene, &bc, 7);
     REQUIRE(one && two && seven);
     CHECK(hash_of(one) == hash_of(two) && hash_of(one) == hash_of(seven));
     supple_body_destroy(one);
@@ -180,16 +155,16 @@ TEST(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again)
     char folder[] = "body-cache-XXXXXX", command[200];
     REQUIRE(mkdtemp(folder));
     setenv("SUPPLE_CACHE", folder, 1);
-    supple_scene *scene = load("demo:arm");
-    supple_body_config bc = plain(24);
+    supple_scene *scene = scene_load("demo:arm");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 24);
     bc.cache = true;
-    supple_body *first = make(scene, &bc, 0), *second = make(scene, &bc, 0);
+    supple_body *first = body_create(scene, &bc, 0), *second = body_create(scene, &bc, 0);
     REQUIRE(first && second);
     CHECK(!supple_body_get_info(first)->cached && supple_body_get_info(second)->cached);
     CHECK(hash_of(first) == hash_of(second));
     CHECK(supple_body_get_info(first)->volume == supple_body_get_info(second)->volume);
     bc.resolution = 25;
-    supple_body *other = make(scene, &bc, 0);
+    supple_body *other = body_create(scene, &bc, 0);
     REQUIRE(other);
     CHECK(!supple_body_get_info(other)->cached);
     bc.resolution = 24;
@@ -197,7 +172,7 @@ TEST(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again)
     snprintf(command, sizeof command,
              "for f in %s/*; do printf x | dd of=$f bs=1 seek=3000 conv=notrunc 2>/dev/null; done", folder);
     CHECK(system(command) == 0);
-    supple_body *again = make(scene, &bc, 0);
+    supple_body *again = body_create(scene, &bc, 0);
     REQUIRE(again);
     CHECK(!supple_body_get_info(again)->cached && hash_of(again) == hash_of(first));
     CHECK(map_hash(again) == map_hash(first));
@@ -224,10 +199,10 @@ TEST(stored_upsampling_that_is_damaged_is_made_again)
     char folder[] = "body-cache-XXXXXX", command[200];
     REQUIRE(mkdtemp(folder));
     setenv("SUPPLE_CACHE", folder, 1);
-    supple_scene *scene = load("demo:arm");
-    supple_body_config bc = plain(16);
+    supple_scene *scene = scene_load("demo:arm");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 16);
     bc.cache = true;
-    supple_body *first = make(scene, &bc, 0);
+    supple_body *first = body_create(scene, &bc, 0);
     REQUIRE(first);
     const char *damage[] = {"truncate -s -100", "truncate -s 3000",
                             "printf x | dd bs=1 seek=3000 conv=notrunc 2>/dev/null of="};
@@ -265,10 +240,10 @@ TEST(stored_upsampling_that_is_damaged_is_made_again)
 
 TEST(roles_can_be_given)
 {
-    supple_scene *scene = load("demo:turtle");
+    supple_scene *scene = scene_load("demo:turtle");
     supple_error error;
     supple_body *body;
-    supple_body_config bc = plain(20);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 20);
     bc.rules = (supple_part_rule[]){{"BO*", SUPPLE_ROLE_SKIP}, {"shell", SUPPLE_ROLE_SKIP}};
     bc.rule_count = 2;
     CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_INPUT && !body);
@@ -282,18 +257,18 @@ TEST(roles_can_be_given)
 
 TEST(wrong_requests_are_refused)
 {
-    supple_scene *scene = load("demo:beam");
+    supple_scene *scene = scene_load("demo:beam");
     supple_error error;
     supple_body *body;
     const int32_t resolutions[] = {-1, 1, 3, 2001, 1000000};
     for (int i = 0; i < 5; i++) {
-        supple_body_config bc = plain(resolutions[i]);
+        supple_body_config bc = body_config(SUPPLE_BODY_TETS, resolutions[i]);
         CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_ARGUMENT && !body);
         CHECK(strstr(error.message, "resolution"));
     }
     supple_body_config none = {0};
     CHECK(supple_body_create(scene, &none, NULL, &body, &error) == SUPPLE_ERROR_ARGUMENT);
-    supple_body_config bc = plain(0);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 0);
     bc.tet_file = "no-such-file.msh";
     CHECK(supple_body_create(scene, &bc, NULL, &body, &error) == SUPPLE_ERROR_INPUT);
     supple_scene_destroy(scene);
@@ -302,13 +277,13 @@ TEST(wrong_requests_are_refused)
 TEST(the_users_own_tetrahedra_are_taken)
 {
     const char *file = "own-tets.msh";
-    supple_scene *scene = load("demo:beam");
-    supple_body_config bc = plain(16);
-    supple_body *made = make(scene, &bc, 0);
+    supple_scene *scene = scene_load("demo:beam");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 16);
+    supple_body *made = body_create(scene, &bc, 0);
     REQUIRE(made);
     REQUIRE(supple_body_save(made, file, false, NULL, NULL) == SUPPLE_OK);
     bc.tet_file = file;
-    supple_body *taken = make(scene, &bc, 0);
+    supple_body *taken = body_create(scene, &bc, 0);
     REQUIRE(taken);
     CHECK(supple_body_get_info(taken)->tets == supple_body_get_info(made)->tets);
     CHECK(supple_body_get_info(taken)->volume == supple_body_get_info(made)->volume);
@@ -322,8 +297,8 @@ TEST(the_users_own_tetrahedra_are_taken)
 /* Every allocation of a coarse body fails once, in steps: there are many, alike. */
 TEST(failing_allocations_are_errors)
 {
-    supple_scene *scene = load("demo:beam");
-    supple_body_config bc = plain(8);
+    supple_scene *scene = scene_load("demo:beam");
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 8);
     for (long n = 0;; n += n < 60 ? 1 : 7) {
         failing f = {.fail_at = n};
         supple_config config = supple_config_default();
@@ -347,8 +322,8 @@ TEST(fingers_do_not_fuse)
     supple_error error;
     if (supple_scene_load_file(SPL_SHARED_DIR "/assets/Hand_left.glb", NULL, &scene, &error) != SUPPLE_OK)
         SKIP("no ../shared");
-    supple_body_config bc = plain(0);
-    supple_body *b = make(scene, &bc, 0);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 0);
+    supple_body *b = body_create(scene, &bc, 0);
     REQUIRE(b);
     const spl_body *body = &b->body;
     int fused = 0, pairs = 0;
@@ -397,7 +372,7 @@ static bool watch_stage(void *user, const char *stage, double fraction)
 
 static supple_result make_watched(const supple_scene *scene, watch *w, supple_body **body, supple_error *error)
 {
-    supple_body_config bc = plain(24);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 24);
     supple_config config = supple_config_default();
     config.progress = watch_stage;
     config.progress_user = w;
@@ -406,7 +381,7 @@ static supple_result make_watched(const supple_scene *scene, watch *w, supple_bo
 
 TEST(progress_goes_forward_and_can_cancel_at_every_call)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     watch whole = {0};
     supple_body *body;
     supple_error error;

@@ -8,25 +8,6 @@
 
 #include <unistd.h>
 
-static supple_body_config prisms(int32_t resolution)
-{
-    supple_body_config c = supple_body_config_default();
-    c.kind = SUPPLE_BODY_PRISM;
-    c.resolution = resolution;
-    c.cache = false;
-    return c;
-}
-
-static supple_body *make(const supple_scene *scene, const supple_body_config *bc, int threads)
-{
-    supple_error error = {0};
-    supple_config config = supple_config_default();
-    config.thread_count = threads;
-    supple_body *body = NULL;
-    if (supple_body_create(scene, bc, &config, &body, &error) != SUPPLE_OK) printf("    %s\n", error.message);
-    return body;
-}
-
 /* ---- what every body of prisms must be ---- */
 
 /* Volume inside triangles whose vertices are shifted by `shift` in the numbering. */
@@ -172,8 +153,8 @@ static void check_character(const char *name, int32_t resolution)
     supple_error error = {0};
     if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
     REQUIRE(scene);
-    supple_body_config bc = prisms(resolution);
-    supple_body *b = make(scene, &bc, 0);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, resolution);
+    supple_body *b = body_create(scene, &bc, 0);
     REQUIRE(b);
     check_prisms(b, name);
     supple_body_destroy(b);
@@ -203,8 +184,8 @@ TEST(characters_from_files)
 TEST(a_cylinder_has_a_cylinder_inside)
 {
     supple_scene *scene = demo_scene("cylinder", 0.5);
-    supple_body_config bc = prisms(32);
-    supple_body *handle = make(scene, &bc, 0);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 32);
+    supple_body *handle = body_create(scene, &bc, 0);
     REQUIRE(handle);
     const spl_body *b = &handle->body;
     int32_t n = b->tets.vertex_count / 2, counted = 0, between = 0;
@@ -242,8 +223,8 @@ TEST(a_cylinder_has_a_cylinder_inside)
 TEST(what_a_bone_holds_moves_rigidly)
 {
     supple_scene *scene = demo_scene("arm", 0.3);
-    supple_body_config bc = prisms(24);
-    supple_body *handle = make(scene, &bc, 0);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 24);
+    supple_body *handle = body_create(scene, &bc, 0);
     REQUIRE(handle);
     const spl_body *b = &handle->body;
     size_t n = (size_t)b->tets.vertex_count;
@@ -381,11 +362,11 @@ TEST(the_same_bits_at_any_number_of_threads)
 {
     supple_scene *scene = NULL;
     REQUIRE(supple_scene_load_file("demo:hero", NULL, &scene, NULL) == SUPPLE_OK);
-    supple_body_config bc = prisms(32);
-    supple_body *one = make(scene, &bc, 1);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 32);
+    supple_body *one = body_create(scene, &bc, 1);
     REQUIRE(one);
     for (int threads = 2; threads <= 4; threads++) {
-        supple_body *more = make(scene, &bc, threads);
+        supple_body *more = body_create(scene, &bc, threads);
         REQUIRE(more);
         CHECK(same(one, more));
         supple_body_destroy(more);
@@ -400,10 +381,10 @@ TEST(prisms_are_kept_in_the_cache)
     REQUIRE(mkdtemp(folder));
     setenv("SUPPLE_CACHE", folder, 1);
     supple_scene *scene = demo_scene("arm", 0.3);
-    supple_body_config bc = prisms(20);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 20);
     bc.cache = true;
     bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
-    supple_body *first = make(scene, &bc, 0), *second = make(scene, &bc, 0);
+    supple_body *first = body_create(scene, &bc, 0), *second = body_create(scene, &bc, 0);
     REQUIRE(first && second);
     const supple_body_info *i = supple_body_get_info(first), *j = supple_body_get_info(second);
     CHECK(!i->cached && j->cached && same(first, second));
@@ -413,14 +394,14 @@ TEST(prisms_are_kept_in_the_cache)
         CHECK(spl_distance(first->body.bones.bone[k].tail, second->body.bones.bone[k].tail) == 0);
     check_prisms(second, "from the cache");
     bc.kind = SUPPLE_BODY_TETS;
-    supple_body *other = make(scene, &bc, 0);
+    supple_body *other = body_create(scene, &bc, 0);
     REQUIRE(other);
     CHECK(!other->body.prism && supple_body_get_info(other)->kind == SUPPLE_BODY_TETS);
     bc.kind = SUPPLE_BODY_PRISM;
     snprintf(command, sizeof command,
              "for f in %s/prisms*; do printf x | dd of=$f bs=1 seek=3000 conv=notrunc 2>/dev/null; done", folder);
     CHECK(system(command) == 0);
-    supple_body *again = make(scene, &bc, 0);
+    supple_body *again = body_create(scene, &bc, 0);
     REQUIRE(again);
     CHECK(!supple_body_get_info(again)->cached && same(first, again));
     for (long n = 0;; n++) { /* what is in the cache is read while memory fails */
@@ -445,7 +426,7 @@ TEST(prisms_are_kept_in_the_cache)
 TEST(failing_allocations_are_errors)
 {
     supple_scene *scene = demo_scene("beam", 0.3);
-    supple_body_config bc = prisms(8);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 8);
     for (long n = 0;; n++) {
         failing f = {.fail_at = n};
         supple_config config = supple_config_default();

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import struct
-import sys
 import tempfile
 import time
 

@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 """test_dynamics.py --tool BUILD/supple: flesh in motion and in contact through the tool: options, refusals, loops, gravity, colliders, metrics,
 dumps."""
-import argparse
 import base64
 import json
 import os
 import struct
-import tempfile
 
 import numpy as np
 
-from tool import Tool
-from cases import Cases
+from tool import session
 
 SACK = ("skin", "demo:sack", "--resolution", 12)
 BALL = {"colliders": [{"sphere": {"center": [0, 0.35, 0.22], "radius": 0.15}}]}
@@ -149,18 +146,13 @@ def check_colliders(tool, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", required=True)
-    tool, cases = Tool(parser.parse_args().tool), Cases()
-    with tempfile.TemporaryDirectory(prefix="supple-") as folder:
-        os.environ["SUPPLE_CACHE"] = os.path.join(folder, "cache")
+    with session(__doc__) as (tool, cases, folder):
         cases.run("refusals", check_refusals, tool, folder)
         cases.run("bad_colliders", check_bad_colliders, tool, folder)
         cases.run("jiggle", check_jiggle, tool, folder)
         cases.run("gravity", check_gravity, tool, folder)
         cases.run("loop", check_loop, tool, folder)
         cases.run("colliders", check_colliders, tool, folder)
-    cases.end()
 
 
 if __name__ == "__main__":

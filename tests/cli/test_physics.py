@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
 """test_physics.py --tool BUILD/supple: the simulated methods through the tool: equilibrium by ../shared/checks, metrics, dumps, materials,
 forces, the user's own tetrahedra, settings, threads."""
-import argparse
 import json
 import math
 import os
 import re
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
-from tool import QUICK, Tool, same_files, shared
-from cases import Cases
+from tool import QUICK, same_files, session, shared
 
 SMALL = ("--clip", "bend", "--resolution", 24)
 FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "max_penetration",
@@ -283,11 +280,7 @@ def check_flat(tool, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", required=True)
-    tool, cases = Tool(parser.parse_args().tool), Cases()
-    with tempfile.TemporaryDirectory(prefix="supple-") as folder:
-        os.environ["SUPPLE_CACHE"] = os.path.join(folder, "cache")
+    with session(__doc__) as (tool, cases, folder):
         cases.run("mixed", check_mixed, tool, folder, "mixed", "mixed", 1e-6, "--method", "mixed")
         cases.run("mixed_soft", check_mixed, tool, folder, "soft", "mixed", 1e-6, "--method", "mixed", "--set", "pin=soft", "--set", "cluster=bone")
         cases.run("mixed_polar", check_mixed, tool, folder, "polar", "mixed", 1e-6, "--method", "mixed", "--set", "rotation=polar")
@@ -313,7 +306,6 @@ def main():
         for method in ("mixed", "reference"):
             cases.run(f"threads_{method}", check_threads, tool, folder, "--method", method)
         cases.run("threads_polar", check_threads, tool, folder, "--method", "mixed", "--set", "rotation=polar", "--set", "pin=soft")
-    cases.end()
 
 
 if __name__ == "__main__":

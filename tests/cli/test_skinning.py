@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """test_skinning.py --tool BUILD/supple: the numbers in the outputs, against the independent programs in ../shared/checks and each
 other: every clip of every character, caches, frame ranges, rates, threads."""
-import argparse
 import concurrent.futures
 import glob
 import os
@@ -13,8 +12,7 @@ import tempfile
 
 import numpy as np
 
-from tool import QUICK, SHARED, Tool, assets, same_files, shared
-from cases import Cases, Skip
+from tool import QUICK, SHARED, assets, same_files, session, shared
 
 sys.path.insert(0, os.path.join(SHARED, "checks"))
 WORKERS = 2
@@ -230,10 +228,7 @@ def check_alembic(tool, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", required=True)
-    tool, cases = Tool(parser.parse_args().tool), Cases()
-    with tempfile.TemporaryDirectory(prefix="supple-") as folder:
+    with session(__doc__) as (tool, cases, folder):
         cases.run("frames", check_frames, tool, folder)
         cases.run("fps", check_fps, tool, folder)
         cases.run("obj_sequence", check_obj, tool, folder)
@@ -253,7 +248,6 @@ def main():
             cases.run(f"caches_{name}", check_caches, tool, folder, path, 30)
             if name in ("KayKit_Barbarian.glb", "Fox.glb") and not QUICK:
                 cases.run(f"all_clips_{name}", check_all_clips, tool, folder, path)
-    cases.end()
 
 
 if __name__ == "__main__":

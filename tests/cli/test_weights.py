@@ -1,16 +1,14 @@
 """`supple weights`: a standard skin in a file that is otherwise the same."""
-import argparse
 import json
 import os
 import struct
 import sys
-import tempfile
 
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tool import SHARED, Tool, shared  # noqa: E402
-from cases import Cases, Skip  # noqa: E402
+from tool import SHARED, Tool, session, shared  # noqa: E402
+from cases import Skip  # noqa: E402
 
 SMALL = ("--resolution", 30)
 TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
@@ -192,11 +190,7 @@ def check_graded(tool, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", required=True)
-    tool, cases = Tool(parser.parse_args().tool), Cases()
-    with tempfile.TemporaryDirectory(prefix="supple-") as folder:
-        os.environ["SUPPLE_CACHE"] = os.path.join(folder, "cache")
+    with session(__doc__) as (tool, cases, folder):
         cases.run("kinds", check_kinds, tool, folder)
         cases.run("linear", check_linear, tool, folder)
         cases.run("own", check_own, tool, folder)
@@ -206,7 +200,6 @@ def main():
         for name in ("CesiumMan.glb", "Fox.glb", "KayKit_Barbarian.glb"):
             cases.run(name, check_asset, tool, folder, name)
         cases.run("graded", check_graded, tool, folder)
-    cases.end()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Runs the supple program as a user would, with a watchdog, and measures it."""
+import argparse
 import collections
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,7 +11,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from cases import Skip  # noqa: E402
+from cases import Cases, Skip  # noqa: E402
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 SHARED = os.path.join(os.path.dirname(SOURCE), "shared")
@@ -68,6 +70,18 @@ class Tool:
         for word in words:
             assert word.lower() in done.err.lower(), f"{said}; expected a word about {word!r}"
         return done
+
+
+@contextlib.contextmanager
+def session(description):
+    """The tool that the command line names, the cases, a folder of their own and a cache in it; counts the cases at the end."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--tool", required=True)
+    tool, cases = Tool(parser.parse_args().tool), Cases()
+    with tempfile.TemporaryDirectory(prefix="supple-") as folder:
+        os.environ["SUPPLE_CACHE"] = os.path.join(folder, "cache")
+        yield tool, cases, folder
+    cases.end()
 
 
 def shared(*parts):

@@ -5,6 +5,7 @@
 #include "../math/numbers.h"
 #include "core/hash.h"
 #include "core/memory.h"
+#include "failing.h"
 #include "methods/method.h"
 
 #include <stdlib.h>
@@ -200,33 +201,6 @@ static inline uint64_t rig_hash(rig *r, const spl_method *method, int32_t thread
     return hash;
 }
 
-/* ---- an allocator that fails at the n-th call and counts what is alive ------------------------------------------- */
-
-typedef struct failing {
-    int32_t left, alive;
-} failing;
-
-static inline void *failing_allocate(void *user, size_t size)
-{
-    failing *f = user;
-    if (f->left-- == 0) return NULL;
-    f->alive++;
-    return malloc(size);
-}
-static inline void *failing_reallocate(void *user, void *block, size_t size)
-{
-    failing *f = user;
-    if (f->left-- == 0) return NULL;
-    f->alive += block == NULL;
-    return realloc(block, size);
-}
-static inline void failing_release(void *user, void *block)
-{
-    failing *f = user;
-    f->alive -= block != NULL;
-    free(block);
-}
-
 /* Runs init with the n-th allocation failing, for every n until it succeeds; returns the number of allocations, or -1
  * if a failure was not reported as one, leaked, or if a step allocates. */
 static inline int32_t rig_fail_every_allocation(rig *r, const spl_method *method)
@@ -234,15 +208,15 @@ static inline int32_t rig_fail_every_allocation(rig *r, const spl_method *method
     supple_allocator kept = r->allocator;
     int32_t n = 0, found = -1;
     for (; n < 100; n++) {
-        failing f = {.left = n};
-        r->allocator = (supple_allocator){failing_allocate, failing_reallocate, failing_release, &f};
+        failing f = {.fail_at = n};
+        r->allocator = failing_allocator(&f);
         supple_result result = rig_init(r, method);
         bool done = result == SUPPLE_OK;
-        f.left = 0;
+        long before = f.requests;
         if (done) rig_step(r, method);
-        bool stepped_clean = f.left == 0; /* a step must not allocate at all */
+        bool stepped_clean = f.requests == before; /* a step must not allocate at all */
         rig_release(r, method);
-        if (f.alive != 0 || !stepped_clean || (!done && result != SUPPLE_ERROR_MEMORY)) break;
+        if (f.live != 0 || !stepped_clean || (!done && result != SUPPLE_ERROR_MEMORY)) break;
         if (done) {
             found = n;
             break;

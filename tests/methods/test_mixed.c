@@ -1,5 +1,4 @@
 #include "core/hash.h"
-#include "failing.h"
 #include "sim/posed.h"
 
 enum { RESOLUTION = 16 };
@@ -191,26 +190,7 @@ TEST(memory_may_run_out)
     posed p = posed_make("arm", 8, NULL);
     supple_sim_config sc = supple_sim_config_default();
     sc.measure = true;
-    for (int i = 0; i < 3; i++) {
-        long n = 0, refused = 0;
-        for (bool ended = false; !ended; n++) {
-            failing f = {.fail_at = n};
-            supple_config config = supple_config_default();
-            supple_sim *sim = NULL;
-            config.allocator = failing_allocator(&f);
-            config.thread_count = 1;
-            supple_result result = posed_try(&p, "mixed", settings[i], &sc, &config, &sim, NULL);
-            CHECK(result == SUPPLE_OK || (result == SUPPLE_ERROR_MEMORY && !sim));
-            refused += result != SUPPLE_OK;
-            ended = result == SUPPLE_OK && f.requests <= n;
-            long before = f.requests;
-            for (int k = 0; ended && k < 4; k++) CHECK(supple_sim_step_clip(sim, 0, 0.3 * k, NULL) == SUPPLE_OK);
-            CHECK(f.requests == before); /* nothing is allocated after creation */
-            supple_sim_destroy(sim);
-            CHECK(f.live == 0);
-        }
-        CHECK(refused > 60);
-    }
+    for (int i = 0; i < 3; i++) posed_fail_every_allocation(&p, "mixed", settings[i], &sc, 0.3);
     posed_free(&p);
 }
 

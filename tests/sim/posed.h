@@ -3,6 +3,7 @@
 #define SPL_TESTS_SIM_POSED_H
 
 #include "body/demo_body.h"
+#include "failing.h"
 #include "rig/puppet.h"
 #include "sim/sim.h"
 
@@ -69,6 +70,31 @@ static inline supple_sim *posed_sim(const posed *p, const char *method, const ch
         abort();
     }
     return sim;
+}
+
+/* Creates simulations with the n-th allocation failing, for every n until none does: each is refused without a leak,
+ * and four steps of the clip, `apart` seconds from each other, allocate nothing. */
+static inline void posed_fail_every_allocation(const posed *p, const char *method, const char *settings,
+                                               const supple_sim_config *sc, double apart)
+{
+    long n = 0, refused = 0;
+    for (bool ended = false; !ended; n++) {
+        failing f = {.fail_at = n};
+        supple_config config = supple_config_default();
+        supple_sim *sim = NULL;
+        config.allocator = failing_allocator(&f);
+        config.thread_count = 1;
+        supple_result result = posed_try(p, method, settings, sc, &config, &sim, NULL);
+        CHECK(result == SUPPLE_OK || (result == SUPPLE_ERROR_MEMORY && !sim));
+        refused += result != SUPPLE_OK;
+        ended = result == SUPPLE_OK && f.requests <= n;
+        long before = f.requests;
+        for (int k = 0; ended && k < 4; k++) CHECK(supple_sim_step_clip(sim, 0, apart * k, NULL) == SUPPLE_OK);
+        CHECK(f.requests == before);
+        supple_sim_destroy(sim);
+        CHECK(f.live == 0);
+    }
+    CHECK(refused > 60);
 }
 
 /* A step in the puppet's pose. */
