@@ -449,18 +449,32 @@ static void note_trouble(job *j, int frame)
     }
 }
 
+/* The parameter by which the method ends a frame: its Newton steps or its iterations, whichever it lists first (a
+ * method that has both lists those of the frame before those of a linear solve). NULL if it has none. */
+static const char *frame_limit(const char *method)
+{
+    int32_t m = 0;
+    while (m < supple_method_count() && strcmp(supple_method_name(m), method) != 0) m++;
+    supple_parameter p;
+    for (int32_t i = 0; supple_method_parameter(m, i, &p); i++)
+        if (strcmp(p.name, "steps") == 0 || strcmp(p.name, "iterations") == 0) return p.name;
+    return NULL;
+}
+
 static void tell_trouble(const job *j)
 {
-    char line[200];
+    char line[200], more[60] = "";
     if (j->trouble.inverted > 0) {
         snprintf(line, sizeof line, "inverted: %d tetrahedra at frame %d, the most", j->trouble.inverted,
                  j->trouble.inverted_at);
         j->config.log(NULL, SUPPLE_LOG_INFO, line);
     }
     if (j->trouble.unsolved == 0) return;
-    snprintf(line, sizeof line,
-             "%d frame%s did not reach the tolerance; the worst is %d, residual %.2g (--set iterations=N allows more)",
-             j->trouble.unsolved, j->trouble.unsolved == 1 ? "" : "s", j->trouble.residual_at, j->trouble.residual);
+    const char *limit = frame_limit(supple_sim_setup(j->sim)->method);
+    if (limit) snprintf(more, sizeof more, " (--set %s=N allows more)", limit);
+    snprintf(line, sizeof line, "%d frame%s did not reach the tolerance; the worst is %d, residual %.2g%s",
+             j->trouble.unsolved, j->trouble.unsolved == 1 ? "" : "s", j->trouble.residual_at, j->trouble.residual,
+             more);
     j->config.log(NULL, SUPPLE_LOG_WARNING, line);
 }
 

@@ -215,7 +215,10 @@ def check_trouble(tool, folder):
     done = tool.good(*skin, "--frames", "49")
     assert "inverted:" in done.err and "frame 49" in done.err, done.err
     done = tool.good(*skin, "--frames", "20:22", "--set", "iterations=1", "--set", "solver=ic0")
-    assert "3 frames did not reach the tolerance" in done.err, done.err
+    assert "3 frames did not reach the tolerance" in done.err and "--set iterations=N" in done.err, done.err
+    for method, limit in (("projective", "iterations"), ("steklov", "steps"), ("reference", "iterations")):  # by their own names
+        done = tool.good("skin", "demo:arm", "-o", out, "--method", method, *SMALL, "--frames", "40", "--set", limit + "=1", "--set", "tolerance=1e-9")
+        assert "1 frame did not reach" in done.err and f"--set {limit}=N allows more" in done.err, done.err
 
 
 def check_settings(tool, folder):
