@@ -50,6 +50,17 @@ static supple_scene *load(const char *path)
     return scene;
 }
 
+/* Making a hero takes a second, reading one nothing: it is made once, and never freed. */
+static supple_scene *load_hero(const supple_config *config)
+{
+    static void *glb;
+    static size_t size;
+    supple_scene *scene = NULL;
+    if (!glb && supple_demo_make("hero", 0.4, NULL, &glb, &size, &error) != SUPPLE_OK) return NULL;
+    supple_scene_load_memory(glb, size, "hero.glb", config, &scene, &error);
+    return scene;
+}
+
 static supple_result add(supple_scene *scene, const char *path, const char *text, const char *map, int32_t *clip)
 {
     supple_config config = supple_config_default();
@@ -76,7 +87,7 @@ static spl_vec3 place(const spl_pose *pose, int32_t node)
 
 TEST(left_is_left_and_a_t_pose_is_a_t_pose)
 {
-    supple_scene *hero = load("demo:hero");
+    supple_scene *hero = load_hero(NULL);
     REQUIRE(hero);
     int32_t clip, clips = hero->clip_count;
     REQUIRE(add(hero, "some/where/person.bvh", person, NULL, &clip) == SUPPLE_OK);
@@ -171,25 +182,26 @@ TEST(any_axes_and_units)
     const spl_quat turns[] = {spl_quat_axis_angle(spl_v3(1, 0, 0), M_PI / 2), /* z up, facing -y */
                               spl_quat_axis_angle(spl_v3(0, 1, 0), M_PI / 2), /* facing +x */
                               spl_quat_axis_angle(spl_v3(1, 1, 1), 2 * M_PI / 3)};
+    supple_scene *plain = load_hero(NULL);
+    int32_t a, b;
+    REQUIRE(plain && add(plain, "person.bvh", person, NULL, &a) == SUPPLE_OK);
     for (int i = 0; i < 3; i++)
         for (int as_matrix = 0; as_matrix < 2; as_matrix++) {
-            supple_scene *plain = load("demo:hero"), *turned = load("demo:hero");
-            REQUIRE(plain && turned);
+            supple_scene *turned = load_hero(NULL);
+            REQUIRE(turned);
             transform_top(turned, turns[i], 100, as_matrix);
-            int32_t a, b;
-            REQUIRE(add(plain, "person.bvh", person, NULL, &a) == SUPPLE_OK);
             REQUIRE(add(turned, "person.bvh", person, NULL, &b) == SUPPLE_OK);
             CHECK(largest_difference(plain, a, turns[i], 100, turned, b, 20) < 100 * 2e-6);
-            supple_scene_destroy(plain);
             supple_scene_destroy(turned);
         }
+    supple_scene_destroy(plain);
 }
 
 /* A file whose rest pose is some frame of an animation: the bind pose counts, and the motion comes out the same. */
 TEST(a_rest_pose_that_is_not_the_bind_pose)
 {
     static const char *const bent[] = {"upper_arm.L", "forearm.L", "upper_arm.R", "thigh.R", "shin.R"};
-    supple_scene *plain = load("demo:hero"), *posed = load("demo:hero");
+    supple_scene *plain = load_hero(NULL), *posed = load_hero(NULL);
     REQUIRE(plain && posed);
     for (size_t i = 0; i < sizeof bent / sizeof *bent; i++) {
         spl_node *n = &posed->node[node_of(posed, bent[i])];
@@ -365,7 +377,7 @@ static void write_map(const char *path, const char *text)
 TEST(a_map_overrides_names)
 {
     const char *path = "test-retarget-map.json";
-    supple_scene *hero = load("demo:hero");
+    supple_scene *hero = load_hero(NULL);
     REQUIRE(hero);
     int32_t clip;
     write_map(path,
@@ -406,7 +418,7 @@ TEST(a_map_overrides_names)
 
 TEST(what_cannot_be_put_on)
 {
-    supple_scene *hero = load("demo:hero"), *torus = load("demo:torus");
+    supple_scene *hero = load_hero(NULL), *torus = load("demo:torus");
     REQUIRE(hero && torus);
     int32_t clip;
     CHECK(add(torus, "person.bvh", person, NULL, &clip) == SUPPLE_ERROR_INPUT && strstr(error.message, "--map"));
@@ -421,8 +433,8 @@ TEST(every_allocation_may_fail)
     failing f = {.fail_at = -1};
     supple_config config = supple_config_default();
     config.allocator = failing_allocator(&f);
-    supple_scene *scene;
-    REQUIRE(supple_scene_load_file("demo:hero", &config, &scene, &error) == SUPPLE_OK);
+    supple_scene *scene = load_hero(&config);
+    REQUIRE(scene);
     supple_motion motion = {.path = "person.bvh", .data = person, .size = sizeof person - 1};
     int32_t clips = scene->clip_count, clip;
     for (long n = 0; n < 2000; n++) {
