@@ -62,6 +62,13 @@ static const char *test_skipped;
         return;                                                                                                        \
     } while (0)
 
+/* A size of a case: `quick` where SUPPLE_TEST_QUICK is set, as it is under the sanitizers, which cost up to twenty
+ * times the time. A case runs either way. */
+static inline int test_size(int whole, int quick)
+{
+    return getenv("SUPPLE_TEST_QUICK") ? quick : whole;
+}
+
 static int test_main(const spl_test *tests, size_t count)
 {
     int passed = 0, failed = 0, skipped = 0;

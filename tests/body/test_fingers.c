@@ -378,7 +378,7 @@ TEST(fingers_of_makehuman_move_one_by_one)
 {
     if (access(SPL_SHARED_DIR "/assets/MakeHuman_Male_CMU.glb", R_OK) != 0) SKIP("no ../shared/assets");
     static const char *const wrist[] = {"LeftHand", "RightHand"};
-    for (int side = 0; side < 2; side++) {
+    for (int side = test_size(0, 1); side < 2; side++) { /* the left hand is looked at below, too */
         hand h;
         REQUIRE(open_hand(&h, "MakeHuman_Male_CMU.glb", wrist[side], 0.045, 0));
         check_webs(&h, 0.25);
@@ -394,7 +394,7 @@ TEST(fingers_of_makehuman_move_one_by_one_on_a_finer_lattice)
 {
     if (access(SPL_SHARED_DIR "/assets/MakeHuman_Male_CMU.glb", R_OK) != 0) SKIP("no ../shared/assets");
     hand h;
-    REQUIRE(open_hand(&h, "MakeHuman_Male_CMU.glb", "LeftHand", 0.045, 100));
+    REQUIRE(open_hand(&h, "MakeHuman_Male_CMU.glb", "LeftHand", 0.045, test_size(100, 90)));
     check_webs(&h, 0.25);
     bend_all(&h, true, 4e-3);
     close_hand(&h);

@@ -147,11 +147,9 @@ static void check_prisms(const supple_body *handle, const char *name)
            i->mean_distance / i->cell, i->ms);
 }
 
-static void check_character(const char *name, int32_t resolution)
+/* Takes the scene. */
+static void check_character(supple_scene *scene, const char *name, int32_t resolution)
 {
-    supple_scene *scene = NULL;
-    supple_error error = {0};
-    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
     REQUIRE(scene);
     supple_body_config bc = body_config(SUPPLE_BODY_PRISM, resolution);
     supple_body *b = body_create(scene, &bc, 0);
@@ -163,10 +161,12 @@ static void check_character(const char *name, int32_t resolution)
 
 TEST(the_built_in_characters)
 {
-    const char *names[] = {"demo:arm", "demo:cylinder", "demo:torus", "demo:turtle", "demo:sack"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_character(names[i], 0);
-    const int32_t resolutions[] = {24, 41, 0}; /* fingers far below a cell, and about one */
-    for (int i = 0; i < 3; i++) check_character("demo:hero", resolutions[i]);
+    const char *names[] = {"arm", "cylinder", "torus", "turtle", "sack"};
+    double detail = test_size(10, 5) / 10.0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_character(demo_scene(names[i], detail), names[i], test_size(0, 32));
+    const int32_t resolutions[] = {24, 41, test_size(0, 48)}; /* fingers far below a cell, and about one */
+    for (int i = 0; i < 3; i++) check_character(demo_scene("hero", detail), "hero", resolutions[i]);
 }
 
 TEST(characters_from_files)
@@ -176,7 +176,7 @@ TEST(characters_from_files)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[512];
         snprintf(path, sizeof path, "%s/assets/%s.glb", SPL_SHARED_DIR, names[i]);
-        check_character(path, 0);
+        check_character(scene_load(path), path, test_size(0, 40));
     }
 }
 
@@ -360,9 +360,9 @@ static bool same(const supple_body *a, const supple_body *b)
 
 TEST(the_same_bits_at_any_number_of_threads)
 {
-    supple_scene *scene = NULL;
-    REQUIRE(supple_scene_load_file("demo:hero", NULL, &scene, NULL) == SUPPLE_OK);
-    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 32);
+    supple_scene *scene = demo_scene("hero", test_size(10, 5) / 10.0);
+    REQUIRE(scene);
+    supple_body_config bc = body_config(SUPPLE_BODY_PRISM, test_size(32, 24));
     supple_body *one = body_create(scene, &bc, 1);
     REQUIRE(one);
     for (int threads = 2; threads <= 4; threads++) {

@@ -1,28 +1,14 @@
+#include "body/demo_body.h"
 #include "core/hash.h"
 #include "failing.h"
-#include "test.h"
 
 #include <supple/supple.h>
-#include <supple/tools.h>
-
-static supple_scene *load(const char *name)
-{
-    supple_error error = {0};
-    supple_scene *scene = NULL;
-    if (supple_scene_load_file(name, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
-    return scene;
-}
 
 /* A coarse body, for the methods that need one; the automatic one would take most of the time. */
 static supple_body *coarse(const supple_scene *scene)
 {
-    supple_error error = {0};
-    supple_body_config bc = supple_body_config_default();
-    supple_body *body = NULL;
-    bc.resolution = 10;
-    bc.cache = false;
-    if (supple_body_create(scene, &bc, NULL, &body, &error) != SUPPLE_OK) printf("    %s\n", error.message);
-    return body;
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, test_size(10, 6));
+    return body_create(scene, &bc, 0);
 }
 
 static supple_sim *start_with(const supple_scene *scene, const supple_body *body, const char *method,
@@ -49,7 +35,7 @@ static float *buffer(const supple_scene *scene)
 
 TEST(the_hosts_matrices_equal_the_clip)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     REQUIRE(scene);
     supple_sim *a = start(scene, "linear", NULL), *b = start(scene, "linear", NULL);
     REQUIRE(a && b);
@@ -106,7 +92,7 @@ static uint64_t run_hash(const supple_scene *scene, const supple_body *body, con
 
 TEST(the_bits_do_not_depend_on_the_threads)
 {
-    supple_scene *scene = load("demo:cylinder");
+    supple_scene *scene = scene_load("demo:cylinder");
     REQUIRE(scene);
     supple_body *body = coarse(scene);
     for (int32_t m = 0; m < supple_method_count(); m++) {
@@ -121,7 +107,7 @@ TEST(the_bits_do_not_depend_on_the_threads)
 
 TEST(strides_are_honoured_and_gaps_left_alone)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     REQUIRE(scene);
     supple_sim *sim = start(scene, "dualquat", NULL);
     REQUIRE(sim);
@@ -151,7 +137,7 @@ TEST(strides_are_honoured_and_gaps_left_alone)
 
 TEST(stepping_and_reading_allocate_nothing)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     REQUIRE(scene);
     float *x = buffer(scene);
     supple_body *body = coarse(scene);
@@ -181,7 +167,7 @@ TEST(stepping_and_reading_allocate_nothing)
 
 TEST(wrong_requests_are_refused_with_a_reason)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     REQUIRE(scene);
     supple_error error;
     supple_sim *sim = (supple_sim *)&error;
@@ -202,7 +188,7 @@ TEST(wrong_requests_are_refused_with_a_reason)
 
 TEST(failing_allocations_are_errors)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = demo_scene("arm", 0.3);
     REQUIRE(scene);
     supple_body *body = coarse(scene);
     for (int32_t m = 0; m < supple_method_count(); m++)
@@ -227,7 +213,7 @@ TEST(failing_allocations_are_errors)
 
 TEST(a_report_names_the_bones_and_roles)
 {
-    supple_scene *scene = load("demo:arm");
+    supple_scene *scene = scene_load("demo:arm");
     REQUIRE(scene);
     supple_report *report;
     REQUIRE(supple_scene_inspect(scene, NULL, &report, NULL) == SUPPLE_OK);

@@ -159,7 +159,7 @@ TEST(solutions_tell_all_forces)
     for (int k = 0; k < 5; k++) {
         int form = k % 3, corot = k / 3;
         actor a;
-        actor_prepare(&a, "arm", 24, true);
+        actor_prepare(&a, "arm", test_size(24, 20), true);
         set(&a, "iterations", corot ? 3000 : 400);
         set(&a, "energy", corot);
         set(&a, "contact-form", form);

@@ -206,7 +206,7 @@ static uint64_t run_hash(posed *p, const char *settings, int threads)
     config.thread_count = threads;
     sc.collide = SUPPLE_COLLIDE_SELF;
     if (posed_try(p, "steklov", settings, &sc, &config, &sim, NULL) != SUPPLE_OK) return 0;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < test_size(4, 2); k++) {
         CHECK(supple_sim_step_clip(sim, 0, 1.0 + 0.15 * k, NULL) == SUPPLE_OK);
         hash = spl_hash(posed_x(sim), (size_t)p->demo.body->tets.vertex_count * 24, hash);
     }
@@ -219,7 +219,7 @@ TEST(the_bits_do_not_depend_on_the_threads)
 {
     static const char *const settings[] = {"formulation=volume", "formulation=volume precision=double",
                                            "formulation=surface", "formulation=surface boundary=cholesky"};
-    posed p = posed_make("arm", 36, NULL); /* several parts */
+    posed p = posed_make("arm", test_size(36, 24), NULL); /* several parts */
     for (int i = 0; i < 4; i++) {
         uint64_t one = run_hash(&p, settings[i], 1);
         CHECK(one != 0 && one == run_hash(&p, settings[i], 2) && one == run_hash(&p, settings[i], 7));
@@ -231,7 +231,7 @@ TEST(memory_may_run_out)
 {
     static const char *const settings[] = {"formulation=volume", "formulation=volume precondition=direct",
                                            "formulation=surface", "formulation=surface boundary=cholesky"};
-    posed p = posed_make("arm", 12, NULL);
+    posed p = posed_make("arm", test_size(12, 6), NULL);
     supple_sim_config sc = supple_sim_config_default();
     sc.measure = true;
     sc.collide = SUPPLE_COLLIDE_SELF;
