@@ -62,6 +62,13 @@ static const char *test_skipped;
         return;                                                                                                        \
     } while (0)
 
+/* Ends a case that uses one thread, and takes long, where threads are what is looked at. */
+#define ONE_THREAD()                                                                                                   \
+    do {                                                                                                               \
+        const char *sanitized = getenv("SUPPLE_SANITIZED");                                                            \
+        if (sanitized && strcmp(sanitized, "thread") == 0) SKIP("one thread: nothing for TSan to see");                \
+    } while (0)
+
 /* A size of a case: `quick` where SUPPLE_TEST_QUICK is set, as it is under the sanitizers, which cost up to twenty
  * times the time. A case runs either way. */
 static inline int test_size(int whole, int quick)

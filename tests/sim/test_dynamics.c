@@ -219,6 +219,45 @@ TEST(without_root_inertia_the_roots_motion_does_nothing)
     CHECK(most[0] < 1e-4 && most[1] > 5e-3);
 }
 
+/* The body's vertices as bone 0, the root, sees them. */
+static double *seen_from_root(const supple_sim *sim)
+{
+    double *x = posed_copy(sim);
+    spl_mat4 back;
+    if (!spl_mat4_inverse(&sim->flesh.solid.drive.map[0], &back)) abort();
+    for (int32_t v = 0; v < sim->flesh.body->tets.vertex_count; v++) {
+        spl_vec3 p = spl_mat4_point(&back, spl_v3(x[3 * v], x[3 * v + 1], x[3 * v + 2]));
+        memcpy(x + 3 * v, &p, sizeof p);
+    }
+    return x;
+}
+
+/* A forearm stops; its flesh swings on, on a root that turns as on one that stands. */
+TEST(without_root_inertia_flesh_swings_on_with_the_root)
+{
+    double *x[2], *still = NULL, swing = 0, apart = 0;
+    supple_sim_config sc = moving();
+    sc.root_inertia = 0;
+    for (int turns = 0; turns < 2; turns++) {
+        posed p = posed_make("arm", 10, NULL);
+        supple_sim *sim = make(&p, &sc);
+        for (int k = 0; k < 24; k++) {
+            puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 4.0 * (k < 18 ? k : 18));
+            host_step(&p, sim, puppet_rigid(spl_v3(0, 1, 0), turns * 5.0 * k, spl_v3(0, 0, 0)), sc.substep);
+        }
+        x[turns] = seen_from_root(sim);
+        if (turns) apart = posed_distance(sim, x[0], x[1]);
+        for (int k = 0; k < 240 && !turns; k++) host_step(&p, sim, spl_mat4_identity(), sc.substep);
+        if (!turns) still = seen_from_root(sim);
+        if (!turns) swing = posed_distance(sim, x[0], still);
+        supple_sim_destroy(sim);
+        posed_free(&p);
+    }
+    printf("    swings by %.2e of the diagonal, %.1e otherwise on a root that turns\n", swing, apart);
+    CHECK(swing > 3e-3 && apart < 0.02 * swing);
+    free(x[0]), free(x[1]), free(still);
+}
+
 TEST(flesh_swings_on_when_its_bones_stop_and_comes_to_rest)
 {
     posed p = posed_make("sack", 10, NULL);
@@ -428,6 +467,7 @@ TEST_MAIN(RUN(frame_rates_share_their_motion), RUN(a_frame_between_two_states_li
           RUN(the_first_frame_is_in_equilibrium_and_the_same_time_leaves_the_state),
           RUN(seeking_back_or_far_ahead_starts_anew), RUN(a_loops_last_frame_meets_its_first),
           RUN(a_preroll_lets_flesh_come_to_rest), RUN(without_root_inertia_the_roots_motion_does_nothing),
+          RUN(without_root_inertia_flesh_swings_on_with_the_root),
           RUN(flesh_swings_on_when_its_bones_stop_and_comes_to_rest),
           RUN(a_walk_that_stops_jiggles_with_dynamics_and_not_without), RUN(a_teleport_is_over_in_half_a_second),
           RUN(any_length_of_time_between_poses_will_do), RUN(flesh_shown_between_steps_is_where_its_bones_are),
