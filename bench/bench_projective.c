@@ -1,12 +1,15 @@
-/* Projective dynamics by its parts: the paper's table on limbs of prisms of the same sizes.
+/* Projective dynamics by its parts: the paper's table on limbs of prisms of the same sizes, and on a character's.
  *
- *     bench_projective [--quick] [--steps N] [--table] [--curve] [--variants] [--crossover]
+ *     bench_projective [--quick] [--steps N] [--table] [--curve] [--variants] [--crossover] [--character FILE]
  *
  * A skin of rings around a bone that bends and twists goes through steps of 1/60 s with ten local/global iterations in
- * float. Times are milliseconds a step: parts the least of all steps, `min` and `median` the whole step. `energy` is
- * what the step's energy comes to after ten iterations against ten without acceleration from the same state, of what
- * those take off; `cpu` the least processor time on all threads, which a busy machine stretches less than the others.
+ * float. So do the prisms of a character, of the same numbers of tets, through its clip that is called `walk` or else
+ * its last one. Times are milliseconds a step: parts the least of all steps, `min` and `median` the whole step.
+ * `energy` is what the step's energy comes to after ten iterations against ten without acceleration from the same
+ * state, of what those take off; `cpu` the least processor time on all threads, which a busy machine stretches less
+ * than the others.
  */
+#include "body/pins.h"
 #include "core/memory.h"
 #include "core/timer.h"
 #include "measure.h"
@@ -14,6 +17,7 @@
 #include "methods/projective/local.h"
 #include "methods/projective/solver.h"
 #include "methods/projective/tube.h"
+#include "scene/scene.h"
 
 #include <stdio.h>
 #include <supple/supple.h>
@@ -22,11 +26,13 @@
 typedef struct subject {
     int32_t around, rings;
     double authors_ms;
+    int32_t cells; /* of a character's prisms instead */
 } subject;
 
 typedef struct options {
     bool quick, table, curve, variants, crossover;
     int32_t steps;
+    const char *character;
 } options;
 
 typedef struct limits {
@@ -36,9 +42,22 @@ typedef struct limits {
 
 enum { MAX_TIES = 1600 };
 
-/* One limb with everything that a step needs. */
+/* A character's prisms in motion. */
+typedef struct stage {
+    supple_scene *scene;
+    spl_body body;
+    spl_solid solid;
+    spl_pose pose;
+    spl_pins pins; /* of islands */
+    double *mass, *spring;
+    int32_t clip;
+} stage;
+
+/* One limb, or a character, with everything that a step needs. */
 typedef struct scene {
     tube t;
+    stage *stage; /* NULL: the limb */
+    int32_t vertex_count, tet_count;
     spl_pool *pool;
     spl_pd *pd, *plain;
     double *x, *v, *s, *y;
@@ -47,44 +66,108 @@ typedef struct scene {
     double setup;
 } scene;
 
-static spl_pd *pd_of(const tube *t, spl_pool *pool, spl_pace_kind pace, int32_t direct)
+static void stop(const supple_error *error)
+{
+    fprintf(stderr, "bench_projective: %s\n", error->message);
+    exit(1);
+}
+
+static spl_pd *pd_of(const scene *s, spl_pace_kind pace, int32_t direct)
 {
     supple_allocator a = spl_allocator_of(NULL);
     supple_error error = {0};
-    spl_pd_input in = {.elements = &t->elements,
-                       .mu = t->mu,
-                       .mass = t->mass,
-                       .held = t->held,
+    spl_pd_input in = {.elements = &s->t.elements,
+                       .mu = s->t.mu,
+                       .mass = s->t.mass,
+                       .held = s->t.held,
                        .floor = 1e-12,
                        .pace = pace,
                        .tie_capacity = MAX_TIES,
                        .direct_ties = direct};
-    spl_pd *pd;
-    if (spl_pd_create(&in, &a, pool, &pd, &error) != SUPPLE_OK) {
-        fprintf(stderr, "bench_projective: %s\n", error.message);
-        exit(1);
+    if (s->stage) {
+        in.elements = &s->stage->solid.elements;
+        in.mu = s->stage->solid.material.mu;
+        in.mass = s->stage->mass;
+        in.spring = s->stage->spring;
+        in.held = s->stage->pins.held;
     }
+    spl_pd *pd;
+    if (spl_pd_create(&in, &a, s->pool, &pd, &error) != SUPPLE_OK) stop(&error);
     return pd;
 }
 
-/* In place: the solvers keep pointers into it. */
-static void scene_make(scene *s, int32_t around, int32_t rings, int32_t threads, int32_t direct)
+/* The character's pose at step k. */
+static void pose_stage(stage *g, int32_t k)
 {
-    *s = (scene){.t = tube_make(around, rings)};
+    supple_error error = {0};
+    double length = g->clip >= 0 ? supple_scene_clip_duration(g->scene, g->clip) : 0;
+    spl_pose_sample(&g->pose, g->scene, g->clip, length > 0 ? fmod(k / 60.0, length) : 0);
+    if (spl_drive_pose(&g->solid.drive, &g->pose, &error) != SUPPLE_OK) stop(&error);
+    spl_pins_pose(&g->pins, &g->solid.drive);
+}
+
+/* In place, as all of these. */
+static void stage_make(stage *g, const char *character, int32_t cells, spl_pool *pool)
+{
+    *g = (stage){.clip = -1};
+    supple_config config = supple_config_default();
+    supple_error error = {0};
+    spl_body_options how = spl_body_options_default();
+    how.kind = SUPPLE_BODY_PRISM;
+    how.flesh.resolution = cells;
+    how.cache = false;
+    if (supple_scene_load_file(character, &config, &g->scene, &error) != SUPPLE_OK ||
+        spl_body_make(g->scene, &how, &config, pool, &g->body, &error) != SUPPLE_OK ||
+        spl_solid_create(&g->body, NULL, &config, pool, &g->solid, &error) != SUPPLE_OK ||
+        spl_pins_create(&g->solid, SPL_PIN_HARD, 0, &g->pins, &error) != SUPPLE_OK ||
+        spl_pose_init(&g->pose, g->scene, &error) != SUPPLE_OK)
+        stop(&error);
+    g->clip = g->scene->clip_count - 1;
+    for (int32_t i = 0; i < g->scene->clip_count; i++)
+        if (strstr(supple_scene_clip_name(g->scene, i), "walk")) g->clip = i;
+    g->mass = calloc((size_t)g->body.tets.vertex_count, sizeof *g->mass);
+    g->spring = calloc((size_t)g->body.tets.vertex_count, sizeof *g->spring);
+    if (!g->mass || !g->spring) exit(1);
+    spl_elements_lumped_mass(&g->solid.elements, g->solid.material.density, g->mass);
+    for (int32_t i = 0; i < g->pins.count; i++) g->spring[g->pins.pin[i].vertex] += g->pins.pin[i].stiffness;
+    pose_stage(g, 0);
+}
+
+static void stage_free(stage *g)
+{
+    free(g->mass), free(g->spring);
+    spl_pose_release(&g->pose);
+    spl_pins_release(&g->pins);
+    spl_solid_release(&g->solid);
+    spl_body_release(&g->body);
+    supple_scene_destroy(g->scene);
+    free(g);
+}
+
+static void scene_make(scene *s, const subject *b, int32_t threads, int32_t direct, const char *character)
+{
+    *s = (scene){.t = tube_make(b->cells ? 8 : b->around, b->cells ? 4 : b->rings)};
     supple_config config = supple_config_default();
     config.thread_count = threads;
     if (spl_pool_create(&config, &s->pool, NULL) != SUPPLE_OK) exit(1);
+    if (b->cells && !(s->stage = malloc(sizeof *s->stage))) exit(1);
+    if (b->cells) stage_make(s->stage, character, b->cells, s->pool);
+    s->vertex_count = s->stage ? s->stage->body.tets.vertex_count : s->t.vertex_count;
+    s->tet_count = s->stage ? s->stage->body.tets.tet_count : s->t.tet_count;
     double start = spl_now_ms();
-    s->pd = pd_of(&s->t, s->pool, SPL_PACE_AUTO, direct);
+    s->pd = pd_of(s, SPL_PACE_AUTO, direct);
     s->setup = spl_now_ms() - start;
-    s->plain = pd_of(&s->t, s->pool, SPL_PACE_NONE, direct);
-    size_t n = 3 * (size_t)s->t.vertex_count;
+    s->plain = pd_of(s, SPL_PACE_NONE, direct);
+    size_t n = 3 * (size_t)s->vertex_count;
     s->x = malloc(n * sizeof(double));
     s->v = calloc(n, sizeof(double));
     s->s = malloc(n * sizeof(double));
     s->y = malloc(n * sizeof(double));
     s->tie = calloc(MAX_TIES, sizeof *s->tie);
-    memcpy(s->x, s->t.rest, n * sizeof(double));
+    if (s->stage)
+        spl_solid_pose(&s->stage->solid, s->x, s->pool);
+    else
+        memcpy(s->x, s->t.rest, n * sizeof(double));
 }
 
 static void scene_free(scene *s)
@@ -93,7 +176,19 @@ static void scene_free(scene *s)
     spl_pd_destroy(s->plain);
     spl_pool_destroy(s->pool);
     tube_free(&s->t);
+    if (s->stage) stage_free(s->stage);
     free(s->x), free(s->v), free(s->s), free(s->y), free(s->tie);
+}
+
+/* A character's: a free vertex of some tet against three corners of another one. */
+static void choose_corners(const stage *g, int32_t i, int32_t count, int32_t shift, int32_t vertex[4])
+{
+    const int32_t *tet = g->solid.elements.tet;
+    int32_t tets = g->solid.elements.count, k = (int32_t)((int64_t)i * tets / count + shift) % tets;
+    for (vertex[0] = -1; vertex[0] < 0; k = (k + 1) % tets)
+        for (int c = 0; c < 4 && vertex[0] < 0; c++)
+            if (g->pins.held[tet[4 * k + c]] < 0) vertex[0] = tet[4 * k + c];
+    for (int c = 1; c < 4; c++) vertex[c] = tet[4 * ((k + tets / 7) % tets) + c];
 }
 
 /* So many contacts: vertices against triangles three rings on, pushed 2 mm. `shift` chooses others. */
@@ -102,12 +197,19 @@ static void tie_up(scene *s, int32_t count, int32_t shift)
     const tube *t = &s->t;
     int32_t usable = (t->rings - 6) * t->around;
     for (int32_t i = 0; i < count; i++) {
-        int32_t v = (int32_t)(((int64_t)i * usable / count + shift) % usable), a = v + 3 * t->around, b = a + t->around;
+        int32_t vertex[4];
+        if (s->stage) {
+            choose_corners(s->stage, i, count, shift, vertex);
+        } else {
+            int32_t v = (int32_t)(((int64_t)i * usable / count + shift) % usable), a = v + 3 * t->around;
+            memcpy(vertex, (int32_t[4]){v, a, (a + 1) % t->around == 0 ? a + 1 - t->around : a + 1, a + t->around},
+                   sizeof vertex);
+        }
         spl_tie *tie = &s->tie[i];
-        *tie = (spl_tie){.vertex = {v, a, (a + 1) % t->around == 0 ? a + 1 - t->around : a + 1, b},
+        *tie = (spl_tie){.vertex = {vertex[0], vertex[1], vertex[2], vertex[3]},
                          .coefficient = {1, -0.3, -0.3, -0.4},
                          .normal = {0, 1, 0},
-                         .stiffness = 5 * spl_pd_diagonal(s->pd, v)};
+                         .stiffness = 5 * spl_pd_diagonal(s->pd, vertex[0])};
         tie->offset = spl_add(spl_tie_gap(tie, s->x, 3), spl_v3(0, 0.002, 0));
     }
     s->tie_count = count;
@@ -116,16 +218,29 @@ static void tie_up(scene *s, int32_t count, int32_t shift)
 /* Where a step starts: inertia's prediction, the bones in their pose. */
 static spl_pd_problem begin_step(scene *s, int32_t k, double h)
 {
-    size_t n = 3 * (size_t)s->t.vertex_count;
+    size_t n = 3 * (size_t)s->vertex_count;
     double angle = 45 * (1 - cos(2 * M_PI * k / 60.0));
     for (size_t i = 0; i < n; i++) s->y[i] = s->s[i] = s->x[i] + h * s->v[i];
-    tube_pose(&s->t, angle, angle, s->y);
-    return (spl_pd_problem){.dt = h, .inertia = s->s, .iterations = 10, .tie = s->tie, .tie_count = s->tie_count};
+    spl_pd_problem q = {.dt = h, .inertia = s->s, .iterations = 10, .tie = s->tie, .tie_count = s->tie_count};
+    if (!s->stage) {
+        tube_pose(&s->t, angle, angle, s->y);
+        return q;
+    }
+    pose_stage(s->stage, k);
+    for (int32_t v = 0; v < s->vertex_count; v++) {
+        int32_t bone = s->stage->pins.held[v];
+        if (bone < 0) continue;
+        spl_vec3 p = spl_drive_point(&s->stage->solid.drive, bone, v);
+        s->y[3 * v] = p.x, s->y[3 * v + 1] = p.y, s->y[3 * v + 2] = p.z;
+    }
+    q.pin = s->stage->pins.pin;
+    q.pin_count = s->stage->pins.count;
+    return q;
 }
 
 static void end_step(scene *s, double h)
 {
-    for (size_t i = 0; i < 3 * (size_t)s->t.vertex_count; i++) {
+    for (size_t i = 0; i < 3 * (size_t)s->vertex_count; i++) {
         s->v[i] = 0.98 * (s->y[i] - s->x[i]) / h;
         s->x[i] = s->y[i];
     }
@@ -134,9 +249,7 @@ static void end_step(scene *s, double h)
 static void solve(spl_pd *pd, const spl_pd_problem *q, double *x, spl_pd_stats *stats)
 {
     supple_error error = {0};
-    if (spl_pd_solve(pd, q, x, stats, &error) == SUPPLE_OK) return;
-    fprintf(stderr, "bench_projective: %s\n", error.message);
-    exit(1);
+    if (spl_pd_solve(pd, q, x, stats, &error) != SUPPLE_OK) stop(&error);
 }
 
 /* The energy at x: a solve that is content at once. */
@@ -219,8 +332,8 @@ static void keep_least(spl_pd_stats *least, const spl_pd_stats *s, bool first)
 static void play(const subject *b, int32_t threads, int32_t ties, const limits *l, const options *o)
 {
     scene s;
-    scene_make(&s, b->around, b->rings, threads, 400);
-    size_t n = 3 * (size_t)s.t.vertex_count;
+    scene_make(&s, b, threads, 400, o->character);
+    size_t n = 3 * (size_t)s.vertex_count;
     double h = 1.0 / 60, *ms = calloc((size_t)o->steps, sizeof *ms), reached = 0, cpu = INFINITY,
            *other = malloc(n * sizeof *other);
     spl_pd_stats least = {0}, stats, ignored;
@@ -241,12 +354,12 @@ static void play(const subject *b, int32_t threads, int32_t ties, const limits *
         end_step(&s, h);
     }
     qsort(ms, (size_t)o->steps, sizeof *ms, by_size);
-    double tets = 10 * s.t.tet_count / least.ms_local * 1e3; /* a second */
+    double tets = 10 * s.tet_count / least.ms_local * 1e3; /* a second */
     double bytes = (ties ? 2 : 1) * 10 * 2 * spl_pd_factor_bytes(s.pd) / least.ms_global * 1e3;
     printf("%7d %7d %2d %5d %6.0f | %6.2f %6.2f %6.2f %6.2f %6.2f | %7.2f %7.2f %7.2f | %+7.4f %5.0f%% %5.0f%%",
-           (int)s.t.skin, (int)s.t.tet_count, (int)threads, (int)ties, s.setup, least.ms_local, least.ms_gather,
-           least.ms_global, least.ms_pace, least.ms_ties, cpu, ms[0], ms[o->steps / 2], reached,
-           100 * tets / l->rotations, 100 * bytes / l->bytes);
+           (int)(s.stage ? s.vertex_count / 2 : s.t.skin), (int)s.tet_count, (int)threads, (int)ties, s.setup,
+           least.ms_local, least.ms_gather, least.ms_global, least.ms_pace, least.ms_ties, cpu, ms[0], ms[o->steps / 2],
+           reached, 100 * tets / l->rotations, 100 * bytes / l->bytes);
     if (b->authors_ms > 0) printf(" %7.1fx", b->authors_ms / ms[o->steps / 2]);
     printf("\n");
     fflush(stdout);
@@ -261,8 +374,8 @@ static void compare_variants(const options *o)
 {
     static const char *const NAME[] = {"none", "chebyshev", "anderson", "lbfgs"};
     scene s;
-    scene_make(&s, 50, o->quick ? 20 : 94, 1, 400);
-    size_t n = 3 * (size_t)s.t.vertex_count;
+    scene_make(&s, &(subject){.around = 50, .rings = o->quick ? 20 : 94}, 1, 400, NULL);
+    size_t n = 3 * (size_t)s.vertex_count;
     for (size_t i = 0; i < n; i++) s.s[i] = s.y[i] = s.x[i];
     tube_pose(&s.t, 25, 15, s.y); /* at once */
     spl_pd_problem q = {.dt = 1.0 / 60, .inertia = s.s, .iterations = 2000, .tolerance = 1e-6};
@@ -273,11 +386,11 @@ static void compare_variants(const options *o)
     solve(s.plain, &q, x, &stats);
     double best = energy_at(s.plain, &q, x, n);
     printf("\nEnergy left to take off after so many iterations, and milliseconds (one thread, %d tets):\n%10s",
-           (int)s.t.tet_count, "");
+           (int)s.tet_count, "");
     for (int i = 1; i <= 64; i *= 2) printf(" %17d", i);
     printf("\n");
     for (spl_pace_kind pace = SPL_PACE_NONE; pace <= SPL_PACE_LBFGS; pace++) {
-        spl_pd *pd = pd_of(&s.t, s.pool, pace, 400);
+        spl_pd *pd = pd_of(&s, pace, 400);
         printf("%10s", NAME[pace]);
         for (int32_t i = 1; i <= 64; i *= 2) {
             double least = INFINITY;
@@ -312,7 +425,7 @@ static void find_crossover(const options *o)
         int32_t inner = 0;
         for (int way = 0; way < 2; way++) {
             scene s;
-            scene_make(&s, 50, 94, 1, way ? 0 : MAX_TIES);
+            scene_make(&s, &(subject){.around = 50, .rings = 94}, 1, way ? 0 : MAX_TIES, NULL);
             for (int k = 0; k < 5; k++) {
                 tie_up(&s, ties, k / 2 * 7); /* new ones every other step */
                 spl_pd_problem q = begin_step(&s, 0, 1.0 / 60);
@@ -331,17 +444,29 @@ static void find_crossover(const options *o)
     }
 }
 
-static const subject TABLE[] = {{20, 41, 3.6}, {50, 94, 19.6}, {51, 102, 26.2}};
-static const subject CURVE[] = {{20, 41, 0},  {28, 60, 0},   {40, 84, 0},  {56, 120, 0},
-                                {90, 186, 0}, {126, 265, 0}, {200, 418, 0}};
+static const subject TABLE[] = {{20, 41, 3.6, 0}, {50, 94, 19.6, 0}, {51, 102, 26.2, 0}};
+static const subject BODIES[] = {{0, 0, 3.6, 22}, {0, 0, 19.6, 58}, {0, 0, 26.2, 61}};
+static const subject CURVE[] = {{20, 41, 0, 0},  {28, 60, 0, 0},   {40, 84, 0, 0},  {56, 120, 0, 0},
+                                {90, 186, 0, 0}, {126, 265, 0, 0}, {200, 418, 0, 0}};
+
+/* The paper's three sizes, on limbs or on a character. */
+static void run_table(const subject *b, const limits l[2], const options *o)
+{
+    for (size_t i = 0; i < (o->quick ? 1 : 3); i++)
+        for (int32_t threads = 1; threads <= 2; threads++)
+            for (int32_t ties = 0; ties <= 90; ties += 90) play(&b[i], threads, ties, &l[threads - 1], o);
+}
 
 static void run(const options *o)
 {
     limits l[2] = {measure(1), measure(2)};
-    if (o->table) head("The paper's sizes, ten iterations:");
-    for (size_t i = 0; o->table && i < (o->quick ? 1 : sizeof TABLE / sizeof *TABLE); i++)
-        for (int32_t threads = 1; threads <= 2; threads++)
-            for (int32_t ties = 0; ties <= 90; ties += 90) play(&TABLE[i], threads, ties, &l[threads - 1], o);
+    if (o->table) {
+        head("The paper's sizes, limbs of prisms, ten iterations:");
+        run_table(TABLE, l, o);
+        printf("\n%s:", o->character);
+        head("Prisms of about these sizes:");
+        run_table(BODIES, l, o);
+    }
     if (o->curve) head("Growth:");
     options few = *o;
     if (few.steps > 12) few.steps = 12;
@@ -353,7 +478,7 @@ static void run(const options *o)
 
 int main(int argc, char **argv)
 {
-    options o = {.steps = 120};
+    options o = {.steps = 120, .character = "demo:hero"};
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick"))
             o.quick = true;
@@ -365,11 +490,13 @@ int main(int argc, char **argv)
             o.variants = true;
         else if (!strcmp(argv[i], "--crossover"))
             o.crossover = true;
+        else if (!strcmp(argv[i], "--character") && i + 1 < argc)
+            o.character = argv[++i];
         else if (!strcmp(argv[i], "--steps") && i + 1 < argc && atoi(argv[i + 1]) > 1)
             o.steps = atoi(argv[++i]);
         else {
             fprintf(stderr, "usage: bench_projective [--quick] [--steps N] [--table] [--curve] [--variants] "
-                            "[--crossover]\n");
+                            "[--crossover] [--character FILE]\n");
             return 2;
         }
     }

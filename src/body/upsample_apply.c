@@ -5,8 +5,8 @@
 #include "math/cpu.h"
 #include "math/svd3.h"
 
-/* 512 vertices a piece: about 150 kB of weights. */
-enum { VERTICES_PER_PIECE = 512, BODY_PER_PIECE = 2048, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
+/* 512 vertices a piece: about 150 kB of weights; of the body as few as leave two threads the same work. */
+enum { VERTICES_PER_PIECE = 512, BODY_PER_PIECE = 1024, STRIDE = SPL_UPSAMPLE_STRIDE, BLOCK = SPL_UPSAMPLE_BLOCK };
 
 /* ---- samples of the body ---------------------------------------------------------------------------------------- */
 

@@ -19,6 +19,8 @@
 #define BACKWARD backward_d4
 #define GATHER   gather_d4
 #define FINISH   finish_d4
+#define NARROW   narrow_d4
+#define CORNER   corner_d4
 #define ADD      _mm256_add_pd
 #include "sparse/solve_lanes.h"
 #include "sparse/solve_undef.h"
@@ -39,6 +41,8 @@
 #define BACKWARD backward_f4
 #define GATHER   gather_f4
 #define FINISH   finish_f4
+#define NARROW   narrow_f4
+#define CORNER   corner_f4
 #define ADD      _mm_add_ps
 #include "sparse/solve_lanes.h"
 #include "sparse/solve_undef.h"
@@ -59,6 +63,8 @@
 #define BACKWARD backward_f8
 #define GATHER   gather_f8
 #define FINISH   finish_f8
+#define NARROW   narrow_f8
+#define CORNER   corner_f8
 #define ADD      _mm256_add_ps
 #include "sparse/solve_lanes.h"
 #include "sparse/solve_undef.h"

@@ -13,6 +13,8 @@
 #undef ADD
 #undef GATHER
 #undef FINISH
+#undef NARROW
+#undef CORNER
 #undef W
 #undef W_LOAD
 #undef W_STORE

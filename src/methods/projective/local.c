@@ -2,12 +2,10 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "fem/principal.h"
 #include "math/cpu.h"
 #include "math/quat.h"
 
-#define ARRIVED      1e-5 /* asymmetry of R^T F, of its norm */
-#define VOLUME_RANGE 0.02 /* e: products of stretches from 1 - e to 1 + e cost nothing */
+#define ARRIVED 1e-5 /* asymmetry of R^T F, of its norm */
 
 enum { MORE = 12 }; /* steps at most before a decomposition */
 
@@ -19,82 +17,130 @@ static bool has_free_corner(const spl_local_input *in, int32_t k)
     return in->unknown[t[0]] >= 0 || in->unknown[t[1]] >= 0 || in->unknown[t[2]] >= 0 || in->unknown[t[3]] >= 0;
 }
 
-/* Tets that move, and how many corners each node has. */
-static void list_tets(spl_local *l, const spl_local_input *in)
+/* Tets that move, patch by patch. */
+static bool list_tets(spl_local *l, const spl_local_input *in)
 {
-    l->tet_count = 0;
-    for (int32_t k = 0; k < in->elements->count; k++) {
-        if (!has_free_corner(in, k)) continue;
-        l->tet[l->tet_count++] = k;
-        for (int i = 0; i < 4; i++) {
-            int32_t node = in->unknown[in->elements->tet[4 * (size_t)k + (size_t)i]];
-            if (node >= 0) l->start[node + 2]++;
-        }
-    }
+    l->tet = spl_new(&l->allocator, (size_t)in->elements->count, sizeof *l->tet);
+    if (!l->tet) return false;
+    for (int32_t k = 0; k < in->elements->count; k++)
+        if (has_free_corner(in, k)) l->tet[l->tet_count++] = k;
     l->blocks = (l->tet_count + 7) / 8;
-    for (size_t i = 0; i < (size_t)in->node_count; i++) l->start[i + 2] += l->start[i + 1];
+    l->pieces = (l->blocks + SPL_LOCAL_PIECE - 1) / SPL_LOCAL_PIECE;
+    return spl_local_order(in->elements, l->tet, l->tet_count, &l->allocator);
 }
 
-/* One lane. Lanes beyond the last tet repeat it without weight. */
-static void fill_lane(spl_local *l, const spl_local_input *in, size_t at, uint32_t spare)
+static size_t piece_begin(const spl_local *l, size_t piece)
+{
+    size_t begin = piece * 8 * SPL_LOCAL_PIECE;
+    return begin < l->tet_count ? begin : l->tet_count;
+}
+
+/* The vertices of one piece to the end of l->vertex, free ones first; their numbers there into `number`. */
+static void number_piece(spl_local *l, const spl_local_input *in, size_t k, int32_t *number)
+{
+    spl_local_piece *p = &l->piece[k];
+    const int32_t *tet = in->elements->tet;
+    size_t begin = piece_begin(l, k), end = piece_begin(l, k + 1);
+    p->first = k > 0 ? p[-1].first + p[-1].count : 0;
+    for (size_t i = 4 * begin; i < 4 * end; i++) number[tet[4 * (size_t)l->tet[i / 4] + i % 4]] = -1;
+    for (int held = 0; held < 2; held++) {
+        for (size_t i = 4 * begin; i < 4 * end; i++) {
+            int32_t v = tet[4 * (size_t)l->tet[i / 4] + i % 4];
+            if (number[v] >= 0 || (in->unknown[v] < 0) != held) continue;
+            number[v] = (int32_t)p->count;
+            l->vertex[p->first + p->count++] = v;
+        }
+        if (!held) p->free_count = p->count;
+    }
+}
+
+/* One lane. Lanes beyond a piece's last tet repeat it without weight. Lanes of a block are far apart in the piece, so
+ * that one seldom waits for what another has just added to its vertex. */
+static void fill_lane(spl_local *l, const spl_local_input *in, const int32_t *number, size_t block, size_t lane)
 {
     const spl_elements *e = in->elements;
-    bool there = at < l->tet_count;
-    size_t k = (size_t)l->tet[there ? at : l->tet_count - 1], lane = at % 8;
-    spl_local_block *b = &l->block[at / 8];
+    size_t piece = block / SPL_LOCAL_PIECE, begin = piece_begin(l, piece), count = piece_begin(l, piece + 1) - begin;
+    size_t at = lane * ((count + 7) / 8) + block % SPL_LOCAL_PIECE;
+    bool there = at < count;
+    size_t k = (size_t)l->tet[begin + (there ? at : count - 1)];
+    spl_local_block *b = &l->block[block];
     for (size_t i = 0; i < 9; i++) b->gradient[i][lane] = (float)e->gradient[12 * k + 3 + i];
     b->weight[lane] = there ? (float)(2 * in->mu[k] * e->volume[k]) : 0;
-    b->spread[lane] = there && in->lambda ? (float)(in->lambda[k] * e->volume[k]) : 0;
-    b->bulk[lane] = there && in->bulk ? (float)(2 * in->bulk[k] * e->volume[k]) : 0;
-    for (size_t i = 0; i < 4; i++) {
-        int32_t v = e->tet[4 * k + i], node = in->unknown[v];
-        b->vertex[i][lane] = v;
-        b->slot[i][lane] = there && node >= 0 ? (uint32_t)l->start[node + 1]++ : spare;
+    if (in->lambda) l->extra[block][lane] = there ? (float)(in->lambda[k] * e->volume[k]) : 0;
+    if (in->bulk) l->extra[block][lane] = there ? (float)(2 * in->bulk[k] * e->volume[k]) : 0;
+    for (size_t i = 0; i < 4; i++) b->corner[i][lane] = (uint16_t)(4 * number[e->tet[4 * k + i]]);
+}
+
+/* Pieces and blocks; l->start[node + 2] comes to be how many slots a node has. */
+static void fill_blocks(spl_local *l, const spl_local_input *in, int32_t *number)
+{
+    for (size_t k = 0; k < l->pieces; k++) {
+        number_piece(l, in, k, number);
+        const spl_local_piece *p = &l->piece[k];
+        for (size_t i = p->first; i < p->first + p->free_count; i++) l->start[in->unknown[l->vertex[i]] + 2]++;
+        for (size_t b = k * SPL_LOCAL_PIECE; b < l->blocks && b < (k + 1) * SPL_LOCAL_PIECE; b++)
+            for (size_t lane = 0; lane < 8; lane++) fill_lane(l, in, number, b, lane);
     }
 }
 
-/* A piece has a spare slot of its own, so that no two threads write to one. */
-static void fill_blocks(spl_local *l, const spl_local_input *in)
+/* Slots by node, of one node in the order of the pieces. l->start is then what it says. */
+static bool share_slots(spl_local *l, const spl_local_input *in)
 {
-    size_t slots = l->start[(size_t)in->node_count + 1];
-    for (size_t at = 0; at < 8 * l->blocks; at++) fill_lane(l, in, at, (uint32_t)(slots + at / 8 / SPL_LOCAL_PIECE));
+    for (size_t i = 0; i < (size_t)in->node_count; i++) l->start[i + 2] += l->start[i + 1];
+    l->force = spl_new(&l->allocator, l->start[(size_t)in->node_count + 1], 4 * sizeof *l->force);
+    for (size_t k = 0; k < l->pieces && l->force; k++)
+        for (size_t i = l->piece[k].first; i < l->piece[k].first + l->piece[k].free_count; i++)
+            l->slot[i] = (uint32_t)l->start[in->unknown[l->vertex[i]] + 1]++;
+    return l->force;
 }
 
-static double run_volume(const spl_local *l, const double *x, int newton, size_t begin, size_t end);
+static bool take_memory(spl_local *l, const spl_local_input *in)
+{
+    const supple_allocator *a = &l->allocator;
+    l->start = spl_new(a, (size_t)in->node_count + 2, sizeof *l->start);
+    l->piece = spl_new(a, l->pieces, sizeof *l->piece);
+    l->vertex = spl_new(a, 4 * l->tet_count, sizeof *l->vertex);
+    l->slot = spl_new(a, 4 * l->tet_count, sizeof *l->slot);
+    l->energy = spl_new(a, l->pieces, sizeof *l->energy);
+    l->memory = spl_new(a, l->blocks + 1, sizeof *l->block + sizeof *l->turn);
+    if (in->lambda || in->bulk) l->extra = spl_new(a, l->blocks, sizeof *l->extra);
+    l->block = (spl_local_block *)(((uintptr_t)l->memory + 63) & ~(uintptr_t)63);
+    l->turn = (spl_quatx8 *)(void *)(l->block + l->blocks);
+    return l->start && l->piece && l->vertex && l->slot && l->energy && l->memory &&
+           (l->extra || (!in->lambda && !in->bulk));
+}
+
+static void choose_kernel(spl_local *l, const spl_local_input *in)
+{
+    l->run = spl_local_plain;
+#ifdef SPL_HAVE_AVX2
+    if (!in->plain && spl_cpu_has_avx2()) l->run = spl_local_avx2;
+#endif
+    if (in->bulk) l->run = spl_local_volume;
+}
 
 supple_result spl_local_create(const spl_local_input *in, const supple_allocator *a, spl_local *out,
                                supple_error *error)
 {
-    size_t tets = (size_t)in->elements->count;
     *out = (spl_local){.allocator = *a};
-    out->tet = spl_new(a, tets, sizeof *out->tet);
-    out->start = spl_new(a, (size_t)in->node_count + 2, sizeof *out->start);
-    if (out->tet && out->start) {
-        list_tets(out, in);
-        size_t pieces = out->blocks / SPL_LOCAL_PIECE + 1;
-        out->block = spl_new(a, out->blocks, sizeof *out->block);
-        out->turn = spl_new(a, out->blocks, sizeof *out->turn);
-        out->energy = spl_new(a, pieces, sizeof *out->energy);
-        out->force = spl_new(a, out->start[(size_t)in->node_count + 1] + pieces, 4 * sizeof *out->force);
-    }
-    if (!out->block || !out->turn || !out->energy || !out->force) {
+    int32_t *number = spl_new(a, (size_t)in->elements->vertex_count, sizeof *number);
+    bool done = number && list_tets(out, in) && take_memory(out, in);
+    if (done) fill_blocks(out, in, number);
+    done = done && share_slots(out, in);
+    spl_free(a, number);
+    if (!done) {
         spl_local_release(out);
         return spl_fail_memory(error, "the tetrahedra's constraints");
     }
-    fill_blocks(out, in);
     spl_local_forget(out);
-    out->run = spl_local_plain;
-#ifdef SPL_HAVE_AVX2
-    if (!in->plain && spl_cpu_has_avx2()) out->run = spl_local_avx2;
-#endif
-    if (in->bulk) out->run = run_volume;
+    choose_kernel(out, in);
     return SUPPLE_OK;
 }
 
 void spl_local_release(spl_local *l)
 {
     if (!l->allocator.release) return;
-    void *blocks[] = {l->tet, l->start, l->block, l->turn, l->energy, l->force};
+    void *blocks[] = {l->tet, l->start, l->piece, l->vertex, l->slot, l->energy, l->memory, l->extra, l->force};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&l->allocator, blocks[i]);
     *l = (spl_local){0};
 }
@@ -123,14 +169,14 @@ void spl_local_mend(const spl_mat3x8 *F, unsigned good, spl_quatx8 *turn)
     }
 }
 
-/* F of the eight tets: differences of corners in double, their product with the gradients in float. */
-static void load_F(const spl_local_block *b, const double *x, spl_mat3x8 *F)
+/* Differences of corners in double, their product with the gradients in float. */
+void spl_local_load_F(const spl_local_block *b, const spl_local_room *room, spl_mat3x8 *F)
 {
     for (size_t lane = 0; lane < 8; lane++) {
-        const double *x0 = x + 4 * (size_t)b->vertex[0][lane];
+        const double *x0 = room->x + b->corner[0][lane];
         float m[9] = {0};
         for (size_t k = 0; k < 3; k++) {
-            const double *xk = x + 4 * (size_t)b->vertex[k + 1][lane];
+            const double *xk = room->x + b->corner[k + 1][lane];
             for (size_t c = 0; c < 3; c++)
                 for (size_t r = 0; r < 3; r++) m[3 * c + r] += (float)(xk[r] - x0[r]) * b->gradient[3 * k + c][lane];
         }
@@ -138,8 +184,7 @@ static void load_F(const spl_local_block *b, const double *x, spl_mat3x8 *F)
     }
 }
 
-/* Forces -P g_i of one lane's stress (times W), into their slots. */
-static void store_forces(const spl_local *l, const spl_local_block *b, size_t lane, const float P[9])
+void spl_local_pull(const spl_local_block *b, size_t lane, const float P[9], spl_local_room *room)
 {
     float f[4][3] = {{0}};
     for (size_t k = 0; k < 3; k++)
@@ -149,9 +194,9 @@ static void store_forces(const spl_local *l, const spl_local_block *b, size_t la
             f[0][r] -= f[k + 1][r];
         }
     for (size_t i = 0; i < 4; i++) {
-        float *to = l->force + 4 * (size_t)b->slot[i][lane];
-        for (size_t r = 0; r < 3; r++) to[r] = f[i][r];
-        to[3] = sqrtf(f[i][0] * f[i][0] + f[i][1] * f[i][1] + f[i][2] * f[i][2]);
+        float *to = room->force + b->corner[i][lane];
+        for (size_t r = 0; r < 3; r++) to[r] += f[i][r];
+        to[3] += sqrtf(f[i][0] * f[i][0] + f[i][1] * f[i][1] + f[i][2] * f[i][2]);
     }
 }
 
@@ -176,10 +221,12 @@ static bool has_arrived(const spl_mat3x8 *F, const spl_quatx8 *turn, size_t lane
 double spl_local_plain(const spl_local *l, const double *x, int newton, size_t begin, size_t end)
 {
     double energy = 0;
+    spl_local_room room;
+    spl_local_enter(l, begin / SPL_LOCAL_PIECE, x, &room);
     for (size_t k = begin; k < end; k++) {
         const spl_local_block *b = &l->block[k];
         spl_mat3x8 F;
-        load_F(b, x, &F);
+        spl_local_load_F(b, &room, &F);
         for (size_t lane = 0; lane < 8; lane++) {
             float f[9], q[4], R[9], P[9], sum = 0;
             for (int i = 0; i < 9; i++) f[i] = F.m[i][lane];
@@ -194,137 +241,20 @@ double spl_local_plain(const spl_local *l, const double *x, int newton, size_t b
                 spl_local_mend(&F, ~(1u << lane), &l->turn[k]);
                 has_arrived(&F, &l->turn[k], lane, R);
             }
-            float trace = -3;
+            float trace = -3, spread = l->extra ? l->extra[k][lane] : 0;
             for (int i = 0; i < 9; i++) trace += f[i] * R[i];
             for (int i = 0; i < 9; i++) {
                 float d = f[i] - R[i];
                 sum += d * d;
-                P[i] = b->weight[lane] * d + b->spread[lane] * trace * R[i];
+                P[i] = b->weight[lane] * d + spread * trace * R[i];
             }
-            energy += 0.5 * (double)(b->weight[lane] * sum + b->spread[lane] * trace * trace);
-            store_forces(l, b, lane, P);
+            energy += 0.5 * (double)(b->weight[lane] * sum + spread * trace * trace);
+            spl_local_pull(b, lane, P, &room);
         }
     }
+    spl_local_leave(l, begin / SPL_LOCAL_PIECE, &room);
     return energy;
 }
-
-/* ---- volume constraints ---- */
-
-/* The product where the smallest of three is t, and the others what Lagrange's conditions then make of them:
- * out_i (out_i - s_i) is one and the same number for all i. */
-static double product_at(const double s[3], double t, double out[3])
-{
-    double same = t * (t - s[2]);
-    for (int i = 0; i < 2; i++) out[i] = 0.5 * (s[i] + sqrt(fmax(s[i] * s[i] + 4 * same, 0)));
-    out[2] = t;
-    return out[0] * out[1] * out[2];
-}
-
-/* A bracketed secant in t (Illinois), which never fails: the product grows with it. */
-void spl_volume_project(const double s[3], double out[3])
-{
-    double product = s[0] * s[1] * s[2], goal = fmin(fmax(product, 1 - VOLUME_RANGE), 1 + VOLUME_RANGE);
-    double low = 0, high = fmax(fabs(s[0]), 1), below = -goal, above = 0;
-    for (int i = 0; i < 3; i++) out[i] = s[i];
-    if (product == goal) return;
-    for (int i = 0; i < 60 && (above = product_at(s, high, out) - goal) < 0; i++) high *= 2;
-    for (int i = 0, side = 0; i < 100; i++) {
-        double t = i % 8 == 7 ? 0.5 * (low + high) : (low * above - high * below) / (above - below);
-        double miss = product_at(s, t, out) - goal;
-        if (fabs(miss) < 1e-11 || !(high - low > 1e-14 * high)) return;
-        if (miss < 0) {
-            low = t, below = miss;
-            if (side == -1) above *= 0.5;
-            side = -1;
-        } else {
-            high = t, above = miss;
-            if (side == 1) below *= 0.5;
-            side = 1;
-        }
-    }
-}
-
-/* One lane: P = weight (F - R) + bulk (F - T), R = U V^T, T = U diag(t) V^T; returns the energy. */
-static double volume_stress(const spl_local_block *b, const spl_mat3x8 *U, const spl_vec3x8 *sigma, const spl_mat3x8 *V,
-                            size_t lane, float P[9])
-{
-    double s[3], t[3], energy = 0, d[3];
-    for (int i = 0; i < 3; i++) s[i] = (double)sigma->v[i][lane];
-    spl_volume_project(s, t);
-    double w = (double)b->weight[lane], k = (double)b->bulk[lane];
-    for (int i = 0; i < 3; i++) {
-        d[i] = w * (s[i] - 1) + k * (s[i] - t[i]);
-        energy += 0.5 * (w * (s[i] - 1) * (s[i] - 1) + k * (s[i] - t[i]) * (s[i] - t[i]));
-    }
-    for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) {
-            double sum = 0;
-            for (int i = 0; i < 3; i++) sum += d[i] * (double)U->m[3 * i + r][lane] * (double)V->m[3 * i + c][lane];
-            P[3 * c + r] = (float)sum;
-        }
-    return energy;
-}
-
-static double run_volume(const spl_local *l, const double *x, int newton, size_t begin, size_t end)
-{
-    (void)newton;
-    double energy = 0;
-    for (size_t k = begin; k < end; k++) {
-        const spl_local_block *b = &l->block[k];
-        spl_mat3x8 F, U, V;
-        spl_vec3x8 sigma;
-        load_F(b, x, &F);
-        spl_svd3_blocks(&F, 1, &U, &sigma, &V);
-        for (size_t lane = 0; lane < 8; lane++) {
-            float P[9];
-            energy += volume_stress(b, &U, &sigma, &V, lane, P);
-            store_forces(l, b, lane, P);
-        }
-    }
-    return energy;
-}
-
-static double law_both(const spl_law_input *in, spl_mat3 *P)
-{
-    spl_stretch f;
-    double t[3], d[3], energy = 0;
-    spl_stretch_of(&in->F, &f);
-    spl_volume_project(f.s, t);
-    for (int i = 0; i < 3; i++) {
-        double strain = f.s[i] - 1, volume = f.s[i] - t[i];
-        energy += in->mu * strain * strain + in->lambda * volume * volume;
-        d[i] = 2 * (in->mu * strain + in->lambda * volume);
-    }
-    spl_stretch_stress(&f, d, P);
-    return energy;
-}
-
-static double law_energy(const spl_law_input *in)
-{
-    spl_mat3 P;
-    return law_both(in, &P);
-}
-
-static void law_stress(const spl_law_input *in, spl_mat3 *P)
-{
-    law_both(in, P);
-}
-
-/* The global step's: with the projections held, which is positive and an upper bound. */
-static void law_hessian(const spl_law_input *in, double H[81])
-{
-    for (int i = 0; i < 81; i++) H[i] = i % 10 == 0 ? 2 * (in->mu + in->lambda) : 0;
-}
-
-const spl_law spl_law_projective = {
-    .name = "projective",
-    .summary = "as rigid as possible, with volume constraints",
-    .energy = law_energy,
-    .stress = law_stress,
-    .hessian = law_hessian,
-    .projected = law_hessian,
-    .both = law_both,
-};
 
 /* ---- all pieces ---- */
 

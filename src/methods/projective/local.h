@@ -7,8 +7,11 @@
  *
  * Layout: blocks of eight tets, each array [component][lane], so that a lane is a thread of a GPU's warp as well as a
  * place in a vector register; positions stand in fours of doubles, differences of corners are taken in double and all
- * else is float. Forces of corners are stored by vertex: corner forces of one node lie side by side, in the order of
- * the tets, and are summed in that order. No atomics, the same bits at any number of threads. */
+ * else is float. Pieces of 32 blocks are patches of neighbouring tets (local_order.c): a piece copies the positions of
+ * its hundred vertices or so, adds up the forces on them in the order of its tets, and stores one sum a vertex, beside
+ * those of the other pieces that have the vertex. So hardly anything but the blocks themselves goes through memory; no
+ * atomics, the same bits at any number of threads. (With a place for each corner's force instead, forces were 64 bytes
+ * a tet to write and to read, as much as all else.) */
 #ifndef SPL_METHODS_PROJECTIVE_LOCAL_H
 #define SPL_METHODS_PROJECTIVE_LOCAL_H
 
@@ -17,16 +20,23 @@
 #include "fem/law.h"
 #include "math/rotation3.h"
 
-enum { SPL_LOCAL_PIECE = 32 }; /* blocks that a thread takes at once */
+#include <string.h>
+
+enum {
+    SPL_LOCAL_PIECE = 32,                     /* blocks that a thread takes at once */
+    SPL_LOCAL_MOST = 4 * 8 * SPL_LOCAL_PIECE, /* vertices of a piece, at most */
+};
 
 typedef struct spl_local_block {
-    float gradient[9][8]; /* g_k[c] of corners k = 1, 2, 3 at 3 (k - 1) + c; g_0 is minus their sum */
-    float weight[8];      /* 2 mu W */
-    float spread[8];      /* lambda W */
-    float bulk[8];        /* 2 w W of the volume constraint */
-    int32_t vertex[4][8];
-    uint32_t slot[4][8]; /* where the force of a corner goes; a spare place for held ones */
+    float gradient[9][8];  /* g_k[c] of corners k = 1, 2, 3 at 3 (k - 1) + c; g_0 is minus their sum */
+    float weight[8];       /* 2 mu W */
+    uint16_t corner[4][8]; /* where a vertex's force is in the piece's room, in floats: 4 times its number */
 } spl_local_block;
+
+/* A piece's vertices in spl_local.vertex, from `first`: those whose force is wanted, then held ones. */
+typedef struct spl_local_piece {
+    uint32_t first, free_count, count;
+} spl_local_piece;
 
 typedef struct spl_local spl_local;
 
@@ -36,15 +46,44 @@ typedef double spl_local_fn(const spl_local *l, const double *x, int newton, siz
 
 struct spl_local {
     supple_allocator allocator;
-    size_t tet_count, blocks; /* tets with a free corner; (tet_count + 7) / 8 */
-    spl_local_block *block;
-    spl_quatx8 *turn; /* rotations, kept as the start of the next step */
-    int32_t *tet;     /* tet_count: the mesh's tet, by block and lane */
-    size_t *start;    /* nodes + 1: the slots of a node */
-    float *force;     /* 4 a slot: x y z and the length */
-    double *energy;   /* by piece */
+    size_t tet_count, blocks, pieces; /* tets with a free corner; (tet_count + 7) / 8; blocks / SPL_LOCAL_PIECE, up */
+    spl_local_block *block;           /* aligned, in memory, as turn is */
+    spl_quatx8 *turn;                 /* rotations, kept as the start of the next step */
+    float (*extra)[8];                /* by block: lambda W, or 2 w W of the volume constraint; NULL: neither */
+    int32_t *tet;                     /* tet_count: the mesh's tet, piece by piece */
+    spl_local_piece *piece;
+    int32_t *vertex; /* of the pieces, the mesh's */
+    uint32_t *slot;  /* of the free ones: where the piece's force goes */
+    size_t *start;   /* nodes + 1: the slots of a node */
+    float *force;    /* 4 a slot: x y z and the sum of the corners' lengths */
+    double *energy;  /* by piece */
+    void *memory;
     spl_local_fn *run;
 };
+
+/* Positions and forces of a piece at hand. */
+typedef struct spl_local_room {
+    _Alignas(64) double x[4 * SPL_LOCAL_MOST];    /* 4 a vertex, as in spl_local_step */
+    _Alignas(64) float force[4 * SPL_LOCAL_MOST]; /* and as in spl_local.force */
+} spl_local_room;
+
+static inline void spl_local_enter(const spl_local *l, size_t piece, const double *x, spl_local_room *room)
+{
+    const spl_local_piece *p = &l->piece[piece];
+    const int32_t *vertex = l->vertex + p->first;
+    for (size_t i = 0; i < p->count; i++) {
+        memcpy(room->x + 4 * i, x + 4 * (size_t)vertex[i], 4 * sizeof *x);
+        memset(room->force + 4 * i, 0, 4 * sizeof *room->force);
+    }
+}
+
+static inline void spl_local_leave(const spl_local *l, size_t piece, const spl_local_room *room)
+{
+    const spl_local_piece *p = &l->piece[piece];
+    const uint32_t *slot = l->slot + p->first;
+    for (size_t i = 0; i < p->free_count; i++)
+        memcpy(l->force + 4 * (size_t)slot[i], room->force + 4 * i, 4 * sizeof *l->force);
+}
 
 typedef struct spl_local_input {
     const spl_elements *elements;
@@ -79,6 +118,14 @@ void spl_volume_project(const double s[3], double out[3]);
 extern const spl_law spl_law_projective;
 
 /* For the files that hold them. */
-spl_local_fn spl_local_plain, spl_local_avx2;
+spl_local_fn spl_local_plain, spl_local_avx2, spl_local_volume;
+
+/* F of a block's eight tets, and the forces -P g_i of one lane's stress (times W) added to its corners: plain. */
+void spl_local_load_F(const spl_local_block *b, const spl_local_room *room, spl_mat3x8 *F);
+void spl_local_pull(const spl_local_block *b, size_t lane, const float P[9], spl_local_room *room);
+
+/* Puts `count` tets in an order in which 8 SPL_LOCAL_PIECE of them, and so on, are patches with few vertices. False if
+ * memory is out. */
+bool spl_local_order(const spl_elements *e, int32_t *tet, size_t count, const supple_allocator *a);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef SPL_METHODS_PROJECTIVE_PACE_H
 #define SPL_METHODS_PROJECTIVE_PACE_H
 
-#include <supple/base.h>
+#include "methods/projective/vectors.h"
 
 typedef enum spl_pace_kind {
     SPL_PACE_NONE,
@@ -23,21 +23,25 @@ enum { SPL_PACE_WINDOW = 5 };
 typedef struct spl_pace {
     supple_allocator allocator;
     spl_pace_kind kind;
+    spl_vectors vectors;
     size_t n;    /* numbers a vector */
     int32_t age; /* steps since the beginning or the last rejection */
     int32_t count, next;
     float *step[SPL_PACE_WINDOW];                  /* lbfgs: steps; anderson: steps and what they changed of f */
     float *change[SPL_PACE_WINDOW];                /* lbfgs: what they took off r; anderson: what they changed of f */
     double curve[SPL_PACE_WINDOW];                 /* lbfgs: 1 / step . change */
-    double gram[SPL_PACE_WINDOW][SPL_PACE_WINDOW]; /* anderson: products of changes */
+    double gram[SPL_PACE_WINDOW][SPL_PACE_WINDOW]; /* anderson: products of changes; lbfgs: of a step with a change that
+                                                      is newer */
+    double side[SPL_PACE_WINDOW];                  /* lbfgs: steps times r */
     double share[SPL_PACE_WINDOW];
-    float *last;             /* the step taken last */
+    float *last;             /* the step taken last; lbfgs has it in step[next] */
     float *f;                /* anderson: the last A^-1 r */
     double size, rho, omega; /* chebyshev: |A^-1 r|^2, the spectral radius, the weight */
 } spl_pace;
 
-supple_result spl_pace_create(spl_pace_kind kind, size_t n, const supple_allocator *a, spl_pace *out,
-                              supple_error *error);
+/* For vectors of n numbers. */
+supple_result spl_pace_create(spl_pace_kind kind, size_t n, bool plain, const supple_allocator *a, spl_pool *pool,
+                              spl_pace *out, supple_error *error);
 void spl_pace_release(spl_pace *p);
 
 /* Takes one of the kinds, for the next problem; only where it was created as auto. */

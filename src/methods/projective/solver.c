@@ -164,7 +164,8 @@ static supple_result build(spl_pd *p, supple_error *error)
                                .inner = p->in.inner,
                                .plain = p->in.plain};
     if (result == SUPPLE_OK) result = spl_global_create(&global, a, p->pool, &p->global, error);
-    if (result == SUPPLE_OK) result = spl_pace_create(p->in.pace, 3 * (size_t)p->count, a, &p->pace, error);
+    if (result == SUPPLE_OK)
+        result = spl_pace_create(p->in.pace, 3 * (size_t)p->count, p->in.plain, a, p->pool, &p->pace, error);
     return result;
 }
 
@@ -323,15 +324,24 @@ static void evaluate(spl_pd *p, int newton, spl_pd_stats *stats)
     stats->ms_gather += spl_now_ms() - middle;
 }
 
-static void advance(spl_pd *p)
+static void advance(void *context, size_t begin, size_t end)
 {
-    for (size_t i = 0; i < (size_t)p->count; i++) {
+    spl_pd *p = context;
+    for (size_t i = begin; i < end; i++) {
         double *x = p->x + 4 * (size_t)p->vertex[i];
         for (size_t c = 0; c < 3; c++) {
             p->before[3 * i + c] = x[c];
             x[c] += (double)p->dx[3 * i + c];
         }
     }
+}
+
+/* r becomes what it was before, and the other way round: nobody needs it between a step and its evaluation. */
+static void swap_forces(spl_pd *p)
+{
+    float *r = p->r;
+    p->r = p->r_before;
+    p->r_before = r;
 }
 
 static void go_back(spl_pd *p)
@@ -344,14 +354,13 @@ static void go_back(spl_pd *p)
 static supple_result step(spl_pd *p, bool plain, bool *faster, spl_pd_stats *stats, supple_error *error)
 {
     double start = spl_now_ms();
-    size_t bytes = 3 * (size_t)p->count * sizeof *p->r;
     spl_pace_side(&p->pace, p->r, plain, p->dx);
     double middle = spl_now_ms();
     supple_result result = spl_global_solve(p->global, p->dx, error);
     double solved = spl_now_ms();
     *faster = spl_pace_step(&p->pace, plain, p->dx);
-    memcpy(p->r_before, p->r, bytes);
-    advance(p);
+    swap_forces(p);
+    spl_parallel_for(p->pool, (size_t)p->count, NODES, advance, p);
     stats->ms_global += solved - middle;
     stats->ms_pace += middle - start + (spl_now_ms() - solved);
     stats->iterations++;
@@ -363,7 +372,7 @@ static supple_result step(spl_pd *p, bool plain, bool *faster, spl_pd_stats *sta
 static bool reject(spl_pd *p, double energy, double residual, spl_pd_stats *stats)
 {
     go_back(p);
-    memcpy(p->r, p->r_before, 3 * (size_t)p->count * sizeof *p->r);
+    swap_forces(p);
     spl_pace_begin(&p->pace);
     p->energy = energy;
     p->residual = residual;
