@@ -1,6 +1,7 @@
 #include "body/attach.h"
 
 #include "body/capsule.h"
+#include "body/heads.h"
 #include "body/hinges.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -206,6 +207,7 @@ supple_result spl_attach(const spl_attach_input *input, int32_t *bone, spl_attac
     if (!capsules) return spl_fail_memory(error, "the attachments");
     spl_capsules_make(input->bones, input->tree, input->cell, capsules);
     hold_inside(input, capsules, bone);
+    report->skull = spl_heads_hold(input, capsules, bone);
     for (int32_t k = 0; k < input->bones->bone_count; k++) {
         bool spread;
         if (count_held(input, bone, k, &spread) >= HOLD_AT_LEAST && spread) continue;

@@ -37,6 +37,7 @@ typedef struct spl_attach_report {
     int32_t substituted; /* bones whose capsule held too little, so that the nearest vertices were taken */
     int32_t empty;       /* bones that hold nothing: no flesh of theirs is near */
     int32_t hinged;      /* vertices held in pieces that would turn freely on an edge or a vertex */
+    int32_t skull;       /* vertices held in heads beyond their capsules (heads.h) */
     int32_t far;         /* vertices held in limbs that follow a joint whose bones do not run through them */
 } spl_attach_report;
 
