@@ -1,6 +1,6 @@
 #include "methods/steklov/exrotated.h"
 
-#include "body/bbw.h"
+#include "body/body_weights.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "methods/mixed/stiffness.h"
@@ -20,7 +20,8 @@ static bool *mark_boundary(const spl_solid *s, const supple_allocator *a)
     return mark;
 }
 
-/* Bounded biharmonic weights of the vertices (section 4), those of islands as the solid's. */
+/* Bounded biharmonic weights of the vertices (section 4), those of islands as the solid's;
+ * from the cache if they are there. */
 static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options *o, supple_error *error)
 {
     const spl_solid *solid = s->solid;
@@ -28,16 +29,11 @@ static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options 
     s->weights = &solid->weights;
     s->along = solid->along;
     if (!o->bounded) return SUPPLE_OK;
-    int32_t *held = spl_new(&s->allocator, n, sizeof *held);
     s->own_along = spl_new(&s->allocator, n, SPL_BONE_INFLUENCES * sizeof *s->own_along);
     spl_weight_table table = {0};
-    supple_result result = held && s->own_along ? SUPPLE_OK : spl_fail_memory(error, "the bones' weights");
-    for (size_t v = 0; held && v < n; v++)
-        held[v] = solid->body->bone[v] >= 0 ? solid->body->bone[v] : solid->island[v];
-    spl_harmonic_input in = {&solid->elements, held, solid->body->bones.bone_count,
-                             o->config ? o->config->solver : NULL};
-    if (result == SUPPLE_OK) result = spl_bbw(&in, o->config, s->pool, &s->allocator, &table, NULL, error);
-    if (result == SUPPLE_OK) result = spl_weight_table_normalise(&table, &solid->elements, error);
+    supple_result result = s->own_along ? SUPPLE_OK : spl_fail_memory(error, "the bones' weights");
+    if (result == SUPPLE_OK)
+        result = spl_body_weights(solid, SPL_WEIGHTS_BBW, solid->body->cache, o->config, s->pool, &table, NULL, error);
     if (result == SUPPLE_OK) result = spl_weight_table_strongest(&table, &s->allocator, &s->own, error);
     for (size_t i = 0; result == SUPPLE_OK && i < SPL_BONE_INFLUENCES * n; i++) {
         const double *x = solid->drive.rest + 3 * (i / SPL_BONE_INFLUENCES);
@@ -49,7 +45,6 @@ static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options 
         s->along = s->own_along;
     }
     spl_weight_table_release(&table);
-    spl_free(&s->allocator, held);
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "methods/steklov/boundary_store.h"
 
 #include <string.h>
 
@@ -177,17 +178,27 @@ static supple_result analyse_boundary(spl_schur *s, supple_error *error)
 
 /* What is dropped may leave K_b indefinite: then its diagonal is raised until it is not. Plain dropping stayed definite
  * on all of our bodies, and converges faster than compensation. */
-static supple_result make_boundary(spl_schur *s, supple_error *error)
+static supple_result lift_boundary(spl_schur *s, supple_error *error)
 {
-    supple_result result =
-        spl_boundary_create(s->system, s->options.distance, s->options.compensate, &s->boundary, error);
-    if (result == SUPPLE_OK) result = analyse_boundary(s, error);
-    if (result != SUPPLE_OK) return result;
+    supple_result result = SUPPLE_ERROR_SOLVE;
     for (s->lift = 0; s->lift<10; s->lift = s->lift> 0 ? 4 * s->lift : 1e-3) {
         result = factorise_boundary(s, false, error);
         if (result != SUPPLE_ERROR_SOLVE) return result;
     }
     return result;
+}
+
+static supple_result make_boundary(spl_schur *s, supple_error *error)
+{
+    const spl_schur_options *o = &s->options;
+    supple_result result =
+        spl_boundary_cached(s->system, o->distance, o->compensate, false, o->config, &s->boundary, error);
+    if (result == SUPPLE_OK) result = analyse_boundary(s, error);
+    if (result == SUPPLE_OK) result = lift_boundary(s, error);
+    if (result != SUPPLE_ERROR_SOLVE || !s->boundary.cached) return result;
+    spl_boundary_release(&s->boundary); /* what was kept is no such matrix; the pattern is the same */
+    result = spl_boundary_cached(s->system, o->distance, o->compensate, true, o->config, &s->boundary, error);
+    return result == SUPPLE_OK ? lift_boundary(s, error) : result;
 }
 
 /* ---- creation ---- */

@@ -83,7 +83,8 @@ static supple_result make_surface(steklov *m, const spl_method_context *c, suppl
                            .degree = c->parameter[P_OPERATOR] > 0 ? 0 : (int32_t)c->parameter[P_DEGREE],
                            .incomplete = c->parameter[P_BOUNDARY] == 0,
                            .compensate = c->parameter[P_DROP] > 0,
-                           .single = c->parameter[P_PRECISION] == 0};
+                           .single = c->parameter[P_PRECISION] == 0,
+                           .config = c->config};
     m->newton.formulation = &spl_formulation_surface;
     m->newton.state = &m->schur;
     if (o.precondition == SPL_PRECONDITION_DIRECT) o.precondition = SPL_PRECONDITION_CONTACT;
