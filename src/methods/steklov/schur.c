@@ -36,7 +36,7 @@ static void chebyshev(spl_schur *s, const double *x, double *y)
     for (size_t i = 0; i < n; i++) y[i] = s->d[i] /= theta;
     for (int32_t k = 1; k < s->options.degree; k++) {
         double next = 1 / (2 * sigma - rho);
-        spl_exrotated_multiply(s->system, SPL_II, s->d, s->r, -1);
+        spl_exrotated_multiply_narrow(s->system, SPL_II, s->d, s->r, -1);
         spl_ic3_solve(s->ic, s->system->turn, s->r, s->z);
         for (size_t i = 0; i < n; i++) {
             s->d[i] = next * rho * s->d[i] + 2 * next / delta * s->z[i];
@@ -56,7 +56,7 @@ void spl_schur_inverse(spl_schur *s, const double *x, double *y)
     }
     chebyshev(s, x, y);
     memcpy(s->t, x, n * sizeof *s->t);
-    spl_exrotated_multiply(s->system, SPL_II, y, s->t, -1);
+    spl_exrotated_multiply_narrow(s->system, SPL_II, y, s->t, -1);
     chebyshev(s, s->t, s->inside);
     for (size_t i = 0; i < n; i++) y[i] += s->inside[i];
 }
