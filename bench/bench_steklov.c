@@ -1,11 +1,13 @@
-/* Steklov-Poincare skinning by its parts: the paper's two tables (section 7), figure 4's iterations, and growth.
+/* Steklov-Poincare skinning by its parts: the paper's two tables (section 7), figure 4's iterations, and growth, ours
+ * beside the paper's.
  *
  *     bench_steklov [--parts] [--bend] [--figure4] [--curve] [--cells N] [--large] [--threads N] [--tolerance T]
+ *                   [--only N]
  *
  * Every row is a process of its own that plays a clip through the simulation. `cpu` is processor time on all threads,
  * which a busy machine does not change (threads that wait for work spin a little: --threads 1 for the pure sum); all
- * other times are the wall's, of the least busy frame where the work is the same in each. --cells sets the size of
- * --bend and --figure4, --large takes the paper's sizes. */
+ * other times are the wall's. --cells sets the size of --bend and --figure4, --large takes the paper's sizes; --only
+ * runs one character, way or size of those that are asked for, counted from 1. */
 #include "measure.h"
 #include "methods/steklov/steklov.h"
 #include "sim/sim.h"
@@ -15,14 +17,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <supple/supple.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct options {
     bool parts, bend, figure4, curve, large;
-    int32_t cells, threads;
+    int32_t cells, threads, only;
     const char *tolerance;
 } options;
+
+/* What to simulate. */
+typedef struct subject {
+    const char *body, *clip;
+    int32_t cells;
+    bool graded;
+    const char *weights;    /* bounded ones of many bones take minutes on a million tets */
+    double paper[7];        /* ms, as its table has them: see head_parts */
+    const char *paper_tets; /* and which body */
+} subject;
 
 /* A character in a simulation. */
 typedef struct stage {
@@ -50,8 +63,8 @@ static int32_t split(char *text, supple_setting *out)
     return count;
 }
 
-static stage raise_curtain(const char *name, int32_t cells, const char *clip, const char *settings, bool collide,
-                           const options *o)
+/* `collider`: a file, or NULL for contact of the flesh with itself, or "" for none. */
+static stage raise_curtain(const subject *b, const char *settings, const char *collider, const options *o)
 {
     stage s = {0};
     char file[32], text[200];
@@ -60,20 +73,25 @@ static stage raise_curtain(const char *name, int32_t cells, const char *clip, co
     supple_config config = supple_config_default();
     supple_body_config bc = supple_body_config_default();
     supple_sim_config sc = supple_sim_config_default();
-    snprintf(file, sizeof file, "demo:%s", name);
+    snprintf(file, sizeof file, "demo:%s", b->body);
     snprintf(text, sizeof text, "%s", settings);
     config.thread_count = o->threads;
-    bc.resolution = cells;
+    bc.resolution = b->cells;
+    bc.grade = b->graded;
     bc.max_tets = 3000000;
     sc.method = "steklov";
-    sc.collide = collide ? SUPPLE_COLLIDE_SELF : SUPPLE_COLLIDE_NONE;
+    sc.collide = !collider ? SUPPLE_COLLIDE_SELF : *collider ? SUPPLE_COLLIDE_WORLD : SUPPLE_COLLIDE_NONE;
+    if (collider && *collider) {
+        sc.colliders = &collider;
+        sc.collider_count = 1;
+    }
     sc.setting_count = split(text, list);
     sc.settings = list;
     if (supple_scene_load_file(file, &config, &s.scene, &error) != SUPPLE_OK) fail(&error);
     if (supple_body_create(s.scene, &bc, &config, &s.body, &error) != SUPPLE_OK) fail(&error);
     sc.body = s.body;
     if (supple_sim_create(s.scene, &sc, &config, &s.sim, &error) != SUPPLE_OK) fail(&error);
-    s.clip = supple_scene_clip_find(s.scene, clip);
+    s.clip = supple_scene_clip_find(s.scene, b->clip);
     s.frames = supple_scene_frame_count(s.scene, s.clip, 30);
     return s;
 }
@@ -135,25 +153,28 @@ static double per(double sum, double count)
 
 /* ---- the first table ---- */
 
-typedef struct subject {
-    const char *body, *clip;
-    int32_t cells;
-} subject;
-
-static void head_parts(void)
+static void head_parts(const char *title)
 {
-    printf("\nThe paper's first table (ms; its own: arm 259k 18, 135, 10.8, 97, 23.8, 120, 463 on 4 cores):\n"
-           "%-5s %-8s %7s %7s | %6s %6s %6s | %6s %7s %6s | %6s %7s %6s | %6s %6s %5s | %8s %8s | %6s %7s %7s\n",
-           "body", "form", "verts", "tets", "skin", "stiff", "forces", "1 CG", "inter.", "iters", "1 CG", "step",
-           "iters", "contct", "pairs", "steps", "frame", "cpu", "MB", "setup", "resid");
+    printf("\n%s (ms)\n%-5s %-16s %7s %7s | %6s %6s | %7s %7s | %7s %7s | %8s || %6s %6s %6s %6s %6s | %8s %6s %8s "
+           "%7s\n",
+           title, "body", "", "verts", "tets", "skin", "stiff", "int. CG", "solve", "bd. CG", "step", "frame", "force",
+           "contct", "pairs", "steps", "iters", "cpu", "MB", "set-up", "resid");
+    fflush(stdout);
+}
+
+static void print_paper(const subject *b)
+{
+    const double *p = b->paper;
+    printf("%-5s %-16s %7s %7s | %6.0f %6.0f | %7.1f %7.0f | %7.1f %7.0f | %8.0f ||\n", b->body, "paper, 4 cores", "",
+           b->paper_tets, p[0], p[1], p[2], p[3], p[4], p[5], p[6]);
     fflush(stdout);
 }
 
 static void play_parts(const subject *b, const char *form, const options *o)
 {
     char settings[200];
-    snprintf(settings, sizeof settings, "formulation=%s tolerance=%s", form, o->tolerance);
-    stage s = raise_curtain(b->body, b->cells, b->clip, settings, true, o);
+    snprintf(settings, sizeof settings, "formulation=%s tolerance=%s weights=%s", form, o->tolerance, b->weights);
+    stage s = raise_curtain(b, settings, NULL, o);
     const supple_body_info *i = supple_body_get_info(s.body);
     sums t = {0};
     int32_t step = s.frames > 12 ? s.frames / 12 : 1, from = 0;
@@ -161,14 +182,14 @@ static void play_parts(const subject *b, const char *form, const options *o)
         play(&s, k);
         if (k + 1 < s.frames) add(&t, &s, play(&s, k + 1));
     }
-    printf("%-5s %-8s %7d %7d | %6.1f %6.1f %6.1f | %6.2f %7.1f %6.1f | %6.2f %7.1f %6.1f | %6.1f %6.0f %5.1f | %8.1f "
-           "%8.1f | %6.0f %7.0f %7.1e\n",
+    printf("%-5s %-16s %7d %7d | %6.1f %6.1f | %7.2f %7.1f | %7.2f %7.1f | %8.1f || %6.1f %6.1f %6.0f %6.1f %6.1f | "
+           "%8.1f %6.0f %8.0f %7.1e\n",
            b->body, form, (int)i->vertices, (int)i->tets, t.skinning / t.frames, t.stiffness / t.frames,
-           t.force / t.frames, per(t.interior, t.interior_iterations), per(t.interior, t.interior_solves),
-           per(t.interior_iterations, t.interior_solves), per(t.boundary, t.boundary_iterations),
-           per(t.boundary + t.precondition, t.newton), per(t.boundary_iterations, t.newton), t.contact / t.frames,
-           t.pairs / t.frames, t.newton / t.frames, t.wall / t.frames, t.cpu / t.frames, peak_mb(),
-           supple_sim_setup(s.sim)->ms_factor, t.residual);
+           per(t.interior, t.interior_iterations), per(t.interior, t.interior_solves),
+           per(t.boundary, t.boundary_iterations), per(t.boundary + t.precondition, t.newton), t.wall / t.frames,
+           t.force / t.frames, t.contact / t.frames, t.pairs / t.frames, t.newton / t.frames,
+           t.boundary_iterations / t.frames, t.cpu / t.frames, peak_mb(), supple_sim_setup(s.sim)->ms_factor,
+           t.residual);
     fflush(stdout);
     drop_curtain(&s);
 }
@@ -180,87 +201,169 @@ typedef struct way {
 } way;
 
 /* Springs are the same in all, along normals: those to points, re-detected, do not reach the tolerance. */
-static const way WAYS[] = {
-    {"surface, contacts not in the preconditioner (the paper's)", "formulation=surface precondition=skinned"},
-    {"surface, contacts in the preconditioner", "formulation=surface"},
-    {"volume, contacts not in the preconditioner (the paper's)",
-     "formulation=volume precondition=skinned precision=double"},
-    {"volume, contacts in the preconditioner (the default)", "formulation=volume"}};
+static const way WAYS[] = {{"surface, as the paper's", "formulation=surface precondition=skinned"},
+                           {"surface", "formulation=surface"},
+                           {"volume, as the paper's", "formulation=volume precondition=skinned precision=double"},
+                           {"volume (default)", "formulation=volume"}};
+enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS, RANGES = 6 };
+
+static const int32_t RANGE_ENDS[RANGES + 1] = {0, 15, 30, 35, 40, 45, 50};
+
+/* The paper's, of 259k tets on 4 cores: pairs, frames of its surface and its volume, ms. */
+static const double PAPER_BEND[RANGES][3] = {{0, 349, 293},    {0, 380, 306},    {64, 397, 407},
+                                             {239, 619, 1250}, {530, 673, 2110}, {1094, 691, 2770}};
+
+/* What the processes of the second table hand to the one that prints it. */
+static sums (*bend_sums)[RANGES];
+static int32_t *bend_tets;
 
 static void play_bend(const way *w, const options *o)
 {
-    static const int32_t ends[] = {0, 15, 30, 35, 40, 45, 50};
     char settings[200];
     snprintf(settings, sizeof settings, "%s tolerance=%s", w->settings, o->tolerance);
-    stage s = raise_curtain("arm", o->large ? 122 : o->cells, "bend", settings, true, o);
-    printf("%s: %d tets\n  %-7s %8s %6s | %8s %7s %6s | %7s %6s | %8s %8s | %7s\n", w->name,
-           (int)supple_body_get_info(s.body)->tets, "frames", "degrees", "pairs", "interior", "1 CG", "solves", "solve",
-           "steps", "frame", "cpu", "resid");
-    for (int r = 0; r < 6; r++) {
-        sums t = {0};
-        for (int32_t k = ends[r]; k < ends[r + 1] && k < s.frames; k++) {
+    subject arm = {.body = "arm", .clip = "bend", .cells = o->large ? 120 : o->cells};
+    stage s = raise_curtain(&arm, settings, NULL, o);
+    *bend_tets = supple_body_get_info(s.body)->tets;
+    for (int r = 0; r < RANGES; r++)
+        for (int32_t k = RANGE_ENDS[r]; k < RANGE_ENDS[r + 1] && k < s.frames; k++) {
             double cpu = play(&s, k);
-            if (k > 0) add(&t, &s, cpu);
+            if (k > 0) add(&bend_sums[w - WAYS][r], &s, cpu);
         }
-        printf("  %2d-%-4d %3d-%-4d %6.0f | %8.1f %7.2f %6.1f | %7.1f %6.1f | %8.1f %8.1f | %7.1e\n", (int)ends[r],
-               (int)ends[r + 1], (int)ends[r] * 3, (int)ends[r + 1] * 3, t.pairs / t.frames, t.interior / t.frames,
-               per(t.boundary, t.boundary_iterations), t.boundary_iterations / t.frames,
-               (t.boundary + t.precondition) / t.frames, t.newton / t.frames, t.wall / t.frames, t.cpu / t.frames,
-               t.residual);
-        fflush(stdout);
-    }
     drop_curtain(&s);
+}
+
+/* Solves of a step in all ways; then one row for each range of frames. */
+static void print_bend(void)
+{
+    printf("\nThe paper's second table: an arm of %d tets bent to 150 degrees in 50 frames (ms a frame; the paper's: "
+           "259k, 4 cores)\n%-14s | %-20s |",
+           (int)*bend_tets, "", "paper");
+    for (int w = 0; w < WAY_COUNT; w++) printf(" %-47s |", WAYS[w].name);
+    printf("\n%-6s %7s | %5s %7s %6s |", "frames", "degrees", "pairs", "surface", "volume");
+    for (int w = 0; w < WAY_COUNT; w++)
+        printf(" %5s %5s %5s %6s %6s %7s %7s |", "pairs", "steps", "iters", "1 CG", "inter.", "frame", "cpu");
+    for (int r = 0; r < RANGES; r++) {
+        printf("\n%2d-%-3d %3d-%-3d | %5.0f %7.0f %6.0f |", (int)RANGE_ENDS[r], (int)RANGE_ENDS[r + 1],
+               3 * (int)RANGE_ENDS[r], 3 * (int)RANGE_ENDS[r + 1], PAPER_BEND[r][0], PAPER_BEND[r][1],
+               PAPER_BEND[r][2]);
+        for (int w = 0; w < WAY_COUNT; w++) {
+            const sums *t = &bend_sums[w][r];
+            printf(" %5.0f %5.1f %5.0f %6.2f %6.1f %7.0f %7.0f |", per(t->pairs, t->frames), per(t->newton, t->frames),
+                   per(t->boundary_iterations, t->frames), per(t->boundary, t->boundary_iterations),
+                   per(t->interior, t->frames), per(t->wall, t->frames), per(t->cpu, t->frames));
+        }
+    }
+    double worst = 0;
+    for (int w = 0; w < WAY_COUNT; w++)
+        for (int r = 0; r < RANGES; r++) worst = fmax(worst, bend_sums[w][r].residual);
+    printf("\nlargest residual %.1e\n", worst);
 }
 
 /* ---- figure 4 ---- */
 
-/* Positions of the body after a sharp bend to 90 degrees, by a way of solving with a limit on its iterations. */
-static double *bend_at_once(const char *settings, int32_t limit, const options *o, size_t *count, double *diagonal)
+static const char *const PLANE = "bench_steklov_plane.json";
+
+/* Limits of a solve; 0: none. */
+typedef struct limit {
+    int32_t steps, iterations;
+} limit;
+
+/* Positions of the body after a sharp bend to 90 degrees, perhaps pressed on a plane, by a way of solving that ends at
+ * its limits; and how many iterations it took. */
+static double *bend_at_once(const char *settings, limit l, bool pressed, const options *o, size_t *count,
+                            double *diagonal, int32_t *iterations)
 {
     char text[200];
-    snprintf(text, sizeof text, "%s tolerance=1e-11 steps=%d iterations=%d", settings, limit > 0 ? 1 : 100,
-             limit > 0 ? limit : 5000);
-    stage s = raise_curtain("arm", o->cells, "bend", text, false, o);
+    snprintf(text, sizeof text, "%s tolerance=1e-10 steps=%d iterations=%d", settings, l.steps > 0 ? l.steps : 300,
+             l.iterations > 0 ? l.iterations : 5000);
+    subject arm = {.body = "arm", .clip = "bend", .cells = o->cells};
+    stage s = raise_curtain(&arm, text, pressed ? PLANE : "", o);
     play(&s, 30);
     *count = 3 * (size_t)s.sim->flesh.body->tets.vertex_count;
     *diagonal = s.sim->flesh.solid.diagonal;
     double *x = malloc(*count * sizeof *x);
     if (!x) exit(1);
     memcpy(x, s.sim->flesh.x, *count * sizeof *x);
+    *iterations = stats_of(&s)->boundary_iterations;
     drop_curtain(&s);
     return x;
 }
 
+static double distance(const double *x, const double *y, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(x[i] - y[i]));
+    return most;
+}
+
+/* One row: errors after so many iterations, and the first number of them that is enough. */
+static void play_way(const way *w, const double *truth, const options *o)
+{
+    static const int32_t limits[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96};
+    enum { LIMITS = sizeof limits / sizeof *limits };
+    int32_t enough = -1, taken;
+    printf("%-46s", w->name);
+    for (int k = 0; k < LIMITS; k++) {
+        size_t n;
+        double diagonal, *x = bend_at_once(w->settings, (limit){1, limits[k]}, false, o, &n, &diagonal, &taken);
+        double error = distance(x, truth, n) / diagonal;
+        printf("%7.3f", 100 * error);
+        if (enough < 0 && error < 0.005) enough = limits[k];
+        free(x);
+        fflush(stdout);
+        if (error < 1e-5) break;
+    }
+    printf("   0.5%%: %d\n", (int)enough);
+}
+
+/* Where contacts are found afresh every step: the iterations of all steps until the error is small. */
+static void play_pressed(const way *w, const double *truth, const options *o)
+{
+    for (int32_t steps = 1; steps <= 40; steps++) {
+        size_t n;
+        int32_t taken;
+        double diagonal, *x = bend_at_once(w->settings, (limit){steps, 0}, true, o, &n, &diagonal, &taken);
+        double error = distance(x, truth, n) / diagonal;
+        free(x);
+        if (error >= 0.005 && steps < 40) continue;
+        printf("%-46s %5d iterations in %d steps: %.3f%%\n", w->name, (int)taken, (int)steps, 100 * error);
+        fflush(stdout);
+        return;
+    }
+}
+
 static void play_figure4(const options *o)
 {
-    static const way ways[] = {{"volume, no preconditioner", "formulation=volume precondition=none"},
-                               {"surface, no preconditioner", "formulation=surface precondition=none"},
-                               {"surface, sparse K_b(0), Cholesky", "formulation=surface boundary=cholesky"},
-                               {"surface, sparse K_b(0), incomplete", "formulation=surface"},
-                               {"volume, skinned incomplete factor", "formulation=volume precondition=skinned"}};
+    static const way free_ways[] = {{"volume, no preconditioner", "formulation=volume precondition=none"},
+                                    {"surface, no preconditioner", "formulation=surface precondition=none"},
+                                    {"surface, sparse K_b(0), Cholesky", "formulation=surface boundary=cholesky"},
+                                    {"surface, sparse K_b(0), incomplete", "formulation=surface"},
+                                    {"volume, skinned incomplete factor", "formulation=volume precondition=skinned"},
+                                    {"volume, direct", "formulation=volume precondition=direct"}};
+    static const way pressed_ways[] = {
+        {"volume, no preconditioner", "formulation=volume precondition=none"},
+        {"surface, no preconditioner", "formulation=surface precondition=none"},
+        {"surface, contacts not in the preconditioner", "formulation=surface precondition=skinned"},
+        {"surface, contacts in it", "formulation=surface"},
+        {"volume, contacts not in the preconditioner", "formulation=volume precondition=skinned"},
+        {"volume, contacts in it", "formulation=volume"},
+        {"volume, direct", "formulation=volume precondition=direct"}};
     size_t n;
-    double diagonal, *truth = bend_at_once("formulation=volume", 0, o, &n, &diagonal);
+    int32_t taken;
+    double diagonal, *truth = bend_at_once("formulation=volume", (limit){0}, false, o, &n, &diagonal, &taken);
     printf(
-        "\nFigure 4: largest position error, %% of the diagonal, after so many iterations of a bend to 90 degrees at "
-        "once\n%-36s",
-        "");
-    static const int32_t limits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 48, 96, 192};
-    enum { LIMITS = sizeof limits / sizeof *limits };
-    for (int k = 0; k < LIMITS; k++) printf("%8d", (int)limits[k]);
-    printf("   to 0.5%%\n");
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        int32_t enough = -1;
-        printf("%-36s", ways[w].name);
-        for (int k = 0; k < LIMITS; k++) {
-            double most = 0, *x = bend_at_once(ways[w].settings, limits[k], o, &n, &diagonal);
-            for (size_t i = 0; i < n; i++) most = fmax(most, fabs(x[i] - truth[i]));
-            printf("%8.3f", 100 * most / diagonal);
-            if (enough < 0 && most < 0.005 * diagonal) enough = limits[k];
-            free(x);
-        }
-        printf("   %6d\n", (int)enough);
-        fflush(stdout);
-    }
+        "\nFigure 4: largest position error, %% of the diagonal, after 1 2 3 4 5 6 7 8 10 12 14 16 20 24 32 48 64 96 "
+        "iterations of the first step:\nan arm bent to 90 degrees at once\n");
+    for (size_t w = 0; w < sizeof free_ways / sizeof *free_ways; w++) play_way(&free_ways[w], truth, o);
+    free(truth);
+    FILE *file = fopen(PLANE, "w");
+    if (!file) return;
+    fputs("{\"colliders\": [{\"plane\": {\"point\": [0, 0, -0.028], \"normal\": [0, 0, 1]}}]}", file);
+    fclose(file);
+    printf("the same, pressed on a plane: iterations until the error is below 0.5%%\n");
+    truth = bend_at_once("formulation=volume", (limit){0}, true, o, &n, &diagonal, &taken);
+    for (size_t w = 0; w < sizeof pressed_ways / sizeof *pressed_ways; w++) play_pressed(&pressed_ways[w], truth, o);
+    remove(PLANE);
     free(truth);
 }
 
@@ -299,27 +402,62 @@ static void run(row_fn *row, const void *what, const char *form, const options *
     if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) fprintf(stderr, "bench_steklov: a row failed\n");
 }
 
-static const subject SMALL[] = {{"arm", "bend", 40}, {"arm", "bend", 60}, {"hero", "reach", 48}};
-static const subject LARGE[] = {{"arm", "bend", 115}, {"arm", "bend", 122}, {"hero", "reach", 150}};
-static const subject CURVE[] = {{"arm", "bend", 40}, {"arm", "bend", 58},  {"arm", "bend", 74},
-                                {"arm", "bend", 92}, {"arm", "bend", 118}, {"arm", "bend", 150}};
+#define PAPER_220 {13, 128, 8.7, 54, 17.6, 95, 280}, "220k"
+#define PAPER_259 {18, 135, 10.8, 97, 23.8, 120, 463}, "259k"
+#define PAPER_864 {141, 680, 34.8, 579, 57.3, 864, 2282}, "864k"
+static const subject SMALL[] = {{"arm", "bend", 64, true, "bounded", PAPER_220},
+                                {"arm", "bend", 60, false, "bounded", PAPER_259},
+                                {"hero", "reach", 48, false, "bounded", PAPER_864}};
+static const subject LARGE[] = {{"arm", "bend", 142, true, "bounded", PAPER_220},
+                                {"arm", "bend", 120, false, "bounded", PAPER_259},
+                                {"hero", "reach", 173, false, "harmonic", PAPER_864}};
+static const int32_t CURVE[] = {40, 60, 85, 120, 150, 190}; /* cells: from 10k to a million tets */
 
-static void run_all(const options *o)
+static bool chosen(const options *o, size_t i)
 {
-    if (o->parts) head_parts();
-    for (int i = 0; o->parts && i < 3; i++) {
+    return o->only == 0 || (size_t)o->only == i + 1;
+}
+
+static void run_parts(const options *o)
+{
+    head_parts("The paper's first table, means of 12 frames over the clip");
+    for (size_t i = 0; i < 3; i++) {
         const subject *b = o->large ? &LARGE[i] : &SMALL[i];
+        if (!chosen(o, i)) continue;
+        print_paper(b);
         if (!o->large) run(parts_row, b, "surface", o);
         run(parts_row, b, "volume", o);
     }
-    if (o->bend) printf("\nThe paper's second table: an arm bent to 150 degrees in 50 frames (ms a frame)\n");
-    for (size_t i = 0; o->bend && i < sizeof WAYS / sizeof *WAYS; i++) run(bend_row, &WAYS[i], "", o);
-    if (o->figure4) run(figure_row, NULL, "", o);
-    if (o->curve) {
-        printf("\nGrowth:");
-        head_parts();
+}
+
+static void run_bend(const options *o)
+{
+    size_t bytes = sizeof(sums[WAY_COUNT][RANGES]) + sizeof *bend_tets;
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return;
+    bend_sums = shared;
+    bend_tets = (int32_t *)((char *)shared + sizeof(sums[WAY_COUNT][RANGES]));
+    for (size_t i = 0; i < WAY_COUNT; i++)
+        if (chosen(o, i)) run(bend_row, &WAYS[i], "", o);
+    print_bend();
+    munmap(shared, bytes);
+}
+
+static void run_curve(const options *o)
+{
+    head_parts("Growth, by the same clip");
+    for (size_t i = 0; i < (o->large ? 6 : 3); i++) {
+        subject b = {.body = "arm", .clip = "bend", .cells = CURVE[i], .weights = "bounded"};
+        if (chosen(o, i)) run(parts_row, &b, "volume", o);
     }
-    for (size_t i = 0; o->curve && i < (o->large ? 6 : 3); i++) run(parts_row, &CURVE[i], "volume", o);
+}
+
+static void run_all(const options *o)
+{
+    if (o->parts) run_parts(o);
+    if (o->bend) run_bend(o);
+    if (o->figure4) run(figure_row, NULL, "", o);
+    if (o->curve) run_curve(o);
 }
 
 int main(int argc, char **argv)
@@ -340,11 +478,13 @@ int main(int argc, char **argv)
             o.cells = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--threads") && i + 1 < argc && atoi(argv[i + 1]) > 0)
             o.threads = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc && atoi(argv[i + 1]) > 0)
+            o.only = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--tolerance") && i + 1 < argc)
             o.tolerance = argv[++i];
         else {
             fprintf(stderr, "usage: bench_steklov [--parts] [--bend] [--figure4] [--curve] [--cells N] [--large] "
-                            "[--threads N] [--tolerance T]\n");
+                            "[--threads N] [--tolerance T] [--only N]\n");
             return 2;
         }
     }

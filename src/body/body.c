@@ -344,7 +344,7 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
 supple_result spl_body_make(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
                             spl_pool *pool, spl_body *out, supple_error *error)
 {
-    *out = (spl_body){.allocator = spl_allocator_of(config), .scene = scene};
+    *out = (spl_body){.allocator = spl_allocator_of(config), .scene = scene, .cache = options->cache};
     spl_cache_options where = {.off = !options->cache};
     spl_cache *cache;
     supple_result result = spl_cache_open(&where, config, &cache, error);

@@ -51,6 +51,7 @@ typedef struct spl_body {
     spl_leaves_report leaves;
     spl_prism_report prisms; /* all zero without */
     bool cached;             /* the tetrahedra came from the cache */
+    bool cache;              /* what is computed from this body may be kept there too */
     supple_upsampling upsampling;
     spl_surface skin;       /* the tetrahedra's surface */
     spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */

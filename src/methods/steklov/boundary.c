@@ -78,9 +78,10 @@ static size_t list_pairs(const spl_exrotated *s, int32_t distance, rings *r, int
     return count;
 }
 
-static supple_result make_pattern(const spl_exrotated *s, int32_t distance, spl_boundary *out, supple_error *error)
+supple_result spl_boundary_pattern(const spl_exrotated *s, int32_t distance, spl_boundary *out, supple_error *error)
 {
     const supple_allocator *a = &s->allocator;
+    *out = (spl_boundary){.allocator = *a};
     size_t n = (size_t)s->order.count;
     rings r = {spl_new(a, n, sizeof *r.list), spl_new(a, n, sizeof *r.stamp), 0};
     supple_result result = r.list && r.stamp ? SUPPLE_OK : spl_fail_memory(error, "the boundary's pattern");
@@ -300,8 +301,9 @@ static void compensate(maker *m)
 static supple_result make(maker *m, int32_t distance, supple_error *error)
 {
     double start = spl_now_ms(), factored;
-    supple_result result = make_pattern(m->s, distance, m->to, error);
+    supple_result result = spl_boundary_pattern(m->s, distance, m->to, error);
     if (result != SUPPLE_OK) return result;
+    m->to->compensated = m->compensate;
     m->to->value = spl_new(&m->s->allocator, spl_pattern_values(&m->to->pattern), sizeof *m->to->value);
     if (!m->to->value) return spl_fail_memory(error, "the boundary's matrix");
     if (m->ni > 0) result = factorise_interior(m, error);
@@ -317,7 +319,7 @@ static supple_result make(maker *m, int32_t distance, supple_error *error)
 supple_result spl_boundary_create(const spl_exrotated *system, int32_t distance, bool with_compensation,
                                   spl_boundary *out, supple_error *error)
 {
-    *out = (spl_boundary){.allocator = system->allocator, .compensated = with_compensation};
+    *out = (spl_boundary){.allocator = system->allocator};
     maker m = {.s = system,
                .to = out,
                .ni = (size_t)system->order.interior,

@@ -12,8 +12,12 @@ typedef struct spl_boundary {
     double *value;       /* its lower triangle */
     double ms_factor, ms_columns;
     double factor_bytes;
-    bool compensated;
+    bool compensated, cached;
 } spl_boundary;
+
+/* The pattern alone: pairs of boundary nodes within a distance, in edges of the mesh. */
+supple_result spl_boundary_pattern(const spl_exrotated *system, int32_t distance, spl_boundary *out,
+                                   supple_error *error);
 
 /* The system is in the rest pose and has its boundary apart. `distance` in edges of the mesh. `compensate`: what is
  * dropped is added to the diagonal by its magnitude, as printed; needs whole columns and takes far longer. */

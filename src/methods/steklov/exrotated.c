@@ -1,6 +1,6 @@
 #include "methods/steklov/exrotated.h"
 
-#include "body/bbw.h"
+#include "body/body_weights.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "methods/mixed/stiffness.h"
@@ -20,7 +20,8 @@ static bool *mark_boundary(const spl_solid *s, const supple_allocator *a)
     return mark;
 }
 
-/* Bounded biharmonic weights of the vertices (section 4), those of islands as the solid's. */
+/* Bounded biharmonic weights of the vertices (section 4), those of islands as the solid's;
+ * from the cache if they are there. */
 static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options *o, supple_error *error)
 {
     const spl_solid *solid = s->solid;
@@ -28,16 +29,11 @@ static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options 
     s->weights = &solid->weights;
     s->along = solid->along;
     if (!o->bounded) return SUPPLE_OK;
-    int32_t *held = spl_new(&s->allocator, n, sizeof *held);
     s->own_along = spl_new(&s->allocator, n, SPL_BONE_INFLUENCES * sizeof *s->own_along);
     spl_weight_table table = {0};
-    supple_result result = held && s->own_along ? SUPPLE_OK : spl_fail_memory(error, "the bones' weights");
-    for (size_t v = 0; held && v < n; v++)
-        held[v] = solid->body->bone[v] >= 0 ? solid->body->bone[v] : solid->island[v];
-    spl_harmonic_input in = {&solid->elements, held, solid->body->bones.bone_count,
-                             o->config ? o->config->solver : NULL};
-    if (result == SUPPLE_OK) result = spl_bbw(&in, o->config, s->pool, &s->allocator, &table, NULL, error);
-    if (result == SUPPLE_OK) result = spl_weight_table_normalise(&table, &solid->elements, error);
+    supple_result result = s->own_along ? SUPPLE_OK : spl_fail_memory(error, "the bones' weights");
+    if (result == SUPPLE_OK)
+        result = spl_body_weights(solid, SPL_WEIGHTS_BBW, solid->body->cache, o->config, s->pool, &table, NULL, error);
     if (result == SUPPLE_OK) result = spl_weight_table_strongest(&table, &s->allocator, &s->own, error);
     for (size_t i = 0; result == SUPPLE_OK && i < SPL_BONE_INFLUENCES * n; i++) {
         const double *x = solid->drive.rest + 3 * (i / SPL_BONE_INFLUENCES);
@@ -49,7 +45,6 @@ static supple_result make_weights(spl_exrotated *s, const spl_exrotated_options 
         s->along = s->own_along;
     }
     spl_weight_table_release(&table);
-    spl_free(&s->allocator, held);
     return result;
 }
 
@@ -86,7 +81,7 @@ static supple_result make_matrix(spl_exrotated *s, supple_error *error)
     return result;
 }
 
-static supple_result take_memory(spl_exrotated *s, supple_error *error)
+static supple_result take_memory(spl_exrotated *s, bool narrow, supple_error *error)
 {
     const supple_allocator *a = &s->allocator;
     size_t n = (size_t)s->solid->elements.vertex_count, tets = (size_t)s->solid->elements.count;
@@ -103,6 +98,11 @@ static supple_result take_memory(spl_exrotated *s, supple_error *error)
     s->stiffness = spl_new(a, n, sizeof *s->stiffness);
     bool ok = s->split && s->base && s->slot && s->quat && s->turn && s->rotation && s->memory && s->force &&
               s->magnitude && s->stiffness;
+    if (narrow) {
+        s->narrow = spl_new(a, 9 * s->matrix.rows.start[nodes] + 4, sizeof *s->narrow);
+        s->narrow_x = spl_new(a, nodes, 4 * sizeof *s->narrow_x);
+        ok = ok && s->narrow && s->narrow_x;
+    }
     if (!ok) return spl_fail_memory(error, "the ex-rotated system");
     s->h = (double *)(((uintptr_t)s->memory + 63) & ~(uintptr_t)63);
     s->corner = s->h + SPL_FOURS * tets;
@@ -176,7 +176,7 @@ supple_result spl_exrotated_create(const spl_solid *solid, const spl_exrotated_o
     if (result == SUPPLE_OK) result = make_order(s, options->apart, error);
     if (result == SUPPLE_OK) result = spl_stars_create(&solid->elements, &s->allocator, &s->stars, error);
     if (result == SUPPLE_OK) result = make_matrix(s, error);
-    if (result == SUPPLE_OK) result = take_memory(s, error);
+    if (result == SUPPLE_OK) result = take_memory(s, options->narrow, error);
     if (result != SUPPLE_OK) {
         spl_exrotated_release(s);
         return result;
@@ -198,8 +198,8 @@ void spl_exrotated_release(spl_exrotated *s)
     spl_node_order_release(&s->order);
     spl_stars_release(&s->stars);
     spl_matrix3_release(&s->matrix, &a);
-    void *blocks[] = {s->split,    s->base,   s->slot,  s->quat,      s->turn,
-                      s->rotation, s->memory, s->force, s->magnitude, s->stiffness};
+    void *blocks[] = {s->split,  s->base,  s->slot,      s->quat,      s->turn,   s->rotation,
+                      s->memory, s->force, s->magnitude, s->stiffness, s->narrow, s->narrow_x};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     *s = (spl_exrotated){0};
 }
@@ -283,6 +283,8 @@ static void assemble_range(void *context, size_t begin, size_t end)
                       .base = s->base,
                       .value = s->matrix.value};
     s->kernels->rows(&l, begin, end);
+    if (!s->narrow) return;
+    for (size_t i = 9 * l.start[begin]; i < 9 * l.start[end]; i++) s->narrow[i] = (float)s->matrix.value[i];
 }
 
 void spl_exrotated_assemble(spl_exrotated *s)
@@ -364,4 +366,38 @@ void spl_exrotated_multiply(const spl_exrotated *s, spl_quarter block, const dou
                        .sign = sign}};
     size_t rows = block == SPL_ALL ? n : lower ? n - ni : ni;
     spl_parallel_for(s->pool, rows, 512, product_range, &p);
+}
+
+static void narrow_range(void *context, size_t begin, size_t end)
+{
+    const spl_product_loop *l = context;
+    float *to = (float *)l->x_float;
+    for (size_t i = begin; i < end; i++)
+        for (size_t c = 0; c < 3; c++) to[4 * i + c] = (float)l->x[3 * i + c];
+}
+
+static void narrow_product_range(void *context, size_t begin, size_t end)
+{
+    const product_loop *p = context;
+    p->kernels->product_float(&p->loop, begin, end);
+}
+
+void spl_exrotated_multiply_narrow(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign)
+{
+    if (!s->narrow) {
+        spl_exrotated_multiply(s, block, x, y, sign);
+        return;
+    }
+    product_loop p = {s->kernels,
+                      {.from = s->matrix.rows.start,
+                       .to = block == SPL_ALL ? s->matrix.rows.start + 1 : s->split,
+                       .column = s->matrix.rows.column,
+                       .value_float = s->narrow,
+                       .x = x,
+                       .x_float = s->narrow_x,
+                       .y = y,
+                       .sign = sign}};
+    size_t rows = (size_t)(block == SPL_ALL ? s->order.count : s->order.interior);
+    spl_parallel_for(s->pool, rows, 2048, narrow_range, &p.loop);
+    spl_parallel_for(s->pool, rows, 512, narrow_product_range, &p);
 }

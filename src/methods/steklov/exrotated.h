@@ -28,6 +28,8 @@ typedef struct spl_exrotated {
     const spl_bone_weights *weights; /* those, or the solid's, by which rotations are blended */
     const float *along;              /* by weight: how far along its bone the vertex is */
     spl_matrix3 matrix;              /* A of the pose */
+    float *narrow;                   /* the same in float, and 4 numbers more; NULL: not asked for */
+    float *narrow_x;                 /* 4 a node: what it is multiplied with */
     size_t *split;                   /* by node: its first entry whose column is no interior node */
     double *base;                    /* by entry: what no pose changes */
     uint32_t *slot;
@@ -43,6 +45,7 @@ typedef struct spl_exrotated {
 typedef struct spl_exrotated_options {
     bool apart;   /* boundary nodes behind the interior */
     bool plain;   /* without SIMD, for tests */
+    bool narrow;  /* keep A in float too */
     bool bounded; /* blend by bounded biharmonic weights, as the paper, not by the solid's harmonic ones */
     const supple_config *config; /* for those; may be NULL */
 } spl_exrotated_options;
@@ -66,5 +69,9 @@ typedef enum spl_quarter { SPL_ALL, SPL_II, SPL_IB, SPL_BI, SPL_BB } spl_quarter
 
 /* y = A x (sign 0), y += A x (1) or y -= A x (-1) of a block; x and y are that block's alone, 3 a node. */
 void spl_exrotated_multiply(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign);
+
+/* The same in float, where the system has that (else in double): half the memory to read, six digits. SPL_ALL or
+ * SPL_II. Not reentrant. */
+void spl_exrotated_multiply_narrow(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign);
 
 #endif

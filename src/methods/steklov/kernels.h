@@ -44,10 +44,11 @@ typedef struct spl_row_loop {
 typedef struct spl_product_loop {
     const size_t *from, *to; /* by row */
     const int32_t *column;
-    const double *value, *x; /* x is indexed by column, */
-    double *y;               /* y by row, */
-    size_t x_first, y_first; /* from these nodes on */
-    int sign;                /* 0: y =, 1: y +=, -1: y -= */
+    const double *value, *x;            /* x is indexed by column, */
+    double *y;                          /* y by row, */
+    size_t x_first, y_first;            /* from these nodes on */
+    int sign;                           /* 0: y =, 1: y +=, -1: y -= */
+    const float *value_float, *x_float; /* instead, for product_float: x has 4 numbers a node, one of them unused */
 } spl_product_loop;
 
 typedef struct spl_steklov_kernels {
@@ -55,6 +56,7 @@ typedef struct spl_steklov_kernels {
     void (*pull)(const spl_tet_loop *l, size_t begin, size_t end); /* corner from h and x */
     void (*rows)(const spl_row_loop *l, size_t begin, size_t end);
     void (*product)(const spl_product_loop *l, size_t begin, size_t end);
+    void (*product_float)(const spl_product_loop *l, size_t begin, size_t end); /* the sum of a row in float */
 } spl_steklov_kernels;
 
 const spl_steklov_kernels *spl_steklov_kernels_of(bool plain);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "methods/steklov/boundary_store.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void chebyshev(spl_schur *s, const double *x, double *y)
     for (size_t i = 0; i < n; i++) y[i] = s->d[i] /= theta;
     for (int32_t k = 1; k < s->options.degree; k++) {
         double next = 1 / (2 * sigma - rho);
-        spl_exrotated_multiply(s->system, SPL_II, s->d, s->r, -1);
+        spl_exrotated_multiply_narrow(s->system, SPL_II, s->d, s->r, -1);
         spl_ic3_solve(s->ic, s->system->turn, s->r, s->z);
         for (size_t i = 0; i < n; i++) {
             s->d[i] = next * rho * s->d[i] + 2 * next / delta * s->z[i];
@@ -55,7 +56,7 @@ void spl_schur_inverse(spl_schur *s, const double *x, double *y)
     }
     chebyshev(s, x, y);
     memcpy(s->t, x, n * sizeof *s->t);
-    spl_exrotated_multiply(s->system, SPL_II, y, s->t, -1);
+    spl_exrotated_multiply_narrow(s->system, SPL_II, y, s->t, -1);
     chebyshev(s, s->t, s->inside);
     for (size_t i = 0; i < n; i++) y[i] += s->inside[i];
 }
@@ -177,17 +178,27 @@ static supple_result analyse_boundary(spl_schur *s, supple_error *error)
 
 /* What is dropped may leave K_b indefinite: then its diagonal is raised until it is not. Plain dropping stayed definite
  * on all of our bodies, and converges faster than compensation. */
-static supple_result make_boundary(spl_schur *s, supple_error *error)
+static supple_result lift_boundary(spl_schur *s, supple_error *error)
 {
-    supple_result result =
-        spl_boundary_create(s->system, s->options.distance, s->options.compensate, &s->boundary, error);
-    if (result == SUPPLE_OK) result = analyse_boundary(s, error);
-    if (result != SUPPLE_OK) return result;
+    supple_result result = SUPPLE_ERROR_SOLVE;
     for (s->lift = 0; s->lift<10; s->lift = s->lift> 0 ? 4 * s->lift : 1e-3) {
         result = factorise_boundary(s, false, error);
         if (result != SUPPLE_ERROR_SOLVE) return result;
     }
     return result;
+}
+
+static supple_result make_boundary(spl_schur *s, supple_error *error)
+{
+    const spl_schur_options *o = &s->options;
+    supple_result result =
+        spl_boundary_cached(s->system, o->distance, o->compensate, false, o->config, &s->boundary, error);
+    if (result == SUPPLE_OK) result = analyse_boundary(s, error);
+    if (result == SUPPLE_OK) result = lift_boundary(s, error);
+    if (result != SUPPLE_ERROR_SOLVE || !s->boundary.cached) return result;
+    spl_boundary_release(&s->boundary); /* what was kept is no such matrix; the pattern is the same */
+    result = spl_boundary_cached(s->system, o->distance, o->compensate, true, o->config, &s->boundary, error);
+    return result == SUPPLE_OK ? lift_boundary(s, error) : result;
 }
 
 /* ---- creation ---- */

@@ -25,6 +25,7 @@ typedef struct spl_schur_options {
     bool compensate;  /* what K_b drops goes to its diagonal in any case, not only where it is not definite without */
     bool single;      /* incomplete factors in float */
     bool history;
+    const supple_config *config; /* for the cache; may be NULL */
 } spl_schur_options;
 
 typedef struct spl_schur {

@@ -83,7 +83,8 @@ static supple_result make_surface(steklov *m, const spl_method_context *c, suppl
                            .degree = c->parameter[P_OPERATOR] > 0 ? 0 : (int32_t)c->parameter[P_DEGREE],
                            .incomplete = c->parameter[P_BOUNDARY] == 0,
                            .compensate = c->parameter[P_DROP] > 0,
-                           .single = c->parameter[P_PRECISION] == 0};
+                           .single = c->parameter[P_PRECISION] == 0,
+                           .config = c->config};
     m->newton.formulation = &spl_formulation_surface;
     m->newton.state = &m->schur;
     if (o.precondition == SPL_PRECONDITION_DIRECT) o.precondition = SPL_PRECONDITION_CONTACT;
@@ -101,7 +102,10 @@ static supple_result steklov_init(void *state, const spl_method_context *c, supp
 {
     steklov *m = state;
     double start = spl_now_ms();
-    spl_exrotated_options o = {.apart = on_surface(c), .bounded = c->parameter[P_WEIGHTS] == 0, .config = c->config};
+    spl_exrotated_options o = {.apart = on_surface(c),
+                               .narrow = c->parameter[P_PRECISION] == 0,
+                               .bounded = c->parameter[P_WEIGHTS] == 0,
+                               .config = c->config};
     supple_result result = spl_exrotated_create(c->solid, &o, c->pool, &m->system, error);
     if (result == SUPPLE_OK)
         result = spl_springs_create(&m->system, c->contacts, c->parameter[P_CONTACT], c->parameter[P_SPRINGS] == 0,

@@ -4,7 +4,10 @@
 #include "core/memory.h"
 #include "core/timer.h"
 
+#include <math.h>
 #include <string.h>
+
+#define NARROW 1e-4 /* of the residual: goals that products in float reach */
 
 /* ---- creation ---- */
 
@@ -83,6 +86,15 @@ void spl_volume_release(spl_volume *v)
 
 /* ---- a step ---- */
 
+/* In float: enough for a few digits, and the steps that need more see their residuals in double. */
+static void multiply_narrow(void *context, const double *x, double *y, int32_t k)
+{
+    (void)k;
+    const spl_volume *v = context;
+    spl_exrotated_multiply_narrow(v->system, SPL_ALL, x, y, 0);
+    spl_springs_multiply(v->springs, 0, x, y);
+}
+
 static void multiply(void *context, const double *x, double *y, int32_t k)
 {
     (void)k;
@@ -144,6 +156,13 @@ static double curvature_of(spl_volume *v, const double *b)
     return sum;
 }
 
+static double norm_of(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
 static supple_result step(void *state, spl_newton *n, double goal, supple_error *error)
 {
     spl_volume *v = state;
@@ -153,7 +172,8 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
     if (result != SUPPLE_OK) return result;
     prepared = spl_now_ms();
     memset(v->dx, 0, count * sizeof *v->dx);
-    spl_pcg_problem p = {.multiply = multiply,
+    bool narrow = v->system->narrow && goal > NARROW * norm_of(n->residual, count);
+    spl_pcg_problem p = {.multiply = narrow ? multiply_narrow : multiply,
                          .multiply_context = v,
                          .precondition = v->precondition == SPL_PRECONDITION_NONE ? NULL : precondition,
                          .precondition_context = v,

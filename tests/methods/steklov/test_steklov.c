@@ -1,37 +1,9 @@
 /* The method as a whole: rest, rigid motions, equilibrium, contact, threads, memory, faults. */
 #include "core/hash.h"
-#include "methods/steklov/steklov.h"
-#include "sim/posed.h"
+#include "methods/steklov/sims.h"
 #include "test.h"
 
 enum { RESOLUTION = 16 };
-
-static supple_sim *contact_sim(posed *p, const char *settings, int32_t collide)
-{
-    supple_sim_config sc = supple_sim_config_default();
-    supple_error error = {0};
-    supple_sim *sim = NULL;
-    sc.measure = true;
-    sc.collide = collide;
-    if (posed_try(p, "steklov", settings, &sc, NULL, &sim, &error) != SUPPLE_OK) {
-        printf("    %s: %s\n", settings, error.message);
-        abort();
-    }
-    return sim;
-}
-
-static const spl_steklov_stats *last(const supple_sim *sim)
-{
-    return spl_steklov_last(sim->state);
-}
-
-static double value_of(const supple_sim *sim, const char *name)
-{
-    supple_named_value v;
-    for (int32_t i = 0; supple_sim_value(sim, i, &v); i++)
-        if (strcmp(v.name, name) == 0) return v.value;
-    return NAN;
-}
 
 /* ---- equilibrium ---- */
 
@@ -142,33 +114,6 @@ TEST(a_folded_arm_is_in_balance_with_its_contacts)
         puppet_rest(&p.puppet);
     }
     posed_free(&p);
-}
-
-static const char *write_collider(const char *text)
-{
-    static const char *const path = "steklov_collider.json";
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0) abort();
-    fclose(file);
-    return path;
-}
-
-static supple_sim *world_sim(posed *p, const char *settings, const char *collider)
-{
-    const char *path = write_collider(collider);
-    supple_sim_config sc = supple_sim_config_default();
-    supple_error error = {0};
-    supple_sim *sim = NULL;
-    sc.measure = true;
-    sc.collide = SUPPLE_COLLIDE_WORLD;
-    sc.colliders = &path;
-    sc.collider_count = 1;
-    if (posed_try(p, "steklov", settings, &sc, NULL, &sim, &error) != SUPPLE_OK) {
-        printf("    %s: %s\n", settings, error.message);
-        abort();
-    }
-    remove(path);
-    return sim;
 }
 
 /* A half-space that cuts into the flesh: what is inside is pushed out up to the springs' softness, and stiffer contacts
