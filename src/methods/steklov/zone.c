@@ -78,10 +78,18 @@ static int spring_nodes(const spl_zone *z, const spl_contact_spring *p, int32_t 
     return nodes_of(z, p->vertex, p->corner, p->bary, out, weight);
 }
 
+/* Contacts are those that are known, active or not: so that the pattern stays while they come and go. A frozen set may
+ * have springs alone. */
+static int32_t contact_count(const spl_zone *z)
+{
+    return z->springs->known_count > 0 ? z->springs->known_count : z->springs->count;
+}
+
 static int contact_nodes(const spl_zone *z, int32_t i, int32_t out[4])
 {
-    const spl_contact *c = &z->springs->known[i];
     double weight[4];
+    if (z->springs->known_count == 0) return spring_nodes(z, &z->springs->list[i], out, weight);
+    const spl_contact *c = &z->springs->known[i];
     return nodes_of(z, c->vertex, c->corner, c->bary, out, weight);
 }
 
@@ -89,7 +97,7 @@ static void choose_nodes(spl_zone *z)
 {
     int32_t on[4], n = z->system->order.count;
     for (int32_t k = 0; k < z->count; k++) z->place[z->node[k]] = -1;
-    for (int32_t i = 0; i < z->springs->known_count; i++)
+    for (int32_t i = 0; i < contact_count(z); i++)
         for (int q = contact_nodes(z, i, on) - 1; q >= 0; q--) z->place[on[q]] = 0;
     z->count = 0;
     for (int32_t i = 0; i < n; i++) {
@@ -112,7 +120,7 @@ static size_t list_pairs(const spl_zone *z, int32_t *pair)
             if (pair) pair[2 * count] = k, pair[2 * count + 1] = other;
             count++;
         }
-    for (int32_t i = 0; i < z->springs->known_count; i++) {
+    for (int32_t i = 0; i < contact_count(z); i++) {
         int corners = contact_nodes(z, i, on);
         for (int p = 0; p < corners; p++)
             for (int q = 0; q < p; q++) {
@@ -173,7 +181,7 @@ static uint64_t hash_of(const spl_zone *z)
 {
     uint64_t h = 0x9e3779b97f4a7c15U;
     int32_t on[4];
-    for (int32_t i = 0; i < z->springs->known_count; i++)
+    for (int32_t i = 0; i < contact_count(z); i++)
         for (int q = contact_nodes(z, i, on) - 1; q >= 0; q--) {
             h = (h ^ (uint64_t)(uint32_t)on[q]) * 0xff51afd7ed558ccdU;
             h ^= h >> 32;
