@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { NODE_BYTES = 6000 }; /* of memory for the factor, for each node that may be in contact */
+/* Memory for the factor: for each node that may be in contact, and in any case. */
+enum { NODE_BYTES = 6000, BASE_BYTES = 1 << 20 };
 
 /* ---- memory ---- */
 
@@ -38,7 +39,7 @@ supple_result spl_zone_create(const spl_exrotated *system, const spl_springs *sp
     out->place = spl_new(a, n, sizeof *out->place);
     out->side = spl_new(a, n, 3 * sizeof *out->side);
     for (size_t i = 0; out->place && i < n; i++) out->place[i] = -1;
-    bool ok = out->node && out->place && out->side && spl_arena_init(&out->arena, a, points * NODE_BYTES + 4096);
+    bool ok = out->node && out->place && out->side && spl_arena_init(&out->arena, a, points * NODE_BYTES + BASE_BYTES);
     if (ok) return SUPPLE_OK;
     spl_zone_release(out);
     return spl_fail_memory(error, "the contacts' factor");
@@ -144,7 +145,8 @@ static bool make_pattern(spl_zone *z)
     if (spl_pattern_from_pairs(z->count, 3, pair, count, &z->bump, &z->pattern, NULL) != SUPPLE_OK) return false;
     z->value = spl_arena_take(&z->arena, spl_pattern_values(&z->pattern), sizeof *z->value);
     if (!z->value) return false;
-    return spl_factor_create(&z->pattern, &o, &z->bump, z->system->pool, &z->factor, NULL) == SUPPLE_OK;
+    /* On one thread: the memory that it takes, and so whether it fits, must not depend on their number. */
+    return spl_factor_create(&z->pattern, &o, &z->bump, NULL, &z->factor, NULL) == SUPPLE_OK;
 }
 
 /* ---- the numbers ---- */
