@@ -46,6 +46,49 @@ def check_mixed(tool, folder, name, energy, tolerance, *arguments):
     check_equilibrium(dump, energy, tolerance)
 
 
+def contact_force(dump, tag):
+    """Sums of what contacts do to free vertices, of what they do to the body, and of the elastic forces on what bones hold."""
+    load = lambda name: np.load(os.path.join(dump, f"{name}.npy"))
+    rest, tets, bone, lame, x = load("rest"), load("tets").astype(int), load("bone"), load("lame"), load("x_" + tag)
+    turn, rows = load("rot_" + tag).reshape(-1, 3, 3), load("contact_" + tag).reshape(-1, 15)
+    edges = lambda p: np.stack([p[tets[:, k]] - p[tets[:, 0]] for k in (1, 2, 3)], axis=2)
+    inverse, volume = np.linalg.inv(edges(rest)), np.linalg.det(edges(rest)) / 6
+    strain = edges(x) @ inverse - turn
+    trace = np.einsum("nji,nji->n", turn, strain)
+    stress = 2 * lame[:, 0, None, None] * strain + (lame[:, 1] * trace)[:, None, None] * turn
+    corner = -volume[:, None, None] * (stress @ inverse.transpose(0, 2, 1))
+    elastic = np.zeros_like(x)
+    for k, part in enumerate([-corner.sum(axis=2)] + [corner[:, :, i] for i in range(3)]):
+        np.add.at(elastic, tets[:, k], part)
+    touched, place = rows[:, 0].astype(int), rows[:, 1:4].astype(int)
+    itself = place[:, 0] >= 0
+    target = rows[:, 7:10].copy()
+    target[itself] = np.einsum("nk,nkj->nj", rows[itself, 4:7], x[place[itself]])
+    push = -rows[:, 13:14] * ((x[touched] - target) * rows[:, 10:13]).sum(1, keepdims=True) * rows[:, 10:13]
+    contact = np.zeros_like(x)
+    np.add.at(contact, touched, push)
+    for k in range(3):
+        np.add.at(contact, place[itself, k], -push[itself] * rows[itself, 4 + k, None])
+    return push, contact.sum(axis=0), elastic[bone >= 0].sum(axis=0)
+
+
+def check_steklov(tool, folder):
+    """In contact: balance by the independent program, action and reaction between two sides of a fold, and between a plane and the bones."""
+    way = ("--method", "steklov", "--set", "springs=normal", *SMALL)
+    _, metrics, dump = run(tool, folder, "fold", *way, "--collide", "self", frames="38:48")
+    assert metrics["frames"][-1]["contact_pairs"] > 10, metrics["frames"][-1]["contact_pairs"]
+    check_equilibrium(dump, "exrotated", 1e-5)
+    push, total, held = contact_force(dump, "0048")
+    scale = abs(push).sum()
+    assert abs(total).max() < 1e-9 * scale and abs(held).max() < 1e-2 * scale, (total, held, scale)
+    plane = write(folder, "plane.json", '{"colliders": [{"plane": {"point": [0, 0, -0.028], "normal": [0, 0, 1]}}]}')
+    _, metrics, dump = run(tool, folder, "plane", *way, "--collide", "world", "--collider", plane, frames="0:2")
+    assert metrics["frames"][-1]["contact_pairs"] > 5
+    check_equilibrium(dump, "exrotated", 1e-5)
+    push, total, held = contact_force(dump, "0002")
+    assert total[2] > 0.9 * abs(push).sum() and abs(total - held).max() < 1e-2 * total[2], (total, held)
+
+
 def check_metrics(tool, folder):
     """Every key of the contract is there, in its place, with a number where it has a meaning."""
     frames, m, dump = run(tool, folder, "metrics", "--method", "mixed", *SMALL, "--threads", 1, frames="3:7")
@@ -288,6 +331,7 @@ def main():
         cases.run("mixed_soft", check_mixed, tool, folder, "soft", "mixed", 1e-6, "--method", "mixed", "--set", "pin=soft", "--set", "cluster=bone")
         cases.run("mixed_polar", check_mixed, tool, folder, "polar", "mixed", 1e-6, "--method", "mixed", "--set", "rotation=polar")
         cases.run("reference", check_mixed, tool, folder, "reference", "corot", 1e-6, "--method", "reference")
+        cases.run("steklov", check_steklov, tool, folder)
         cases.run("metrics", check_metrics, tool, folder)
         cases.run("metrics_without_flesh", check_baseline_metrics, tool, folder)
         cases.run("materials", check_material, tool, folder)

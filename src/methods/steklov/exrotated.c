@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "methods/mixed/stiffness.h"
+#include "methods/steklov/taper.h"
 
 #include <string.h>
 
@@ -172,6 +173,7 @@ supple_result spl_exrotated_create(const spl_solid *solid, const spl_exrotated_o
     spl_exrotated *s = out;
     s->kernels = spl_steklov_kernels_of(options->plain);
     supple_result result = spl_pins_create(solid, SPL_PIN_HARD, 0, &s->pins, error);
+    if (result == SUPPLE_OK) result = spl_taper(solid, options->taper, &s->pins, error);
     if (result == SUPPLE_OK) result = make_weights(s, options, error);
     if (result == SUPPLE_OK) result = make_order(s, options->apart, error);
     if (result == SUPPLE_OK) result = spl_stars_create(&solid->elements, &s->allocator, &s->stars, error);

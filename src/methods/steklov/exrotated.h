@@ -46,6 +46,7 @@ typedef struct spl_exrotated_options {
     bool apart;   /* boundary nodes behind the interior */
     bool plain;   /* without SIMD, for tests */
     bool narrow;  /* keep A in float too */
+    double taper; /* degrees by which joints may bend: bones are tapered for that (taper.h); 0: they are not */
     bool bounded; /* blend by bounded biharmonic weights, as the paper, not by the solid's harmonic ones */
     const supple_config *config; /* for those; may be NULL */
 } spl_exrotated_options;

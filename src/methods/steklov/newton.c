@@ -134,6 +134,7 @@ static bool has_arrived(spl_newton *n, const spl_newton_options *o, walk *w, int
         find_contacts(n, false, true);
         if (!n->springs->same) {
             w->least = INFINITY; /* residuals under other contacts tell nothing */
+            w->norm = set_residual(n);
             return false;
         }
     }

@@ -12,7 +12,7 @@
 #include "contact/contact.h"
 #include "methods/steklov/exrotated.h"
 
-enum { SPL_SETS = 64, SPL_FRESH = 6 }; /* active sets that are remembered; finds before pairs are kept in any case */
+enum { SPL_SETS = 64, SPL_FRESH = 2 }; /* active sets that are remembered; finds before pairs are kept in any case */
 
 typedef struct spl_springs {
     supple_allocator allocator;

@@ -26,7 +26,8 @@ enum {
     P_DISTANCE,
     P_BOUNDARY,
     P_DROP,
-    P_PRECISION
+    P_PRECISION,
+    P_TAPER
 };
 
 static const spl_parameter PARAMETERS[] = {
@@ -49,6 +50,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_DROP] = {"drop", "", 0, 0, 1, "what that leaves out is forgotten, or added to its diagonal (slow)",
                 "plain|diagonal"},
     [P_PRECISION] = {"precision", "", 0, 0, 1, "numbers of the preconditioner", "single|double"},
+    [P_TAPER] = {"taper", "degrees", 160, 0, 179, "how far joints may bend before bones meet: they taper; 0: off",
+                 NULL},
 };
 
 enum { VALUES = 14 };
@@ -104,6 +107,7 @@ static supple_result steklov_init(void *state, const spl_method_context *c, supp
     double start = spl_now_ms();
     spl_exrotated_options o = {.apart = on_surface(c),
                                .narrow = c->parameter[P_PRECISION] == 0,
+                               .taper = c->parameter[P_TAPER],
                                .bounded = c->parameter[P_WEIGHTS] == 0,
                                .config = c->config};
     supple_result result = spl_exrotated_create(c->solid, &o, c->pool, &m->system, error);

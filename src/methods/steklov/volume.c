@@ -65,6 +65,8 @@ supple_result spl_volume_create(spl_exrotated *system, spl_springs *springs, con
     if (result == SUPPLE_OK && ic) result = make_ic(out, options->single, error);
     if (result == SUPPLE_OK && out->precondition == SPL_PRECONDITION_DIRECT)
         result = make_direct(out, options->backend, error);
+    if (result == SUPPLE_OK && out->precondition == SPL_PRECONDITION_CONTACT)
+        result = spl_zone_create(system, springs, &out->zone, error);
     if (result != SUPPLE_OK) spl_volume_release(out);
     return result;
 }
@@ -73,6 +75,7 @@ void spl_volume_release(spl_volume *v)
 {
     if (!v->system) return;
     const supple_allocator *a = &v->system->allocator;
+    spl_zone_release(&v->zone);
     spl_ic3_destroy(v->ic);
     spl_factor_destroy(v->factor);
     spl_pcg_destroy(v->pcg);
@@ -105,10 +108,11 @@ static void multiply(void *context, const double *x, double *y, int32_t k)
 
 static void precondition(void *context, const double *x, double *y, int32_t k)
 {
-    const spl_volume *v = context;
+    spl_volume *v = context;
     size_t n = 3 * (size_t)v->system->order.count;
     if (v->ic) {
         spl_ic3_solve(v->ic, v->system->turn, x, y);
+        if (v->zone.ready) spl_zone_project(&v->zone, y);
         return;
     }
     memcpy(y, x, n * sizeof *y);
@@ -140,8 +144,10 @@ static supple_result prepare(spl_volume *v, supple_error *error)
         return spl_factor_factorise(v->factor, v->lower, error);
     }
     if (v->precondition != SPL_PRECONDITION_CONTACT) return SUPPLE_OK;
-    spl_springs_set_extra(v->springs);
-    spl_ic3_stiffen(v->ic, v->springs->stiff, v->springs->stiff_count, v->springs->extra);
+    spl_zone_prepare(&v->zone);
+    /* The factor knows the springs' diagonal only where the zone could not be factorised. */
+    if (!v->zone.ready) spl_springs_set_extra(v->springs);
+    spl_ic3_stiffen(v->ic, v->springs->stiff, v->zone.ready ? 0 : v->springs->stiff_count, v->springs->extra);
     return SUPPLE_OK;
 }
 
@@ -172,6 +178,7 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
     if (result != SUPPLE_OK) return result;
     prepared = spl_now_ms();
     memset(v->dx, 0, count * sizeof *v->dx);
+    if (v->zone.ready) spl_zone_solve(&v->zone, n->residual, v->dx);
     bool narrow = v->system->narrow && goal > NARROW * norm_of(n->residual, count);
     spl_pcg_problem p = {.multiply = narrow ? multiply_narrow : multiply,
                          .multiply_context = v,
@@ -179,7 +186,7 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
                          .precondition_context = v,
                          .tolerance = goal,
                          .absolute = true,
-                         .from_zero = true,
+                         .from_zero = !v->zone.ready,
                          .recurrence = true,
                          .max_iterations = v->max_iterations,
                          .history = v->history};

@@ -4,7 +4,7 @@
 #ifndef SPL_METHODS_STEKLOV_VOLUME_H
 #define SPL_METHODS_STEKLOV_VOLUME_H
 
-#include "methods/steklov/newton.h"
+#include "methods/steklov/zone.h"
 #include "sparse/factor.h"
 #include "sparse/ic3.h"
 #include "sparse/pcg.h"
@@ -24,6 +24,7 @@ typedef struct spl_volume {
     double *lower;       /* A by its lower triangle, for direct */
     spl_pattern pattern; /* for direct */
     spl_ic3 *ic;
+    spl_zone zone; /* of contacts that are in the preconditioner */
     spl_factor *factor;
     spl_pcg *pcg;
     double *dx, *image; /* a step, and room */
