@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define WHOLE_EDGES 1.0  /* depths up to this are undone whole, */
-#define NONE_EDGES  1.5  /* from here on not at all */
+#define NONE_EDGES  1.5  /* from here on not at all; */
+#define AGAIN       0.4  /* of both in later passes: what is deep is not to be pulled out bit by bit */
 #define ENOUGH      0.02 /* edges: passes end below this depth */
 #define FALLOFF     0.85 /* share of its neighbours' mean that a vertex follows with */
 
@@ -31,10 +32,11 @@ struct spl_polish {
     int32_t *queue;      /* shell vertices */
     int32_t *chosen;     /* sites to be looked at */
     int32_t chosen_count;
+    bool *near_need;    /* by site; between calls all false */
     spl_hits hits;      /* of the chosen */
     spl_vec3 *position; /* beside `chosen` */
-    spl_vec3 *need;    /* by site: out of the flesh; between calls all 0 */
-    spl_vec3 *move[2]; /* by site; between calls all 0 */
+    spl_vec3 *need;     /* by site: out of the flesh; between calls all 0 */
+    spl_vec3 *move[2];  /* by site; between calls all 0 */
 };
 
 /* ---- creation ---- */
@@ -113,11 +115,12 @@ static supple_result find_seats(spl_polish *p, supple_error *error)
     p->queue = spl_new(a, (size_t)s->vertex_count, sizeof *p->queue);
     p->chosen = spl_new(a, n, sizeof *p->chosen);
     p->position = spl_new(a, n, sizeof *p->position);
+    p->near_need = spl_new(a, n, sizeof *p->near_need);
     p->need = spl_new(a, n, sizeof *p->need);
     p->move[0] = spl_new(a, n, sizeof *p->move[0]);
     p->move[1] = spl_new(a, n, sizeof *p->move[1]);
-    if (!p->seat_first || !p->seat || !p->seen || !p->queue || !p->chosen || !p->position || !p->need || !p->move[0] ||
-        !p->move[1])
+    if (!p->seat_first || !p->seat || !p->seen || !p->queue || !p->chosen || !p->position || !p->near_need ||
+        !p->need || !p->move[0] || !p->move[1])
         return spl_fail_memory(error, "the polish of contacts");
     for (int32_t i = 0; i < p->site_count; i++)
         p->seat_first[p->points.anchor[SPL_VISUAL_ANCHORS * (size_t)p->lead[i]]]++;
@@ -154,8 +157,8 @@ void spl_polish_destroy(spl_polish *p)
     supple_allocator a = p->allocator;
     spl_visual_points_release(&p->points);
     spl_hits_release(&p->hits);
-    void *own[] = {p->site,  p->lead,   p->link_first, p->link, p->seat_first, p->seat,    p->seen,
-                   p->queue, p->chosen, p->position,   p->need, p->move[0],    p->move[1], p};
+    void *own[] = {p->site,   p->lead,     p->link_first, p->link, p->seat_first, p->seat,    p->seen, p->queue,
+                   p->chosen, p->position, p->near_need,  p->need, p->move[0],    p->move[1], p};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) spl_free(&a, own[i]);
 }
 
@@ -189,10 +192,11 @@ static int32_t spread(spl_polish *p)
     return count;
 }
 
-static void choose_sites(spl_polish *p)
+static void choose_sites(spl_polish *p, bool all)
 {
-    int32_t count = spread(p);
+    int32_t count = all ? 0 : spread(p);
     p->chosen_count = 0;
+    for (int32_t i = 0; all && i < p->site_count; i++) p->chosen[p->chosen_count++] = i;
     for (int32_t i = 0; i < count; i++) {
         int32_t v = p->queue[i];
         for (int32_t k = p->seat_first[v]; k < p->seat_first[v + 1]; k++) p->chosen[p->chosen_count++] = p->seat[k];
@@ -207,6 +211,7 @@ typedef struct polish_work {
     const double *x;
     const spl_vec3 *from;
     spl_vec3 *to;
+    double edge; /* the body's, less in later passes */
 } polish_work;
 
 typedef struct asker {
@@ -254,11 +259,11 @@ static spl_vec3 find_need(const polish_work *w, int32_t index)
     const spl_shell *s = p->near->shell;
     int32_t point = p->lead[p->chosen[index]];
     spl_vec3 at = p->position[index], need = spl_v3(0, 0, 0);
-    double least = NONE_EDGES * NONE_EDGES * s->edge * s->edge;
+    double least = NONE_EDGES * NONE_EDGES * w->edge * w->edge;
     for (int32_t i = p->hits.point_first[index]; i < p->hits.point_first[index + 1]; i++) {
         spl_shell_place out = find_exit(w, point, at, p->hits.pair[i].tet);
         if (out.triangle < 0 || !(out.square < least) || is_through(p, point, &out)) continue;
-        double share = (NONE_EDGES - sqrt(out.square) / s->edge) / (NONE_EDGES - WHOLE_EDGES);
+        double share = (NONE_EDGES - sqrt(out.square) / w->edge) / (NONE_EDGES - WHOLE_EDGES);
         need = spl_scale(spl_sub(spl_shell_target(s, w->x, &out), at), fmin(1, share));
         least = out.square;
     }
@@ -321,11 +326,34 @@ static int32_t look(const polish_work *w, const float *visual, spl_pool *pool, d
     return count;
 }
 
-/* One pass: what is in other flesh comes out, its neighbours follow. Returns how many were in it, and how deep. */
-static int32_t pass(spl_polish *p, const double *x, float *visual, spl_pool *pool, double *deepest)
+/* Of the chosen those that need to move, and the rings around that will follow them. */
+static void narrow(spl_polish *p)
 {
-    polish_work w = {.p = p, .x = x, .to = p->move[0]};
+    int32_t count = 0, begin = 0;
+    for (int32_t i = 0; i < p->chosen_count; i++) {
+        int32_t s = p->chosen[i];
+        spl_vec3 need = p->need[s];
+        if (need.x == 0 && need.y == 0 && need.z == 0) continue;
+        p->near_need[s] = true;
+        p->chosen[count++] = s;
+    }
+    for (int ring = 0; ring < ROUNDS; ring++)
+        for (int32_t end = count; begin < end; begin++)
+            for (int32_t k = p->link_first[p->chosen[begin]]; k < p->link_first[p->chosen[begin] + 1]; k++) {
+                int32_t t = p->link[k];
+                if (!p->near_need[t]) p->chosen[count++] = t;
+                p->near_need[t] = true;
+            }
+    for (int32_t i = 0; i < count; i++) p->near_need[p->chosen[i]] = false;
+    p->chosen_count = count;
+}
+
+/* One pass: what is in other flesh comes out, its neighbours follow. Returns how many were in it, and how deep. */
+static int32_t pass(spl_polish *p, const double *x, bool first, float *visual, spl_pool *pool, double *deepest)
+{
+    polish_work w = {.p = p, .x = x, .to = p->move[0], .edge = (first ? 1 : AGAIN) * p->near->shell->edge};
     int32_t count = look(&w, visual, pool, deepest);
+    if (first) narrow(p);
     for (int round = 0; count > 0 && round < ROUNDS; round++) {
         w.from = p->move[round % 2];
         w.to = p->move[1 - round % 2];
@@ -337,13 +365,13 @@ static int32_t pass(spl_polish *p, const double *x, float *visual, spl_pool *poo
     return count;
 }
 
-int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
+int32_t spl_polish_apply(spl_polish *p, const double *x, bool all, float *visual, spl_pool *pool)
 {
     double deepest = INFINITY, edge = p->near->shell->edge;
     int32_t first = 0;
-    choose_sites(p);
+    choose_sites(p, all);
     for (int i = 0; p->chosen_count > 0 && i < PASSES && deepest > ENOUGH * edge; i++) {
-        int32_t count = pass(p, x, visual, pool, &deepest);
+        int32_t count = pass(p, x, i == 0, visual, pool, &deepest);
         if (i == 0) first = count;
     }
     return first;

@@ -406,7 +406,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     supple_result result = SUPPLE_OK;
     double start = spl_now_ms();
     show(f, frame, x);
-    if (f->polish) spl_polish_apply(f->polish, x, frame->out, c->pool);
+    if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
     stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
     if (f->measures) {
