@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#define LIMB_SHARE 0.25 /* of the body's vertices: chains that carry less are limbs */
+#define LIMB_SHARE 0.12 /* of the body's vertices: chains that carry less are limbs: arms, not legs, which stand */
+#define LONG_BONE  0.6  /* of a limb's longest: as long are those that it may turn about */
+#define LEVER      0.5  /* of the bone that it turns about: nearer to its joint nothing turns a limb */
 #define ENOUGH     1e-3 /* metres: so deep a bone may be */
 #define MOST_ANGLE 0.6  /* radians, in all: a motion that asks for more is not corrected further */
 #define FADE       0.05 /* seconds, in which half of a turn that is not needed any more goes */
@@ -57,8 +59,7 @@ static int32_t bone_of(const spl_yield *y, int32_t vertex)
     return bone >= 0 ? bone : 0;
 }
 
-/* Each bone's share of the body; a chain is a limb as far up as it carries little; it turns about the head of its
- * longest bone: a shoulder rather than a collar bone or a wrist. */
+/* Each bone's share of the body, with all that hangs on it; a chain is a limb as far up as it carries little. */
 static void find_limbs(spl_yield *y)
 {
     const spl_bones *bones = &y->solid->body->bones;
@@ -69,10 +70,25 @@ static void find_limbs(spl_yield *y)
     for (int32_t b = 0; b < bones->bone_count; b++) {
         int32_t parent = bones->bone[b].parent, above = parent >= 0 ? y->limb[parent] : -1;
         y->limb[b] = above >= 0 ? above : y->share[b] < LIMB_SHARE && parent >= 0 ? b : -1;
-        if (y->limb[b] == b) y->pivot[b] = b;
-        if (y->limb[b] < 0) continue;
-        const spl_bone *own = &bones->bone[b], *best = &bones->bone[y->pivot[y->limb[b]]];
-        if (spl_distance(own->head, own->tail) > 1.01 * spl_distance(best->head, best->tail)) y->pivot[y->limb[b]] = b;
+    }
+}
+
+static double length_of(const spl_yield *y, int32_t bone)
+{
+    const spl_bone *b = &y->solid->body->bones.bone[bone];
+    return spl_distance(b->head, b->tail) * y->solid->body->metre;
+}
+
+/* A limb turns about the head of its first long bone: a shoulder rather than a collar bone, an elbow or a wrist. */
+static void find_pivots(spl_yield *y)
+{
+    for (int32_t first = 0; first < y->solid->body->bones.bone_count; first++) {
+        double longest = 0;
+        y->pivot[first] = first;
+        for (int32_t b = first; b < y->solid->body->bones.bone_count; b++)
+            if (y->limb[b] == first) longest = fmax(longest, length_of(y, b));
+        for (int32_t b = y->solid->body->bones.bone_count - 1; b >= first; b--)
+            if (y->limb[b] == first && length_of(y, b) >= LONG_BONE * longest) y->pivot[first] = b;
     }
 }
 
@@ -182,6 +198,7 @@ static supple_result take_bones(spl_yield *y, supple_error *error)
     if (!y->limb || !y->pivot || !y->share || !y->close || !y->state || !y->turns)
         return spl_fail_memory(error, "the limbs that yield");
     find_limbs(y);
+    find_pivots(y);
     find_neighbours(y);
     return SUPPLE_OK;
 }
@@ -229,17 +246,19 @@ void spl_yield_reset(spl_yield *y)
 /* ---- what pushes ---- */
 
 /* A vertex's way out as a limb sees it: the limb's share of it. False if it is not the limb's to make. */
-static bool share_way(const spl_yield *y, int32_t bone, int32_t against, spl_vec3 *way)
+static bool share_way(const spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 *way)
 {
     int32_t own = y->limb[bone], other = y->limb[against];
     if (own < 0) return false;
+    double lever = spl_distance(at, spl_drive_joint(&y->solid->drive, y->pivot[own]));
+    if (!(lever > LEVER * length_of(y, y->pivot[own]))) return false;
     if (other >= 0) *way = spl_scale(*way, y->share[other] / (y->share[own] + y->share[other]));
     return true;
 }
 
-static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 way)
+static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
 {
-    if (!share_way(y, bone, against, &way)) return;
+    if (!share_way(y, bone, against, at, &way)) return;
     limb *l = &y->state[y->limb[bone]];
     double depth = spl_norm(way);
     if (!(depth > l->deepest)) return;
@@ -250,7 +269,7 @@ static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 wa
 /* Ways out to the other side do not count: what is flat has two, and a limb has to decide. */
 static void add_push(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
 {
-    if (!share_way(y, bone, against, &way)) return;
+    if (!share_way(y, bone, against, at, &way)) return;
     limb *l = &y->state[y->limb[bone]];
     double depth = spl_norm(way);
     if (!(spl_dot(way, l->side) > 0)) return;
@@ -272,8 +291,8 @@ static double find_pushes(spl_yield *y)
     for (int32_t i = 0; i < y->point_count; i++) {
         deepest = fmax(deepest, spl_norm(y->way[i]));
         if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_deepest(y, bone[y->vertex[i]], y->other[i], y->way[i]);
-        add_deepest(y, y->other[i], bone[y->vertex[i]], spl_scale(y->way[i], -1));
+        add_deepest(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
+        add_deepest(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
     }
     for (int32_t b = 0; b < count; b++)
         if (y->state[b].deepest > 0 && spl_dot(y->state[b].side, y->state[b].side) == 0)

@@ -231,6 +231,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     f->verified = 0;
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
+    if (f->yield) spl_yield_reset(f->yield);
 }
 
 const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
