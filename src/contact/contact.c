@@ -171,37 +171,6 @@ static bool is_through(const seeker *s, const spl_contact *k)
                             spl_shell_normal(shell, shell->rest, &at));
 }
 
-/* The triangle nearest to a place in a tet at rest, found from the places of the surface that are nearest to the tet's
- * corners: they may lie on several sides of an edge of the body. */
-static int32_t nearest_at_rest(const spl_shell *s, int32_t tet, const double bary[4])
-{
-    const int32_t *c = s->tet + 4 * (size_t)tet;
-    spl_vec3 p = spl_v3(0, 0, 0);
-    for (int k = 0; k < 4; k++) p = spl_madd(p, spl_shell_point(s->rest, c[k]), bary[k]);
-    spl_shell_place best = {.triangle = -1, .square = INFINITY};
-    int32_t tried[4];
-    for (int k = 0; k < 4; k++) {
-        tried[k] = spl_shell_descend(s, s->rest, p, s->nearest[c[k]]);
-        bool again = false;
-        for (int i = 0; i < k; i++) again = again || tried[i] == tried[k];
-        if (again) continue;
-        spl_shell_place at = {.triangle = -1, .square = INFINITY};
-        spl_shell_around(s, s->rest, p, tried[k], NULL, NULL, &at);
-        spl_shell_walk(s, s->rest, p, NULL, NULL, &at);
-        if (at.square < best.square) best = at;
-    }
-    return best.triangle;
-}
-
-/* The triangle through which a point of a tet leaves the flesh: a prism's own; else the one nearest at rest. */
-static int32_t way_out(const seeker *s, int32_t tet)
-{
-    const int32_t *prism = s->c->shell.solid->body->prism;
-    double bary[4];
-    if (prism) return prism[tet];
-    return spl_shell_bary(&s->c->shell, tet, s->x, s->p, bary) ? nearest_at_rest(&s->c->shell, tet, bary) : -1;
-}
-
 /* Looks at the triangles around a shell vertex and its neighbours, ring by ring, until some are allowed. */
 static void look_around(const seeker *s, int32_t start, spl_shell_place *at)
 {
@@ -250,7 +219,7 @@ static bool find_new(const seeker *s, const spl_hit_pair *pair, int32_t count, s
     bool any = false;
     for (int32_t i = 0; i < count; i++) {
         spl_contact k = {0};
-        spl_shell_place at = settle(s, way_out(s, pair[i].tet));
+        spl_shell_place at = settle(s, spl_shell_exit(&s->c->shell, pair[i].tet, s->x, s->p));
         if (at.triangle < 0 || (any && !(at.square < out->depth * out->depth))) continue;
         if (!set_contact(&s->c->shell, s->x, s->p, &at, &k) || !(k.depth >= 0) || is_through(s, &k)) continue;
         *out = k;

@@ -18,7 +18,7 @@ typedef struct spl_hit_pair {
 typedef struct spl_hits {
     const spl_shell *shell;
     supple_allocator allocator;
-    int32_t point_count;
+    int32_t point_count;  /* of the next find: at first as many as there is room for */
     const int32_t *body;  /* by point: the vertex of the body that it is, whose own tets are passed over; or NULL */
     double cell;          /* metres */
     int32_t width;        /* cells along an axis, a power of two */

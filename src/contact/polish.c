@@ -1,5 +1,6 @@
 #include "contact/polish.h"
 
+#include "contact/hits.h"
 #include "contact/visual.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -7,15 +8,13 @@
 
 #include <string.h>
 
-#define WHOLE_EDGES 0.5  /* depths up to this are undone whole, */
-#define NONE_EDGES  1.0  /* from here on not at all; */
-#define AGAIN       0.25 /* of both in later passes, which only see to what is left */
+#define WHOLE_EDGES 1.0  /* depths up to this are undone whole, */
+#define NONE_EDGES  1.5  /* from here on not at all; */
+#define AGAIN       0.4  /* of both in later passes: what is deep is not to be pulled out bit by bit */
 #define ENOUGH      0.02 /* edges: passes end below this depth */
 #define FALLOFF     0.85 /* share of its neighbours' mean that a vertex follows with */
 
-#define REACH_EDGES 1.5 /* from a body vertex to what its visual vertices may be in */
-
-enum { GRAIN = 32, RINGS = 3, ROUNDS = 6, PASSES = 6, NO_LABEL = -1, FAR_LABEL = -2 };
+enum { GRAIN = 32, RINGS = 4, ROUNDS = 6, PASSES = 6 };
 
 struct spl_polish {
     supple_allocator allocator;
@@ -29,13 +28,15 @@ struct spl_polish {
     int32_t *link;       /* neighbours along triangles; may stand twice */
     int32_t *seat_first; /* shell vertices + 1 */
     int32_t *seat;       /* sites that sit on a shell vertex: it is their nearest anchor */
-    int32_t *label;      /* by shell vertex: the triangle of what it touches, or NO_LABEL: so all are between calls */
+    bool *seen;          /* by shell vertex; between calls all false */
     int32_t *queue;      /* shell vertices */
-    int32_t *chosen;     /* sites to be looked at, and their labels */
-    int32_t *start;      /* beside it */
+    int32_t *chosen;     /* sites to be looked at */
     int32_t chosen_count;
-    spl_vec3 *need;    /* by site: out of the flesh; between calls all 0 */
-    spl_vec3 *move[2]; /* by site; between calls all 0 */
+    bool *near_need;    /* by site; between calls all false */
+    spl_hits hits;      /* of the chosen */
+    spl_vec3 *position; /* beside `chosen` */
+    spl_vec3 *need;     /* by site: out of the flesh; between calls all 0 */
+    spl_vec3 *move[2];  /* by site; between calls all 0 */
 };
 
 /* ---- creation ---- */
@@ -110,23 +111,23 @@ static supple_result find_seats(spl_polish *p, supple_error *error)
     size_t n = (size_t)p->site_count;
     p->seat_first = spl_new(a, (size_t)s->vertex_count + 1, sizeof *p->seat_first);
     p->seat = spl_new(a, n, sizeof *p->seat);
-    p->label = spl_new(a, (size_t)s->vertex_count, sizeof *p->label);
+    p->seen = spl_new(a, (size_t)s->vertex_count, sizeof *p->seen);
     p->queue = spl_new(a, (size_t)s->vertex_count, sizeof *p->queue);
     p->chosen = spl_new(a, n, sizeof *p->chosen);
-    p->start = spl_new(a, n, sizeof *p->start);
+    p->position = spl_new(a, n, sizeof *p->position);
+    p->near_need = spl_new(a, n, sizeof *p->near_need);
     p->need = spl_new(a, n, sizeof *p->need);
     p->move[0] = spl_new(a, n, sizeof *p->move[0]);
     p->move[1] = spl_new(a, n, sizeof *p->move[1]);
-    if (!p->seat_first || !p->seat || !p->label || !p->queue || !p->chosen || !p->start || !p->need || !p->move[0] ||
-        !p->move[1])
+    if (!p->seat_first || !p->seat || !p->seen || !p->queue || !p->chosen || !p->position || !p->near_need ||
+        !p->need || !p->move[0] || !p->move[1])
         return spl_fail_memory(error, "the polish of contacts");
-    for (int32_t v = 0; v < s->vertex_count; v++) p->label[v] = NO_LABEL;
     for (int32_t i = 0; i < p->site_count; i++)
         p->seat_first[p->points.anchor[SPL_VISUAL_ANCHORS * (size_t)p->lead[i]]]++;
     for (int32_t v = 0; v < s->vertex_count; v++) p->seat_first[v + 1] += p->seat_first[v];
     for (int32_t i = p->site_count - 1; i >= 0; i--)
         p->seat[--p->seat_first[p->points.anchor[SPL_VISUAL_ANCHORS * (size_t)p->lead[i]]]] = i;
-    return SUPPLE_OK;
+    return spl_hits_create(s, p->site_count, NULL, &p->hits, error);
 }
 
 supple_result spl_polish_create(const spl_contacts *contacts, const supple_config *config, spl_polish **out,
@@ -155,79 +156,51 @@ void spl_polish_destroy(spl_polish *p)
     if (!p) return;
     supple_allocator a = p->allocator;
     spl_visual_points_release(&p->points);
-    void *own[] = {p->site,  p->lead,   p->link_first, p->link, p->seat_first, p->seat,    p->label,
-                   p->queue, p->chosen, p->start,      p->need, p->move[0],    p->move[1], p};
+    spl_hits_release(&p->hits);
+    void *own[] = {p->site,   p->lead,     p->link_first, p->link, p->seat_first, p->seat,    p->seen, p->queue,
+                   p->chosen, p->position, p->near_need,  p->need, p->move[0],    p->move[1], p};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) spl_free(&a, own[i]);
 }
 
 /* ---- choosing ---- */
 
-typedef struct spreading {
-    spl_polish *p;
-    const double *x;
-    int32_t vertex; /* being labelled */
-    int32_t count;  /* in the queue */
-} spreading;
-
-static bool refuse_near_vertex(const void *context, int32_t triangle)
+static int32_t add_vertex(spl_polish *p, int32_t vertex, int32_t count)
 {
-    const spreading *s = context;
-    return spl_near_any(s->p->near, s->vertex, s->p->near->shell->triangle + 3 * (size_t)triangle, 3);
+    if (p->seen[vertex]) return count;
+    p->seen[vertex] = true;
+    p->queue[count] = vertex;
+    return count + 1;
 }
 
-/* Labels a shell vertex with the triangle that is nearest to it, starting from another one's. What is too far away to
- * matter is marked as such, and nothing spreads from there. */
-static void put_label(spreading *s, int32_t vertex, int32_t triangle)
-{
-    spl_polish *p = s->p;
-    const spl_shell *shell = p->near->shell;
-    if (p->label[vertex] != NO_LABEL) return;
-    spl_vec3 at = spl_shell_point(s->x, shell->vertex[vertex]);
-    spl_shell_place best = {.triangle = -1, .square = INFINITY};
-    s->vertex = vertex;
-    for (size_t k = 0; k < 3; k++)
-        spl_shell_around(shell, s->x, at, shell->slot[shell->triangle[3 * (size_t)triangle + k]], refuse_near_vertex, s,
-                         &best);
-    spl_shell_walk(shell, s->x, at, refuse_near_vertex, s, &best);
-    double reach = REACH_EDGES * shell->edge;
-    p->label[vertex] = best.triangle >= 0 && best.square < reach * reach ? best.triangle : FAR_LABEL;
-    p->queue[s->count++] = vertex;
-}
-
-/* Labels around the contacts, ring by ring; returns how many shell vertices are in the queue. */
-static int32_t spread_labels(spl_polish *p, const double *x)
+/* The shell vertices around the contacts, ring by ring; returns how many are in the queue. */
+static int32_t spread(spl_polish *p)
 {
     const spl_shell *s = p->near->shell;
-    spreading spread = {.p = p, .x = x};
-    int32_t contact_count, begin = 0;
+    int32_t contact_count, begin = 0, count = 0;
     const spl_contact *list = spl_contacts_list(p->contacts, &contact_count);
-    for (int32_t i = 0; i < contact_count; i++)
-        if (list[i].corner[0] >= 0) put_label(&spread, s->slot[list[i].vertex], list[i].partner);
-    for (int32_t i = 0; i < contact_count; i++)
-        for (int k = 0; k < 3 && list[i].corner[0] >= 0; k++)
-            put_label(&spread, s->slot[list[i].corner[k]], s->corner[s->corner_first[s->slot[list[i].vertex]]]);
+    for (int32_t i = 0; i < contact_count; i++) {
+        if (list[i].corner[0] < 0) continue;
+        count = add_vertex(p, s->slot[list[i].vertex], count);
+        for (int k = 0; k < 3; k++) count = add_vertex(p, s->slot[list[i].corner[k]], count);
+    }
     for (int ring = 0; ring < RINGS; ring++)
-        for (int32_t end = spread.count; begin < end; begin++) {
+        for (int32_t end = count; begin < end; begin++) {
             int32_t v = p->queue[begin];
-            if (p->label[v] == FAR_LABEL) continue;
-            for (int32_t i = s->corner_first[v]; i < s->corner_first[v + 1]; i++)
-                for (size_t k = 0; k < 3; k++)
-                    put_label(&spread, s->slot[s->triangle[3 * (size_t)s->corner[i] + k]], p->label[v]);
+            for (int32_t i = 3 * s->corner_first[v]; i < 3 * s->corner_first[v + 1]; i++)
+                count = add_vertex(p, s->slot[s->triangle[3 * (size_t)s->corner[i / 3] + (size_t)(i % 3)]], count);
         }
-    return spread.count;
+    return count;
 }
 
-static void choose_sites(spl_polish *p, const double *x)
+static void choose_sites(spl_polish *p, bool all)
 {
-    int32_t labels = spread_labels(p, x);
+    int32_t count = all ? 0 : spread(p);
     p->chosen_count = 0;
-    for (int32_t i = 0; i < labels; i++) {
+    for (int32_t i = 0; all && i < p->site_count; i++) p->chosen[p->chosen_count++] = i;
+    for (int32_t i = 0; i < count; i++) {
         int32_t v = p->queue[i];
-        for (int32_t k = p->seat_first[v]; p->label[v] >= 0 && k < p->seat_first[v + 1]; k++) {
-            p->start[p->chosen_count] = p->label[v];
-            p->chosen[p->chosen_count++] = p->seat[k];
-        }
-        p->label[v] = NO_LABEL;
+        for (int32_t k = p->seat_first[v]; k < p->seat_first[v + 1]; k++) p->chosen[p->chosen_count++] = p->seat[k];
+        p->seen[v] = false;
     }
 }
 
@@ -236,7 +209,6 @@ static void choose_sites(spl_polish *p, const double *x)
 typedef struct polish_work {
     spl_polish *p;
     const double *x;
-    float *visual;
     const spl_vec3 *from;
     spl_vec3 *to;
     double edge; /* the body's, less in later passes */
@@ -253,6 +225,12 @@ static bool refuse_near(const void *context, int32_t triangle)
     return spl_visual_near(a->points, a->point, a->points->near->shell->triangle + 3 * (size_t)triangle, 3);
 }
 
+static bool accept_tet(const void *context, int32_t index, int32_t tet)
+{
+    const spl_polish *p = context;
+    return !spl_visual_near(&p->points, p->lead[p->chosen[index]], p->near->shell->tet + 4 * (size_t)tet, 4);
+}
+
 static bool is_through(const spl_polish *p, int32_t point, const spl_shell_place *at)
 {
     const spl_shell *s = p->near->shell;
@@ -260,21 +238,36 @@ static bool is_through(const spl_polish *p, int32_t point, const spl_shell_place
                             spl_shell_target(s, s->rest, at), spl_shell_normal(s, s->rest, at));
 }
 
-/* By how much a point has to move, from a triangle that is likely to be near. */
-static spl_vec3 find_need(const spl_polish *p, const polish_work *w, int32_t point, int32_t triangle)
+/* The place where a point leaves a tet's flesh: the nearest that a walk over the deformed surface finds. */
+static spl_shell_place find_exit(const polish_work *w, int32_t point, spl_vec3 at, int32_t tet)
 {
-    const spl_shell *s = p->near->shell;
-    spl_vec3 at = spl_visual_place(&p->points, point, w->visual), none = spl_v3(0, 0, 0);
-    asker asks = {&p->points, point};
+    const spl_shell *s = w->p->near->shell;
+    asker asks = {&w->p->points, point};
     spl_shell_place best = {.triangle = -1, .square = INFINITY};
-    spl_shell_way way;
-    for (size_t k = 0; k < 3; k++)
+    int32_t triangle = spl_shell_exit(s, tet, w->x, at);
+    for (size_t k = 0; triangle >= 0 && k < 3; k++)
         spl_shell_around(s, w->x, at, s->slot[s->triangle[3 * (size_t)triangle + k]], refuse_near, &asks, &best);
     spl_shell_walk(s, w->x, at, refuse_near, &asks, &best);
-    if (best.triangle < 0 || !(best.square < NONE_EDGES * NONE_EDGES * w->edge * w->edge)) return none;
-    if (!spl_shell_way_at(s, w->x, at, &best, &way) || !(way.depth > 0) || is_through(p, point, &best)) return none;
-    double share = (NONE_EDGES - way.depth / w->edge) / (NONE_EDGES - WHOLE_EDGES);
-    return spl_scale(way.normal, way.depth * fmin(1, share));
+    return best;
+}
+
+/* By how much a chosen site has to move: to the nearest place where it leaves a tet that it is in. That a tet holds it
+ * says that it is inside; normals do not, where the surface is creased. */
+static spl_vec3 find_need(const polish_work *w, int32_t index)
+{
+    const spl_polish *p = w->p;
+    const spl_shell *s = p->near->shell;
+    int32_t point = p->lead[p->chosen[index]];
+    spl_vec3 at = p->position[index], need = spl_v3(0, 0, 0);
+    double least = NONE_EDGES * NONE_EDGES * w->edge * w->edge;
+    for (int32_t i = p->hits.point_first[index]; i < p->hits.point_first[index + 1]; i++) {
+        spl_shell_place out = find_exit(w, point, at, p->hits.pair[i].tet);
+        if (out.triangle < 0 || !(out.square < least) || is_through(p, point, &out)) continue;
+        double share = (NONE_EDGES - sqrt(out.square) / w->edge) / (NONE_EDGES - WHOLE_EDGES);
+        need = spl_scale(spl_sub(spl_shell_target(s, w->x, &out), at), fmin(1, share));
+        least = out.square;
+    }
+    return need;
 }
 
 static void find_needs(void *context, size_t begin, size_t end)
@@ -282,7 +275,7 @@ static void find_needs(void *context, size_t begin, size_t end)
     const polish_work *w = context;
     for (size_t i = begin; i < end; i++) {
         int32_t site = w->p->chosen[i];
-        w->p->need[site] = find_need(w->p, w, w->p->lead[site], w->p->start[i]);
+        w->p->need[site] = find_need(w, (int32_t)i);
         w->to[site] = w->p->need[site];
     }
 }
@@ -314,18 +307,53 @@ static void move_points(spl_polish *p, const spl_vec3 *move, float *visual)
     }
 }
 
-/* One pass: what is in other flesh comes out, its neighbours follow. Returns how many were in it, and how deep. */
-static int32_t pass(spl_polish *p, const double *x, double edge, float *visual, spl_pool *pool, double *deepest)
+/* What the chosen need, of those that are in other flesh. Returns how many are, and how deep. */
+static int32_t look(const polish_work *w, const float *visual, spl_pool *pool, double *deepest)
 {
-    polish_work w = {.p = p, .x = x, .visual = visual, .to = p->move[0], .edge = edge};
-    spl_parallel_for(pool, (size_t)p->chosen_count, GRAIN, find_needs, &w);
+    spl_polish *p = w->p;
     int32_t count = 0;
+    for (int32_t i = 0; i < p->chosen_count; i++)
+        p->position[i] = spl_visual_place(&p->points, p->lead[p->chosen[i]], visual);
+    p->hits.point_count = p->chosen_count;
+    spl_hits_find(&p->hits, p->position, w->x, 0, accept_tet, p, pool);
+    spl_parallel_for(pool, (size_t)p->chosen_count, GRAIN, find_needs, (void *)w);
     *deepest = 0;
     for (int32_t i = 0; i < p->chosen_count; i++) {
         double depth = spl_norm(p->need[p->chosen[i]]);
         count += depth > 0;
         *deepest = fmax(*deepest, depth);
     }
+    return count;
+}
+
+/* Of the chosen those that need to move, and the rings around that will follow them. */
+static void narrow(spl_polish *p)
+{
+    int32_t count = 0, begin = 0;
+    for (int32_t i = 0; i < p->chosen_count; i++) {
+        int32_t s = p->chosen[i];
+        spl_vec3 need = p->need[s];
+        if (need.x == 0 && need.y == 0 && need.z == 0) continue;
+        p->near_need[s] = true;
+        p->chosen[count++] = s;
+    }
+    for (int ring = 0; ring < ROUNDS; ring++)
+        for (int32_t end = count; begin < end; begin++)
+            for (int32_t k = p->link_first[p->chosen[begin]]; k < p->link_first[p->chosen[begin] + 1]; k++) {
+                int32_t t = p->link[k];
+                if (!p->near_need[t]) p->chosen[count++] = t;
+                p->near_need[t] = true;
+            }
+    for (int32_t i = 0; i < count; i++) p->near_need[p->chosen[i]] = false;
+    p->chosen_count = count;
+}
+
+/* One pass: what is in other flesh comes out, its neighbours follow. Returns how many were in it, and how deep. */
+static int32_t pass(spl_polish *p, const double *x, bool first, float *visual, spl_pool *pool, double *deepest)
+{
+    polish_work w = {.p = p, .x = x, .to = p->move[0], .edge = (first ? 1 : AGAIN) * p->near->shell->edge};
+    int32_t count = look(&w, visual, pool, deepest);
+    if (first) narrow(p);
     for (int round = 0; count > 0 && round < ROUNDS; round++) {
         w.from = p->move[round % 2];
         w.to = p->move[1 - round % 2];
@@ -337,13 +365,13 @@ static int32_t pass(spl_polish *p, const double *x, double edge, float *visual, 
     return count;
 }
 
-int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool)
+int32_t spl_polish_apply(spl_polish *p, const double *x, bool all, float *visual, spl_pool *pool)
 {
     double deepest = INFINITY, edge = p->near->shell->edge;
     int32_t first = 0;
-    choose_sites(p, x);
-    for (int i = 0; i < PASSES && deepest > ENOUGH * edge; i++) {
-        int32_t count = pass(p, x, (i == 0 ? 1 : AGAIN) * edge, visual, pool, &deepest);
+    choose_sites(p, all);
+    for (int i = 0; p->chosen_count > 0 && i < PASSES && deepest > ENOUGH * edge; i++) {
+        int32_t count = pass(p, x, i == 0, visual, pool, &deepest);
         if (i == 0) first = count;
     }
     return first;

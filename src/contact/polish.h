@@ -21,8 +21,8 @@ supple_result spl_polish_create(const spl_contacts *contacts, const supple_confi
 void spl_polish_destroy(spl_polish *p); /* accepts NULL */
 
 /* Moves the visual vertices (3 floats a scene vertex, world space) in place: those of flesh that are in other flesh at
- * x, around the contacts of the last find. Returns how many were in it. Costs nothing without contacts; allocates
- * nothing; the same bits at any number of threads. */
-int32_t spl_polish_apply(spl_polish *p, const double *x, float *visual, spl_pool *pool);
+ * x. Looks at all of them, or around the contacts of the last find only, which costs nothing without contacts. Returns
+ * how many were in other flesh. Allocates nothing; the same bits at any number of threads. */
+int32_t spl_polish_apply(spl_polish *p, const double *x, bool all, float *visual, spl_pool *pool);
 
 #endif

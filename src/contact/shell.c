@@ -304,3 +304,33 @@ bool spl_shell_way_at(const spl_shell *s, const double *x, spl_vec3 p, const spl
     way->depth = spl_dot(out, way->normal);
     return spl_dot(way->normal, way->normal) > 0.5;
 }
+
+/* The triangle nearest to a place in a tet at rest, found from the places of the surface that are nearest to the tet's
+ * corners: they may lie on several sides of an edge of the body. */
+static int32_t nearest_at_rest(const spl_shell *s, int32_t tet, const double bary[4])
+{
+    const int32_t *c = s->tet + 4 * (size_t)tet;
+    spl_vec3 p = spl_v3(0, 0, 0);
+    for (int k = 0; k < 4; k++) p = spl_madd(p, spl_shell_point(s->rest, c[k]), bary[k]);
+    spl_shell_place best = {.triangle = -1, .square = INFINITY};
+    int32_t tried[4];
+    for (int k = 0; k < 4; k++) {
+        tried[k] = spl_shell_descend(s, s->rest, p, s->nearest[c[k]]);
+        bool again = false;
+        for (int i = 0; i < k; i++) again = again || tried[i] == tried[k];
+        if (again) continue;
+        spl_shell_place at = {.triangle = -1, .square = INFINITY};
+        spl_shell_around(s, s->rest, p, tried[k], NULL, NULL, &at);
+        spl_shell_walk(s, s->rest, p, NULL, NULL, &at);
+        if (at.square < best.square) best = at;
+    }
+    return best.triangle;
+}
+
+int32_t spl_shell_exit(const spl_shell *s, int32_t tet, const double *x, spl_vec3 p)
+{
+    const int32_t *prism = s->solid->body->prism;
+    double bary[4];
+    if (prism) return prism[tet];
+    return spl_shell_bary(s, tet, x, p, bary) ? nearest_at_rest(s, tet, bary) : -1;
+}

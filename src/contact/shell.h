@@ -81,4 +81,8 @@ typedef struct spl_shell_way {
 /* False for a surface without a normal, and where the way is along a border of what a walk was allowed, not out. */
 bool spl_shell_way_at(const spl_shell *s, const double *x, spl_vec3 p, const spl_shell_place *at, spl_shell_way *way);
 
+/* The triangle through which p, in a tet at x, leaves the flesh: a prism's own; else the one nearest at rest. -1 if the
+ * tet has no positive volume. */
+int32_t spl_shell_exit(const spl_shell *s, int32_t tet, const double *x, spl_vec3 p);
+
 #endif

@@ -116,7 +116,7 @@ static supple_result run_cycle(supple_sim *sim, int64_t steps, double *differenc
     if (result != SUPPLE_OK) return result;
     take_clip(sim, d->clip, d->origin);
     d->index = 0;
-    result = spl_flesh_sim_wrap(&sim->flesh, &sim->pose, error);
+    result = spl_flesh_sim_wrap(&sim->flesh, &sim->context, &sim->pose, error);
     if (result == SUPPLE_OK) *difference = largest_distance(sim, d->shown);
     return result;
 }
@@ -235,7 +235,7 @@ supple_result spl_dynamics_pose(supple_sim *sim, const float *matrices, double d
     if (result != SUPPLE_OK) return result;
     memcpy(d->last, matrices, 16 * (size_t)sim->scene->joint_count * sizeof *d->last);
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
-    result = spl_drive_pose(&f->solid.drive, &sim->pose, error);
+    result = spl_flesh_sim_pose(f, &sim->context, &sim->pose, error);
     if (result != SUPPLE_OK) return result;
     memcpy(d->shown, f->x, coordinates(sim) * sizeof *d->shown);
     spl_solid_carry(&f->solid, &f->past, d->shown, sim->pool);

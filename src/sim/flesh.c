@@ -13,6 +13,8 @@ const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
     [SPL_FLESH_POLISH] = {"polish", "", 0, 0, 2, "the mesh is moved out of flesh it touches; auto: without dynamics",
                           "auto|on|off"},
+    [SPL_FLESH_YIELD] = {"yield", "", 0, 0, 1, "limbs are turned aside whose bones the motion takes into other flesh",
+                         "on|off"},
     [SPL_FLESH_UPSAMPLE] = {"upsample", "", 0, 0, 1,
                             "how the visual mesh follows: moving least squares, or displaced along normals",
                             "smooth|normal"},
@@ -134,6 +136,8 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
                                          : SUPPLE_OK;
     if (result != SUPPLE_OK) return result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
+    if (result == SUPPLE_OK && options.self && s->common[SPL_FLESH_YIELD] == 0)
+        result = spl_yield_create(&f->solid, f->contacts, s->config, s->pool, &f->yield, error);
     /* The polish knows nothing of the last frame: flesh that swings would have it come and go. */
     bool polish = s->common[SPL_FLESH_POLISH] == 1 || (s->common[SPL_FLESH_POLISH] == 0 && !s->sim->dynamics);
     if (result != SUPPLE_OK || !options.self || !polish) return result;
@@ -192,6 +196,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     if (!a->release) return;
     spl_statics_destroy(f->reference);
     spl_polish_destroy(f->polish);
+    spl_yield_destroy(f->yield);
     spl_contacts_destroy(f->contacts);
     spl_world_release(&f->world);
     spl_pins_release(&f->pins);
@@ -226,6 +231,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     f->verified = 0;
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
+    if (f->yield) spl_yield_reset(f->yield);
 }
 
 const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
@@ -260,9 +266,21 @@ static void set_dynamic_start(spl_flesh_sim *f, spl_method_context *c)
     f->launch = false;
 }
 
-supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_pose *pose, supple_error *error)
+supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)
 {
-    supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
+    int32_t contacts = 0;
+    if (!f->yield) return spl_drive_pose(&f->solid.drive, pose, error);
+    double elapsed = f->has_past ? c->time - f->time : 0;
+    f->time = c->time;
+    spl_contacts_list(f->contacts, &contacts);
+    if (c->dt > 0 && contacts == 0 && spl_yield_angle(f->yield) == 0)
+        return spl_drive_pose(&f->solid.drive, pose, error);
+    return spl_yield_pose(f->yield, pose, elapsed, c->pool, error);
+}
+
+supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)
+{
+    supple_result result = spl_flesh_sim_pose(f, c, pose, error);
     if (result != SUPPLE_OK) return result;
     spl_inertia inertia = {&f->solid, &f->past, f->x, f->velocity};
     spl_inertia_follow_root(&inertia, 1);
@@ -372,7 +390,7 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     spl_method_context *c = frame->context;
     double start = spl_now_ms();
     int32_t iterations = stats->iterations;
-    supple_result result = spl_drive_pose(&f->solid.drive, frame->pose, error);
+    supple_result result = spl_flesh_sim_pose(f, c, frame->pose, error);
     if (result != SUPPLE_OK) return result;
     set_forces(f);
     spl_world_pose(&f->world, c->time);
@@ -406,7 +424,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     supple_result result = SUPPLE_OK;
     double start = spl_now_ms();
     show(f, frame, x);
-    if (f->polish) spl_polish_apply(f->polish, x, frame->out, c->pool);
+    if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
     stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
     if (f->measures) {

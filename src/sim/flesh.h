@@ -5,6 +5,7 @@
 #include "body/force_file.h"
 #include "body/pins.h"
 #include "contact/polish.h"
+#include "contact/yield.h"
 #include "methods/skinning.h"
 #include "sim/follow.h"
 #include "sim/measure.h"
@@ -44,6 +45,8 @@ typedef struct spl_flesh_sim {
     spl_world world;        /* colliders */
     spl_contacts *contacts; /* NULL: none are wanted */
     spl_polish *polish;     /* of the visual mesh around self-contacts; NULL without */
+    spl_yield *yield;       /* of bones to flesh; NULL without */
+    double time;            /* of the last pose that yielded */
     int32_t stepped;        /* frames since the last reset */
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
@@ -52,7 +55,7 @@ typedef struct spl_flesh_sim {
 } spl_flesh_sim;
 
 /* Parameters of every method that moves a body. */
-enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_UPSAMPLE, SPL_FLESH_POLISH, SPL_FLESH_PARAMETERS };
+enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_UPSAMPLE, SPL_FLESH_POLISH, SPL_FLESH_YIELD, SPL_FLESH_PARAMETERS };
 extern const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS];
 
 typedef struct spl_flesh_setup {
@@ -79,10 +82,14 @@ typedef struct spl_flesh_frame {
     const spl_method *method;
     void *state; /* the method's */
     spl_method_context *context;
-    const spl_pose *pose;
+    spl_pose *pose;    /* limbs that yield are turned in it */
     const float *rest; /* visual vertices as in spl_method.step */
     float *out;
 } spl_flesh_frame;
+
+/* Drives the bones to a pose. Limbs whose bones are in other flesh are turned aside in it; in motion only while there
+ * are contacts. */
+supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error);
 
 /* Moves the body to a pose: into equilibrium where the context's dt is 0, else by one step of dynamics. Times, and what
  * a method counts, are added to those of earlier steps of the frame. After a failure the body has no past. */
@@ -91,7 +98,7 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
 
 /* Takes the whole body, x and velocity, along with the root bone's motion from the last pose to this one, without
  * time passing: what a cycle's end needs to be its beginning. */
-supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_pose *pose, supple_error *error);
+supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error);
 
 /* The visual vertices of a body's x (that of the last step, or one near it), and the measures of the last step. */
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,

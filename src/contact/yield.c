@@ -1,0 +1,413 @@
+#include "contact/yield.h"
+
+#include "contact/hits.h"
+#include "contact/near.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+#define LIMB_SHARE 0.12 /* of the body's vertices: chains that carry less are limbs: arms, not legs, which stand */
+#define LONG_BONE  0.6  /* of a limb's longest: as long are those that it may turn about */
+#define LEVER      0.5  /* of the bone that it turns about: nearer to its joint nothing turns a limb */
+#define ENOUGH     1e-3 /* metres: so deep a bone may be */
+#define MOST_ANGLE 0.6  /* radians, in all: a motion that asks for more is not corrected further */
+#define FADE       0.05 /* seconds, in which half of a turn that is not needed any more goes */
+#define LONG       0.25 /* seconds, after which nothing is remembered */
+
+enum { ROUNDS = 6, NEIGHBOURS = 2 /* joints between bones that do not meet */, GRAIN = 64 };
+
+/* A limb, at its first bone. */
+typedef struct limb {
+    spl_quat turn;  /* by how much it is turned, of the world */
+    spl_quat kept;  /* the last pose's, as seen from the bone above the pivot */
+    spl_vec3 side;  /* to which, of the world; 0: not yet */
+    spl_vec3 leant; /* the last pose's, as seen from there */
+    /* What pushes it in a round, of all its bones' vertices that are in other flesh: */
+    double deepest;
+    spl_vec3 first;     /* the deepest one's way out */
+    double weight;      /* sum of depths */
+    spl_vec3 way, from; /* sums of ways out, and of places, by depth */
+} limb;
+
+struct spl_yield {
+    supple_allocator allocator;
+    spl_solid *solid;
+    const spl_near *near;
+    int32_t point_count;
+    int32_t *vertex;    /* by point: of the body, held by a bone; ascending */
+    bool *apart;        /* by point: in other flesh at rest */
+    spl_vec3 *position; /* by point */
+    spl_vec3 *way;      /* by point: out of the flesh it is in; 0 if it is in none */
+    int32_t *other;     /* by point: the bone of the flesh that it is in */
+    spl_hits hits;
+    int32_t *limb;  /* by bone: the first bone of its limb, -1: the trunk's */
+    int32_t *pivot; /* by bone: that turns about its head, if it is the first of a limb */
+    double *share;  /* by bone: of the body's vertices, with all that hangs on it */
+    bool *close;    /* bones x bones: neighbours */
+    limb *state;    /* by bone: of limbs, at their first */
+    bool *turns;    /* by node: room */
+    double *x;      /* 3 x vertices: posed by the weights */
+    double most;
+};
+
+/* ---- limbs ---- */
+
+static int32_t bone_of(const spl_yield *y, int32_t vertex)
+{
+    int32_t bone = y->solid->weights.bone[SPL_BONE_INFLUENCES * (size_t)vertex];
+    return bone >= 0 ? bone : 0;
+}
+
+/* Each bone's share of the body, with all that hangs on it; a chain is a limb as far up as it carries little. */
+static void find_limbs(spl_yield *y)
+{
+    const spl_bones *bones = &y->solid->body->bones;
+    int32_t n = y->solid->body->tets.vertex_count;
+    for (int32_t v = 0; v < n; v++) y->share[bone_of(y, v)] += 1.0 / n;
+    for (int32_t b = bones->bone_count - 1; b >= 0; b--) /* children first */
+        if (bones->bone[b].parent >= 0) y->share[bones->bone[b].parent] += y->share[b];
+    for (int32_t b = 0; b < bones->bone_count; b++) {
+        int32_t parent = bones->bone[b].parent, above = parent >= 0 ? y->limb[parent] : -1;
+        y->limb[b] = above >= 0 ? above : y->share[b] < LIMB_SHARE && parent >= 0 ? b : -1;
+    }
+}
+
+static double length_of(const spl_yield *y, int32_t bone)
+{
+    const spl_bone *b = &y->solid->body->bones.bone[bone];
+    return spl_distance(b->head, b->tail) * y->solid->body->metre;
+}
+
+/* A limb turns about the head of its first long bone: a shoulder rather than a collar bone, an elbow or a wrist. */
+static void find_pivots(spl_yield *y)
+{
+    for (int32_t first = 0; first < y->solid->body->bones.bone_count; first++) {
+        double longest = 0;
+        y->pivot[first] = first;
+        for (int32_t b = first; b < y->solid->body->bones.bone_count; b++)
+            if (y->limb[b] == first) longest = fmax(longest, length_of(y, b));
+        for (int32_t b = y->solid->body->bones.bone_count - 1; b >= first; b--)
+            if (y->limb[b] == first && length_of(y, b) >= LONG_BONE * longest) y->pivot[first] = b;
+    }
+}
+
+/* Bones with few joints between them. Bones of one joint are as near as parent and child. */
+static void find_neighbours(spl_yield *y)
+{
+    const spl_bones *bones = &y->solid->body->bones;
+    int32_t n = bones->bone_count;
+    for (int32_t a = 0; a < n; a++) {
+        bool *row = y->close + (size_t)a * (size_t)n;
+        row[a] = true;
+        for (int step = 0; step < NEIGHBOURS; step++) {
+            for (int32_t b = 0; b < n; b++) y->turns[b] = row[b];
+            for (int32_t b = 0; b < n; b++)
+                for (int32_t c = 0; c < n; c++)
+                    if (y->turns[b] && (bones->bone[c].parent == b || bones->bone[b].parent == c ||
+                                        bones->bone[c].node == bones->bone[b].node))
+                        row[c] = true;
+        }
+    }
+}
+
+/* ---- which bones are where ---- */
+
+/* Whether a bone's vertex may be in a tet: of a part of the body that is neither its limb nor near it. */
+static bool accept(const void *context, int32_t point, int32_t tet)
+{
+    const spl_yield *y = context;
+    int32_t bone = y->solid->body->bone[y->vertex[point]], count = y->solid->body->bones.bone_count;
+    if (y->apart[point]) return false;
+    for (size_t k = 0; k < 4; k++) {
+        int32_t other = bone_of(y, y->near->shell->tet[4 * (size_t)tet + k]);
+        if (y->close[bone * count + other]) return false;
+        if (y->limb[bone] >= 0 ? y->limb[bone] == y->limb[other] : y->limb[other] < 0) return false;
+    }
+    return true;
+}
+
+static void find_hits(spl_yield *y, const double *x, spl_pool *pool)
+{
+    for (int32_t i = 0; i < y->point_count; i++) y->position[i] = spl_shell_point(x, y->vertex[i]);
+    spl_hits_find(&y->hits, y->position, x, 0, accept, y, pool);
+}
+
+/* The way out of a tet's flesh: to the nearest place of the posed surface around the one that is nearest at rest. */
+static spl_vec3 way_out(const spl_yield *y, spl_vec3 p, int32_t tet)
+{
+    const spl_shell *s = y->near->shell;
+    spl_shell_place best = {.triangle = -1, .square = INFINITY};
+    int32_t triangle = spl_shell_exit(s, tet, y->x, p);
+    for (size_t k = 0; triangle >= 0 && k < 3; k++)
+        spl_shell_around(s, y->x, p, s->slot[s->triangle[3 * (size_t)triangle + k]], NULL, NULL, &best);
+    spl_shell_walk(s, y->x, p, NULL, NULL, &best);
+    return best.triangle < 0 ? spl_v3(0, 0, 0) : spl_sub(spl_shell_target(s, y->x, &best), p);
+}
+
+static void find_ways(void *context, size_t begin, size_t end)
+{
+    spl_yield *y = context;
+    for (size_t i = begin; i < end; i++) {
+        double least = INFINITY;
+        y->way[i] = spl_v3(0, 0, 0);
+        for (int32_t k = y->hits.point_first[i]; k < y->hits.point_first[i + 1]; k++) {
+            int32_t tet = y->hits.pair[k].tet;
+            spl_vec3 way = way_out(y, y->position[i], tet);
+            double square = spl_dot(way, way);
+            if (!(square > 0) || !(square < least)) continue;
+            least = square;
+            y->way[i] = way;
+            y->other[i] = bone_of(y, y->near->shell->tet[4 * (size_t)tet]);
+        }
+    }
+}
+
+/* ---- creation ---- */
+
+static supple_result choose_points(spl_yield *y, supple_error *error)
+{
+    const int32_t *bone = y->solid->body->bone;
+    int32_t total = y->solid->body->tets.vertex_count;
+    const supple_allocator *a = &y->allocator;
+    for (int32_t v = 0; v < total; v++) y->point_count += bone[v] >= 0;
+    size_t n = (size_t)y->point_count;
+    y->vertex = spl_new(a, n, sizeof *y->vertex);
+    y->apart = spl_new(a, n, sizeof *y->apart);
+    y->position = spl_new(a, n, sizeof *y->position);
+    y->way = spl_new(a, n, sizeof *y->way);
+    y->other = spl_new(a, n, sizeof *y->other);
+    y->x = spl_new(a, (size_t)total, 3 * sizeof *y->x);
+    if (!y->vertex || !y->apart || !y->position || !y->way || !y->other || !y->x)
+        return spl_fail_memory(error, "the limbs that yield");
+    for (int32_t v = 0, i = 0; v < total; v++)
+        if (bone[v] >= 0) y->vertex[i++] = v;
+    return spl_hits_create(y->near->shell, y->point_count, y->vertex, &y->hits, error);
+}
+
+static supple_result take_bones(spl_yield *y, supple_error *error)
+{
+    const supple_allocator *a = &y->allocator;
+    size_t n = (size_t)y->solid->body->bones.bone_count, nodes = (size_t)y->solid->body->scene->node_count;
+    y->limb = spl_new(a, n, sizeof *y->limb);
+    y->pivot = spl_new(a, n, sizeof *y->pivot);
+    y->share = spl_new(a, n, sizeof *y->share);
+    y->close = spl_new(a, n * n, sizeof *y->close);
+    y->state = spl_new(a, n, sizeof *y->state);
+    y->turns = spl_new(a, nodes > n ? nodes : n, sizeof *y->turns);
+    if (!y->limb || !y->pivot || !y->share || !y->close || !y->state || !y->turns)
+        return spl_fail_memory(error, "the limbs that yield");
+    find_limbs(y);
+    find_pivots(y);
+    find_neighbours(y);
+    return SUPPLE_OK;
+}
+
+supple_result spl_yield_create(spl_solid *solid, const spl_contacts *contacts, const supple_config *config,
+                               spl_pool *pool, spl_yield **out, supple_error *error)
+{
+    supple_allocator a = spl_allocator_of(config);
+    spl_yield *y = spl_new(&a, 1, sizeof *y);
+    *out = NULL;
+    if (!y) return spl_fail_memory(error, "the limbs that yield");
+    y->allocator = a;
+    y->solid = solid;
+    y->near = spl_contacts_near(contacts);
+    supple_result result = choose_points(y, error);
+    if (result == SUPPLE_OK) result = take_bones(y, error);
+    if (result != SUPPLE_OK) {
+        spl_yield_destroy(y);
+        return result;
+    }
+    find_hits(y, solid->drive.rest, pool);
+    for (int32_t i = 0; i < y->hits.pair_count; i++) y->apart[y->hits.pair[i].point] = true;
+    spl_yield_reset(y);
+    *out = y;
+    return SUPPLE_OK;
+}
+
+void spl_yield_destroy(spl_yield *y)
+{
+    if (!y) return;
+    supple_allocator a = y->allocator;
+    spl_hits_release(&y->hits);
+    void *own[] = {y->vertex, y->apart, y->position, y->way,   y->other, y->limb, y->pivot,
+                   y->share,  y->close, y->state,    y->turns, y->x,     y};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) spl_free(&a, own[i]);
+}
+
+void spl_yield_reset(spl_yield *y)
+{
+    for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++)
+        y->state[b] = (limb){.turn = spl_quat_identity(), .kept = spl_quat_identity()};
+    y->most = 0;
+}
+
+/* ---- what pushes ---- */
+
+/* A vertex's way out as a limb sees it: the limb's share of it. False if it is not the limb's to make. */
+static bool share_way(const spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 *way)
+{
+    int32_t own = y->limb[bone], other = y->limb[against];
+    if (own < 0) return false;
+    double lever = spl_distance(at, spl_drive_joint(&y->solid->drive, y->pivot[own]));
+    if (!(lever > LEVER * length_of(y, y->pivot[own]))) return false;
+    if (other >= 0) *way = spl_scale(*way, y->share[other] / (y->share[own] + y->share[other]));
+    return true;
+}
+
+static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
+{
+    if (!share_way(y, bone, against, at, &way)) return;
+    limb *l = &y->state[y->limb[bone]];
+    double depth = spl_norm(way);
+    if (!(depth > l->deepest)) return;
+    l->deepest = depth;
+    l->first = way;
+}
+
+/* Ways out to the other side do not count: what is flat has two, and a limb has to decide. */
+static void add_push(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
+{
+    if (!share_way(y, bone, against, at, &way)) return;
+    limb *l = &y->state[y->limb[bone]];
+    double depth = spl_norm(way);
+    if (!(spl_dot(way, l->side) > 0)) return;
+    l->weight += depth;
+    l->way = spl_madd(l->way, way, depth);
+    l->from = spl_madd(l->from, at, depth);
+}
+
+/* What pushes the limbs; the deepest vertex's depth. */
+static double find_pushes(spl_yield *y)
+{
+    int32_t count = y->solid->body->bones.bone_count;
+    const int32_t *bone = y->solid->body->bone;
+    double deepest = 0;
+    for (int32_t b = 0; b < count; b++) {
+        y->state[b].deepest = y->state[b].weight = 0;
+        y->state[b].way = y->state[b].from = spl_v3(0, 0, 0);
+    }
+    for (int32_t i = 0; i < y->point_count; i++) {
+        deepest = fmax(deepest, spl_norm(y->way[i]));
+        if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
+        add_deepest(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
+        add_deepest(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
+    }
+    for (int32_t b = 0; b < count; b++)
+        if (y->state[b].deepest > 0 && spl_dot(y->state[b].side, y->state[b].side) == 0)
+            y->state[b].side = spl_scale(y->state[b].first, 1 / y->state[b].deepest);
+    for (int32_t i = 0; i < y->point_count; i++) {
+        if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
+        add_push(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
+        add_push(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
+    }
+    return deepest;
+}
+
+/* ---- turning ---- */
+
+/* Turns what hangs on a limb's pivot about it. */
+static void turn_nodes(spl_yield *y, spl_pose *pose, int32_t first, spl_quat q)
+{
+    const supple_scene *scene = y->solid->body->scene;
+    const spl_drive *d = &y->solid->drive;
+    int32_t node = y->solid->body->bones.bone[y->pivot[first]].node;
+    spl_vec3 centre = spl_scale(spl_drive_joint(d, y->pivot[first]), 1 / d->to_solver);
+    spl_mat3 R = spl_quat_to_mat3(q);
+    spl_mat4 m = spl_mat3_affine(&R, spl_sub(centre, spl_mat3_apply(&R, centre)));
+    for (int32_t i = 0; i < scene->node_count; i++) { /* parents before children */
+        int32_t k = scene->node_order[i], parent = scene->node[k].parent;
+        y->turns[k] = k == node || (parent >= 0 && y->turns[parent]);
+        if (y->turns[k]) pose->world[k] = spl_mat4_mul(&m, &pose->world[k]);
+    }
+    y->state[first].turn = spl_quat_mul(q, y->state[first].turn);
+}
+
+static double angle_of(spl_quat q)
+{
+    return 2 * atan2(spl_norm(spl_v3(q.x, q.y, q.z)), fabs(q.w));
+}
+
+/* Turns a limb by the least rotation that moves where it is pushed by as much as the mean of its ways out, weighted by
+ * their depths. True if it has turned. */
+static bool turn_limb(spl_yield *y, spl_pose *pose, int32_t first)
+{
+    const limb *l = &y->state[first];
+    if (!(l->weight > 0)) return false;
+    spl_vec3 arm = spl_sub(spl_scale(l->from, 1 / l->weight), spl_drive_joint(&y->solid->drive, y->pivot[first]));
+    spl_vec3 axis = spl_cross(arm, spl_scale(l->way, 1 / l->weight));
+    double length = spl_dot(arm, arm), angle = length > 0 ? spl_norm(axis) / length : 0;
+    angle = fmin(angle, MOST_ANGLE - angle_of(l->turn));
+    if (!(angle > 1e-6)) return false;
+    turn_nodes(y, pose, first, spl_quat_axis_angle(spl_unit(axis, spl_v3(0, 1, 0)), angle));
+    return true;
+}
+
+/* ---- memory ---- */
+
+/* The rotation of what a limb's pivot hangs on. */
+static spl_quat above(const spl_yield *y, int32_t first)
+{
+    int32_t parent = y->solid->body->bones.bone[y->pivot[first]].parent;
+    return parent >= 0 ? y->solid->drive.turn[parent] : spl_quat_identity();
+}
+
+/* Turns limbs as in the last pose, less the longer ago that was. True if any is turned. */
+static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
+{
+    bool any = false;
+    if (!(elapsed >= 0 && elapsed < LONG)) spl_yield_reset(y);
+    for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
+        limb *l = &y->state[b];
+        l->turn = spl_quat_identity();
+        l->side = spl_v3(0, 0, 0);
+        if (y->limb[b] != b || angle_of(l->kept) == 0) continue;
+        spl_quat up = above(y, b);
+        spl_quat q = spl_quat_slerp(spl_quat_identity(), l->kept, exp2(-elapsed / FADE));
+        if (angle_of(q) < ENOUGH) continue;
+        l->side = spl_quat_rotate(up, l->leant);
+        turn_nodes(y, pose, b, spl_quat_mul(spl_quat_mul(up, q), spl_quat_conjugate(up)));
+        any = true;
+    }
+    return any;
+}
+
+static void keep(spl_yield *y)
+{
+    y->most = 0;
+    for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
+        limb *l = &y->state[b];
+        if (y->limb[b] != b) continue;
+        spl_quat up = above(y, b), down = spl_quat_conjugate(up);
+        l->kept = spl_quat_mul(spl_quat_mul(down, l->turn), up);
+        l->leant = spl_quat_rotate(down, l->weight > 0 ? spl_unit(l->way, l->side) : l->side);
+        y->most = fmax(y->most, angle_of(l->turn));
+    }
+}
+
+supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_pool *pool, supple_error *error)
+{
+    spl_solid *s = y->solid;
+    supple_result result = spl_drive_pose(&s->drive, pose, error);
+    if (result == SUPPLE_OK && recall(y, pose, elapsed)) result = spl_drive_pose(&s->drive, pose, error);
+    for (int round = 0; result == SUPPLE_OK && round < ROUNDS; round++) {
+        bool turned = false;
+        spl_solid_pose(s, y->x, pool);
+        find_hits(y, y->x, pool);
+        if (y->hits.pair_count == 0) break;
+        spl_parallel_for(pool, (size_t)y->point_count, GRAIN, find_ways, y);
+        if (find_pushes(y) < ENOUGH) break;
+        for (int32_t b = 0; b < s->body->bones.bone_count; b++)
+            if (y->limb[b] == b) turned = turn_limb(y, pose, b) || turned;
+        if (!turned) break;
+        result = spl_drive_pose(&s->drive, pose, error);
+    }
+    if (result == SUPPLE_OK) keep(y);
+    return result;
+}
+
+double spl_yield_angle(const spl_yield *y)
+{
+    return y->most;
+}

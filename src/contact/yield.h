@@ -1,0 +1,38 @@
+/* Yield: limbs whose bones the motion takes into other flesh are turned aside.
+ *
+ * Flesh can make up for flesh that overlaps, but not for bones in it: no deformation of a hip brings out a hand whose
+ * bones are inside the pelvis. So a pose is corrected before it is solved: where vertices that a bone holds are in
+ * flesh of another part of the body, as the skin's weights pose it, the limb is turned about its longest bone's head
+ * until they are out, by the least rotation. Skin and flesh then press as they would have.
+ *
+ * A limb is a chain of bones, with all that hangs on it, that carries less than a quarter of the body. Of two limbs
+ * that meet each turns by the other's share of their flesh; the trunk never does. Bones less than three joints apart
+ * are neighbours: what a joint does to itself is left to the flesh. So is what overlaps at rest.
+ *
+ * A limb keeps the side on which it was turned aside, and what turned it fades within a tenth of a second or two once it
+ * is out: a hand that the motion takes through a hip slides around it. */
+#ifndef SPL_CONTACT_YIELD_H
+#define SPL_CONTACT_YIELD_H
+
+#include "contact/contact.h"
+#include "rig/pose.h"
+
+typedef struct spl_yield spl_yield;
+
+/* The solid and the contacts must outlive it. All room is made here. */
+supple_result spl_yield_create(spl_solid *solid, const spl_contacts *contacts, const supple_config *config,
+                               spl_pool *pool, spl_yield **out, supple_error *error);
+void spl_yield_destroy(spl_yield *y); /* accepts NULL */
+
+/* Takes a pose as spl_drive_pose does, `elapsed` seconds after the last one, and corrects both it and the solid's
+ * drive. A pose from before the last one, or from long after, is taken without memory. Allocates nothing; the same bits
+ * at any number of threads. SUPPLE_ERROR_INPUT where a bone's matrix is not finite. */
+supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_pool *pool, supple_error *error);
+
+/* Forgets how limbs were turned. */
+void spl_yield_reset(spl_yield *y);
+
+/* The largest angle of the last pose by which a limb was turned, radians. */
+double spl_yield_angle(const spl_yield *y);
+
+#endif
