@@ -13,7 +13,8 @@ static double departure(const spl_rigid *r)
     for (size_t i = 0; i < rank; i++)
         for (size_t j = 0; j < rank; j++) {
             double off = fabs(r->X[i * stride + j] - (i == j));
-            if (!(off <= most)) most = off; /* a NaN stays */
+            if (!(off < 1)) return off; /* NaN too */
+            most = fmax(most, off);
         }
     return most;
 }
