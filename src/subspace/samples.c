@@ -1,5 +1,6 @@
 #include "subspace/samples.h"
 
+#include "body/pins.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/store.h"
@@ -171,6 +172,7 @@ typedef struct worker {
     spl_solid solid; /* the shared one with a drive of its own */
     spl_pose pose;
     spl_pose_past past;
+    spl_pins pins; /* springs of pieces that no bone holds */
     spl_statics *statics;
     double *x;
     spl_vec3 *turn; /* joint_count: on the way */
@@ -182,6 +184,7 @@ static void release_worker(worker *w, const supple_allocator *a)
     spl_statics_destroy(w->statics);
     if (w->past.map) spl_pose_past_release(&w->past, a);
     spl_pose_release(&w->pose);
+    spl_pins_release(&w->pins);
     spl_drive_release(&w->solid.drive);
     spl_free(a, w->x);
     spl_free(a, w->turn);
@@ -204,8 +207,9 @@ static supple_result make_worker(worker *w, const spl_samples *s, const supple_s
     w->solid.drive.spread = solid->drive.spread;
     if (result == SUPPLE_OK) result = spl_pose_init(&w->pose, scene, error);
     if (result == SUPPLE_OK) result = spl_pose_past_create(&w->solid, &w->past, error);
+    if (result == SUPPLE_OK) result = spl_pins_create(&w->solid, SPL_PIN_HARD, 0, &w->pins, error);
     if (result == SUPPLE_OK)
-        result = spl_statics_create(&solid->elements, solid->body->bone, a, NULL, &so, &w->statics, error);
+        result = spl_statics_create(&solid->elements, w->pins.held, a, NULL, &so, &w->statics, error);
     w->x = spl_new(a, (size_t)s->vertex_count, 3 * sizeof *w->x);
     w->turn = spl_new(a, (size_t)s->joint_count, sizeof *w->turn);
     if (result == SUPPLE_OK && (!w->x || !w->turn)) result = spl_fail_memory(error, "the training poses");
@@ -281,7 +285,12 @@ static supple_result set_pose(const solve *v, worker *w, const spl_vec3 *from, c
 static supple_result step(const solve *v, worker *w, spl_statics_stats *stats, supple_error *error)
 {
     const spl_solid *solid = &w->solid;
-    spl_statics_problem p = {.law = v->options->law, .mu = solid->material.mu, .lambda = solid->material.lambda};
+    spl_pins_pose(&w->pins, &solid->drive);
+    spl_statics_problem p = {.law = v->options->law,
+                             .mu = solid->material.mu,
+                             .lambda = solid->material.lambda,
+                             .pin = w->pins.pin,
+                             .pin_count = w->pins.count};
     spl_drive_hold(&solid->drive, solid->body->bone, w->x);
     return spl_statics_solve(w->statics, &p, w->x, stats, error);
 }
