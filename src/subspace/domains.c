@@ -6,7 +6,9 @@
 
 spl_domain_options spl_domain_options_default(void)
 {
-    return (spl_domain_options){.rule = SPL_DOMAINS_NEAREST, .most = 0, .least_tets = 64};
+    /* Looked at on hero and MakeHuman's man: nearest segments give the upper arms a side of the chest each, and the
+     * neck the jaw; weights do not. */
+    return (spl_domain_options){.rule = SPL_DOMAINS_WEIGHTS, .most = 0, .least_tets = 64};
 }
 
 /* Numbers the domains in the order of their bones: parents come first. */

@@ -166,7 +166,9 @@ TEST(hero_by_either_rule)
 /* A straight limb is cut where its joint is: the arm's elbow. */
 TEST(an_arm_is_cut_at_its_elbow)
 {
-    training t = training_make("arm", 0.5, 40, NULL);
+    spl_domain_options o = spl_domain_options_default();
+    o.rule = SPL_DOMAINS_NEAREST;
+    training t = training_make("arm", 0.5, 40, &o);
     REQUIRE(t.ok);
     check_parts(&t);
     check_interfaces(&t);
