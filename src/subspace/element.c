@@ -131,7 +131,7 @@ double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernel
 }
 
 void spl_element_set_hessian(const spl_element_set *s, const spl_dense_kernels *kernels, int32_t begin, int32_t end,
-                             double *K)
+                             bool exact, double *K)
 {
     double room[9 * SPL_RANK_MOST];
     size_t pad = (size_t)s->pad;
@@ -142,7 +142,7 @@ void spl_element_set_hessian(const spl_element_set *s, const spl_dense_kernels *
         for (int32_t e = 0; e < count; e++) {
             double H[81];
             spl_law_input in = input_of(s, (size_t)(at + e));
-            s->law->projected(&in, H);
+            (exact ? s->law->hessian : s->law->projected)(&in, H);
             kernels->scale9(H, s->scale[at + e], G + 9 * pad * (size_t)e, s->pad, room + 9 * pad * (size_t)e);
         }
         spl_product p = {.C = K, .A = G, .B = room, .ldc = pad, .lda = pad, .ldb = pad, .sign = 1, .upper = true};
@@ -157,7 +157,7 @@ void spl_element_set_rest(spl_element_set *s, const spl_dense_kernels *kernels, 
     size_t pad = (size_t)s->pad;
     for (int32_t i = 0; i < 9 * s->count; i++) s->F[i] = i % 9 % 4 == 0; /* F = I */
     memset(K, 0, pad * pad * sizeof *K);
-    spl_element_set_hessian(s, kernels, 0, s->count, K);
+    spl_element_set_hessian(s, kernels, 0, s->count, false, K);
     for (size_t i = 0; i < pad; i++)
         for (size_t j = 0; j < i; j++) K[i * pad + j] = K[j * pad + i];
 }

@@ -1,5 +1,5 @@
-/* Internal forces of a domain at its cubature tets (An, Kim and James 2008), with invertible elements: the Hessians are
- * projected (law.h), so the Jacobian is positive semidefinite whatever the shape.
+/* Internal forces of a domain at its cubature tets (An, Kim and James 2008), with invertible elements: Hessians can be
+ * projected (law.h), so that the Jacobian is positive semidefinite whatever the shape.
  *
  * F of a tet is linear in q: vec F = F_0 + G q, where G (9 x rank) is constant and F_0 changes with the held corners
  * alone. Then f_int = sum w W G^T vec P and its Jacobian sum w W G^T H G. */
@@ -40,9 +40,10 @@ void spl_element_set_pose(spl_element_set *s, const spl_mat3 *R, spl_vec3 t, con
 double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernels, const double *q, int32_t begin,
                              int32_t end, double *f);
 
-/* K += the Jacobian of tets [begin, end) at the F kept: pad x pad, upper triangle by tiles of four. */
+/* K += the Jacobian of tets [begin, end) at the F kept, projected or exact: pad x pad, upper triangle by tiles of
+ * four. */
 void spl_element_set_hessian(const spl_element_set *s, const spl_dense_kernels *kernels, int32_t begin, int32_t end,
-                             double *K);
+                             bool exact, double *K);
 
 /* K at the rest shape, that of Rayleigh damping: pad x pad, both triangles. */
 void spl_element_set_rest(spl_element_set *s, const spl_dense_kernels *kernels, double *K);

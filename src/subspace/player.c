@@ -242,6 +242,7 @@ void spl_player_reset(spl_player *p)
         p->q[one] = p->q_n[one] = p->trial[one] = 1;
     }
     memset(p->acting, 0, p->blocks.offset[p->count] * sizeof *p->acting);
+    p->caution = 0;
 }
 
 /* One vector between the state's layout and ours. */
