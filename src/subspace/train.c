@@ -217,8 +217,12 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
     memcpy(out->mass, d->mass, n * sizeof *out->mass);
     for (size_t k = 0; k < n; k++)
         memcpy(out->rest + 3 * k, w->solid->drive.rest + 3 * (size_t)d->vertex[k], 3 * sizeof *out->rest);
-    spl_snapshots snapshots = {w->pose_count, (double *const *)w->displacement,
-                               w->modal.mode_count + w->modal.derivative_count, w->shape, w->scale};
+    spl_snapshots snapshots = {.pose_count = w->pose_count,
+                               .pose = (double *const *)w->displacement,
+                               .vertex_count = w->modal.vertex_count,
+                               .shape_count = w->modal.mode_count + w->modal.derivative_count,
+                               .shape = w->shape,
+                               .scale = w->scale};
     return spl_basis_make(&w->domains, index, &snapshots, w->o->rank, w->o->pose_share, w->pool, a, out->basis,
                           &out->rank, &out->pose_rank, error);
 }
@@ -235,7 +239,7 @@ static void project(const spl_model_domain *d, const double *u, double *q)
 /* The training states of one domain: all projected poses and as many vibrations. */
 typedef struct states {
     double *q;    /* 2 pose_count x rank */
-    double *held; /* (pose_count + 1) x (3 x vertices) in the domain's frame; the last one is rest */
+    double *held; /* pose_count x (3 x vertices): held ones in the domain's frame */
     double *u;    /* 3 x vertex_count: room */
     spl_cubature_pose *pose;
 } states;
@@ -252,7 +256,7 @@ static bool new_states(training *w, const spl_model_domain *d, states *s)
 {
     size_t poses = (size_t)w->pose_count, n = (size_t)w->solid->body->tets.vertex_count;
     s->q = spl_new(&w->allocator, 2 * poses * (size_t)d->rank, sizeof *s->q);
-    s->held = spl_new(&w->allocator, (poses + 1) * n, 3 * sizeof *s->held);
+    s->held = spl_new(&w->allocator, poses * n, 3 * sizeof *s->held);
     s->u = spl_new(&w->allocator, (size_t)d->vertex_count, 3 * sizeof *s->u);
     s->pose = spl_new(&w->allocator, 2 * poses, sizeof *s->pose);
     return s->q && s->held && s->u && s->pose;
@@ -262,8 +266,6 @@ static void fill_states(training *w, int32_t index, spl_model_domain *d, states 
 {
     size_t n = (size_t)w->solid->body->tets.vertex_count, r = (size_t)d->rank;
     const int32_t *bone = w->solid->body->bone;
-    double *rest = s->held + 3 * (size_t)w->pose_count * n;
-    memcpy(rest, w->solid->drive.rest, 3 * n * sizeof *rest);
     for (int32_t p = 0; p < w->pose_count; p++) {
         double *q = s->q + (size_t)p * r, *held = s->held + 3 * (size_t)p * n;
         const double *x = w->x + 3 * (size_t)p * n;
@@ -280,7 +282,7 @@ static void fill_states(training *w, int32_t index, spl_model_domain *d, states 
         for (int32_t k = 0; k < d->vertex_count; k++)
             memcpy(s->u + 3 * k, w->vibration + 3 * ((size_t)p * n + (size_t)d->vertex[k]), 3 * sizeof *s->u);
         project(d, s->u, q);
-        s->pose[w->pose_count + p] = (spl_cubature_pose){q, rest};
+        s->pose[w->pose_count + p] = (spl_cubature_pose){q, NULL};
     }
     for (size_t k = 0; k < 2 * (size_t)w->pose_count * r; k++) d->reach[k % r] = fmax(d->reach[k % r], fabs(s->q[k]));
 }
