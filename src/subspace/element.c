@@ -1,0 +1,163 @@
+#include "subspace/element.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+enum { BATCH = 8 }; /* tets whose products are accumulated in one go */
+
+/* ---- tables -------------------------------------------------------------------------------------------------------
+ */
+
+static bool take(spl_element_set *s, const spl_model_domain *d, const supple_allocator *a)
+{
+    size_t n = 0, held = 0, pad = (size_t)s->pad;
+    for (int32_t e = 0; e < d->cubature_count; e++) {
+        if (!(d->cubature[e].weight > 0)) continue;
+        n++;
+        for (int c = 0; c < 4; c++) held += d->cubature[e].corner[c] < 0;
+    }
+    s->count = (int32_t)n;
+    s->G = spl_new(a, 9 * pad * n, sizeof *s->G);
+    s->free = spl_new(a, 9 * n, sizeof *s->free);
+    s->base = spl_new(a, 9 * n, sizeof *s->base);
+    s->F = spl_new(a, 9 * n, sizeof *s->F);
+    s->scale = spl_new(a, n, sizeof *s->scale);
+    s->mu = spl_new(a, n, sizeof *s->mu);
+    s->lambda = spl_new(a, n, sizeof *s->lambda);
+    s->held_start = spl_new(a, n + 1, sizeof *s->held_start);
+    s->held = spl_new(a, held, sizeof *s->held);
+    return s->G && s->free && s->base && s->F && s->scale && s->mu && s->lambda && s->held_start && s->held;
+}
+
+/* What one free corner adds to F: (p + U q) g^T. */
+static void add_corner(spl_element_set *s, size_t at, const spl_model_domain *d, size_t vertex, const double *g)
+{
+    size_t pad = (size_t)s->pad, rank = (size_t)s->rank;
+    for (size_t c = 0; c < 3; c++)
+        for (size_t r = 0; r < 3; r++) {
+            const double *u = d->basis + (3 * vertex + r) * rank;
+            double *G = s->G + (9 * at + 3 * c + r) * pad;
+            for (size_t i = 0; i < rank; i++) G[i] += g[c] * u[i];
+            s->free[9 * at + 3 * c + r] += g[c] * d->rest[3 * vertex + r];
+        }
+}
+
+static void fill(spl_element_set *s, const spl_model_domain *d)
+{
+    size_t at = 0;
+    int32_t held = 0;
+    for (int32_t e = 0; e < d->cubature_count; e++) {
+        const spl_cubature_tet *t = &d->cubature[e];
+        if (!(t->weight > 0)) continue;
+        s->scale[at] = t->weight * t->volume;
+        s->mu[at] = t->mu;
+        s->lambda[at] = t->lambda;
+        for (int c = 0; c < 4; c++) {
+            const double *g = t->gradient + 3 * c;
+            if (t->corner[c] >= 0)
+                add_corner(s, at, d, (size_t)t->corner[c], g);
+            else
+                s->held[held++] = (spl_held_corner){~t->corner[c], {g[0], g[1], g[2]}};
+        }
+        s->held_start[++at] = held;
+    }
+}
+
+supple_result spl_element_set_create(const spl_model_domain *domain, const spl_law *law, const supple_allocator *a,
+                                     spl_element_set *out, supple_error *error)
+{
+    *out = (spl_element_set){.law = law, .rank = domain->rank, .pad = spl_pad4(domain->rank)};
+    if (take(out, domain, a)) {
+        fill(out, domain);
+        return SUPPLE_OK;
+    }
+    spl_element_set_release(out, a);
+    return spl_fail_memory(error, "the cubature of a model");
+}
+
+void spl_element_set_release(spl_element_set *s, const supple_allocator *a)
+{
+    void *all[] = {s->G, s->free, s->base, s->F, s->scale, s->mu, s->lambda, s->held_start, s->held};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
+    *s = (spl_element_set){0};
+}
+
+/* ---- a step -------------------------------------------------------------------------------------------------------
+ */
+
+void spl_element_set_pose(spl_element_set *s, const spl_mat3 *R, spl_vec3 t, const double *held)
+{
+    spl_mat3 back = spl_mat3_transpose(R);
+    memcpy(s->base, s->free, 9 * (size_t)s->count * sizeof *s->base);
+    for (int32_t e = 0; e < s->count; e++)
+        for (int32_t h = s->held_start[e]; h < s->held_start[e + 1]; h++) {
+            const double *x = held + 3 * (size_t)s->held[h].vertex, *g = s->held[h].gradient;
+            spl_vec3 p = spl_mat3_apply(&back, spl_sub(spl_v3(x[0], x[1], x[2]), t));
+            double *F = s->base + 9 * (size_t)e;
+            for (int c = 0; c < 3; c++) {
+                F[3 * c] += p.x * g[c];
+                F[3 * c + 1] += p.y * g[c];
+                F[3 * c + 2] += p.z * g[c];
+            }
+        }
+}
+
+static spl_law_input input_of(const spl_element_set *s, size_t e)
+{
+    spl_law_input in = {.mu = s->mu[e], .lambda = s->lambda[e]};
+    memcpy(in.F.m, s->F + 9 * e, sizeof in.F.m);
+    return in;
+}
+
+double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernels, const double *q, int32_t begin,
+                             int32_t end, double *f)
+{
+    size_t pad = (size_t)s->pad;
+    double energy = 0;
+    for (size_t e = (size_t)begin; e < (size_t)end; e++) {
+        const double *G = s->G + 9 * pad * e;
+        double *F = s->F + 9 * e, pull[9];
+        memcpy(F, s->base + 9 * e, 9 * sizeof *F);
+        kernels->multiply(G, 9, s->pad, pad, q, F);
+        spl_law_input in = input_of(s, e);
+        spl_mat3 P;
+        energy += s->scale[e] * s->law->both(&in, &P);
+        for (int i = 0; i < 9; i++) pull[i] = -s->scale[e] * P.m[i];
+        kernels->multiply_transposed(G, 9, s->pad, pad, pull, f);
+    }
+    return energy;
+}
+
+void spl_element_set_hessian(const spl_element_set *s, const spl_dense_kernels *kernels, int32_t begin, int32_t end,
+                             bool exact, double *K)
+{
+    double room[9 * SPL_RANK_MOST];
+    size_t pad = (size_t)s->pad;
+    int32_t batch = SPL_RANK_MOST / s->pad < BATCH ? SPL_RANK_MOST / s->pad : BATCH;
+    for (int32_t at = begin; at < end; at += batch) {
+        int32_t count = end - at < batch ? end - at : batch;
+        const double *G = s->G + 9 * pad * (size_t)at;
+        for (int32_t e = 0; e < count; e++) {
+            double H[81];
+            spl_law_input in = input_of(s, (size_t)(at + e));
+            (exact ? s->law->hessian : s->law->projected)(&in, H);
+            kernels->scale9(H, s->scale[at + e], G + 9 * pad * (size_t)e, s->pad, room + 9 * pad * (size_t)e);
+        }
+        spl_product p = {.C = K, .A = G, .B = room, .ldc = pad, .lda = pad, .ldb = pad, .sign = 1, .upper = true};
+        p.m = p.n = s->pad;
+        p.k = 9 * count;
+        kernels->product(&p);
+    }
+}
+
+void spl_element_set_rest(spl_element_set *s, const spl_dense_kernels *kernels, double *K)
+{
+    size_t pad = (size_t)s->pad;
+    for (int32_t i = 0; i < 9 * s->count; i++) s->F[i] = i % 9 % 4 == 0; /* F = I */
+    memset(K, 0, pad * pad * sizeof *K);
+    spl_element_set_hessian(s, kernels, 0, s->count, false, K);
+    for (size_t i = 0; i < pad; i++)
+        for (size_t j = 0; j < i; j++) K[i * pad + j] = K[j * pad + i];
+}

@@ -1,0 +1,174 @@
+#include "subspace/motion.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <math.h>
+
+/* ---- differences --------------------------------------------------------------------------------------------------
+ */
+
+spl_vec3 spl_rotation_log(const spl_mat3 *R)
+{
+    spl_quat q = spl_quat_from_mat3(R);
+    if (q.w < 0) q = spl_quat_negate(q); /* the shorter way */
+    spl_vec3 v = spl_v3(q.x, q.y, q.z);
+    double s = spl_norm(v);
+    return s < 1e-9 ? spl_scale(v, 2) : spl_scale(v, 2 * atan2(s, q.w) / s);
+}
+
+/* Rotation from `now` to another pose, in the axes of now; and where the pivot goes. */
+static spl_vec3 turn_to(const spl_frame *now, const spl_frame *other)
+{
+    spl_mat3 R = spl_mat3_transposed_mul(&now->R, &other->R);
+    return spl_rotation_log(&R);
+}
+
+static spl_vec3 place(const spl_frame *f, spl_vec3 pivot)
+{
+    return spl_add(f->t, spl_mat3_apply(&f->R, pivot));
+}
+
+/* v and a are the pivot's; those of t follow from the rotation. */
+static spl_frame_motion from_pivot(const spl_frame *now, spl_vec3 pivot, spl_frame_motion m)
+{
+    spl_vec3 swept = spl_cross(m.omega, pivot);
+    spl_vec3 turned = spl_add(spl_cross(m.alpha, pivot), spl_cross(m.omega, swept));
+    m.R = now->R;
+    m.t = now->t;
+    m.v = spl_sub(m.v, spl_mat3_apply(&now->R, swept));
+    m.a = spl_sub(m.a, spl_mat3_apply(&now->R, turned));
+    return m;
+}
+
+spl_frame_motion spl_motion_still(const spl_frame *now)
+{
+    return (spl_frame_motion){.R = now->R, .t = now->t};
+}
+
+/* (b - a) / (2 h) and (a + b) / h^2 of differences to the present, a before it and b after it. */
+static void central(spl_vec3 a, spl_vec3 b, double h, spl_vec3 *first, spl_vec3 *second)
+{
+    *first = spl_scale(spl_sub(b, a), 0.5 / h);
+    *second = spl_scale(spl_add(a, b), 1 / (h * h));
+}
+
+spl_frame_motion spl_motion_central(const spl_frame *before, const spl_frame *now, const spl_frame *after, double dt,
+                                    spl_vec3 pivot)
+{
+    spl_frame_motion m = {0};
+    spl_vec3 x = place(now, pivot);
+    central(turn_to(now, before), turn_to(now, after), dt, &m.omega, &m.alpha);
+    central(spl_sub(place(before, pivot), x), spl_sub(place(after, pivot), x), dt, &m.v, &m.a);
+    return from_pivot(now, pivot, m);
+}
+
+/* Of differences a (one step before) and b (two): (b - 4 a) / (2 h) and (b - 2 a) / h^2. */
+static void backward(spl_vec3 a, spl_vec3 b, double h, spl_vec3 *first, spl_vec3 *second)
+{
+    *first = spl_scale(spl_madd(b, a, -4), 0.5 / h);
+    *second = spl_scale(spl_madd(b, a, -2), 1 / (h * h));
+}
+
+spl_frame_motion spl_motion_backward(const spl_frame *before, int32_t count, const spl_frame *now, double dt,
+                                     spl_vec3 pivot)
+{
+    if (count <= 0) return spl_motion_still(now);
+    spl_frame_motion m = {0};
+    spl_vec3 x = place(now, pivot), turned = turn_to(now, &before[0]), moved = spl_sub(place(&before[0], pivot), x);
+    if (count == 1) {
+        m.omega = spl_scale(turned, -1 / dt);
+        m.v = spl_scale(moved, -1 / dt);
+    } else {
+        backward(turned, turn_to(now, &before[1]), dt, &m.omega, &m.alpha);
+        backward(moved, spl_sub(place(&before[1], pivot), x), dt, &m.v, &m.a);
+    }
+    return from_pivot(now, pivot, m);
+}
+
+/* ---- clips --------------------------------------------------------------------------------------------------------
+ */
+
+enum { PARTS = 7 };
+
+/* Second derivatives m of the natural spline: m_i-1 + 4 m_i + m_i+1 = 6 (y_i-1 - 2 y_i + y_i+1), zero at both ends, by
+ * elimination. `pivot`: count numbers of room. */
+static void solve_spline(spl_track *t, double *pivot)
+{
+    size_t n = (size_t)t->count;
+    if (n < 3) return;
+    pivot[0] = 0;
+    for (size_t i = 1; i + 1 < n; i++) {
+        pivot[i] = 1 / (4 - pivot[i - 1]);
+        for (size_t c = 0; c < PARTS; c++) {
+            const double *y = t->value + PARTS * i + c;
+            double *m = t->bend + PARTS * i + c;
+            *m = (6 * (y[-PARTS] - 2 * y[0] + y[PARTS]) - m[-PARTS]) * pivot[i];
+        }
+    }
+    for (size_t i = n - 1; i-- > 1;)
+        for (size_t c = 0; c < PARTS; c++) t->bend[PARTS * i + c] -= pivot[i] * t->bend[PARTS * (i + 1) + c];
+}
+
+static void fill(spl_track *t, const spl_frame *frame)
+{
+    spl_quat last = spl_quat_identity();
+    for (int32_t i = 0; i < t->count; i++) {
+        spl_quat q = spl_quat_from_mat3(&frame[i].R);
+        spl_vec3 x = place(&frame[i], t->pivot);
+        if (spl_quat_dot(q, last) < 0) q = spl_quat_negate(q);
+        double *to = t->value + PARTS * (size_t)i;
+        to[0] = x.x, to[1] = x.y, to[2] = x.z;
+        to[3] = q.x, to[4] = q.y, to[5] = q.z, to[6] = q.w;
+        last = q;
+    }
+}
+
+supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot,
+                               const supple_allocator *a, spl_track *out, supple_error *error)
+{
+    size_t n = (size_t)count;
+    *out = (spl_track){.allocator = *a, .count = count, .dt = dt, .pivot = pivot};
+    if (count < 1 || !(dt > 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a track needs frames and a time step");
+    out->value = spl_new(a, PARTS * n, sizeof *out->value);
+    out->bend = spl_new(a, PARTS * n, sizeof *out->bend);
+    double *room = spl_new(a, n, sizeof *room);
+    if (!out->value || !out->bend || !room) {
+        spl_free(a, room);
+        spl_track_release(out);
+        return spl_fail_memory(error, "a clip's frames");
+    }
+    fill(out, frame);
+    solve_spline(out, room);
+    spl_free(a, room);
+    return SUPPLE_OK;
+}
+
+void spl_track_release(spl_track *t)
+{
+    if (!t->allocator.allocate) return;
+    spl_free(&t->allocator, t->value);
+    spl_free(&t->allocator, t->bend);
+    *t = (spl_track){0};
+}
+
+spl_frame spl_track_at(const spl_track *t, double time)
+{
+    double s = time / t->dt, last = t->count - 1, v[PARTS];
+    s = s > 0 ? (s < last ? s : last) : 0; /* NaN: the start */
+    size_t i = (size_t)s;
+    if (i + 1 >= (size_t)t->count) i = t->count > 1 ? (size_t)t->count - 2 : 0;
+    double b = s - (double)i, a = 1 - b, fa = (a * a * a - a) / 6, fb = (b * b * b - b) / 6;
+    const double *y = t->value + PARTS * i, *m = t->bend + PARTS * i;
+    size_t next = t->count > 1 ? PARTS : 0;
+    for (size_t c = 0; c < PARTS; c++) v[c] = a * y[c] + b * y[next + c] + fa * m[c] + fb * m[next + c];
+    spl_frame out = {.R = spl_quat_to_mat3(spl_quat_normalise(spl_quat_make(v[3], v[4], v[5], v[6])))};
+    out.t = spl_sub(spl_v3(v[0], v[1], v[2]), spl_mat3_apply(&out.R, t->pivot));
+    return out;
+}
+
+spl_frame_motion spl_track_motion(const spl_track *t, double time, double h)
+{
+    spl_frame before = spl_track_at(t, time - h), now = spl_track_at(t, time), after = spl_track_at(t, time + h);
+    return spl_motion_central(&before, &now, &after, h, t->pivot);
+}

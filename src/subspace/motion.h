@@ -1,0 +1,58 @@
+/* How frames move: velocities and accelerations of poses at equal times, and a C2 spline through a clip's poses.
+ *
+ * Central differences, not the integrator's own update: trapezoidal Newmark as a differentiator has the double
+ * eigenvalue -1 and its errors grow. Rotations are differenced as logarithms of relative rotations, so neither the sign
+ * of a quaternion nor a half turn matters. What t does is differenced at a point of the domain, `pivot` (rest shape):
+ * the rest shape's origin may be far away and its motion mostly that of the rotation. */
+#ifndef SPL_SUBSPACE_MOTION_H
+#define SPL_SUBSPACE_MOTION_H
+
+#include "math/quat.h"
+#include "subspace/player.h"
+
+/* x = R X + t at one moment. */
+typedef struct spl_frame {
+    spl_mat3 R;
+    spl_vec3 t;
+} spl_frame;
+
+/* At `now`, from the poses dt before and after: errors of dt^2. */
+spl_frame_motion spl_motion_central(const spl_frame *before, const spl_frame *now, const spl_frame *after, double dt,
+                                    spl_vec3 pivot);
+
+/* At `now`, where the next pose is not known: from those before it, the nearest first; 2 give velocities with errors of
+ * dt^2 and accelerations with errors of dt, 1 gives velocities alone, 0 rest. */
+spl_frame_motion spl_motion_backward(const spl_frame *before, int32_t count, const spl_frame *now, double dt,
+                                     spl_vec3 pivot);
+
+/* A frame that does not move. */
+spl_frame_motion spl_motion_still(const spl_frame *now);
+
+/* The rotation vector of R, of length at most pi. */
+spl_vec3 spl_rotation_log(const spl_mat3 *R);
+
+/* ---- clips --------------------------------------------------------------------------------------------------------
+ */
+
+/* A cubic spline through frames at equal times, C2: positions of a pivot and components of quaternions, which are
+ * normalised where they are read. Its ends are natural: no acceleration. */
+typedef struct spl_track {
+    supple_allocator allocator;
+    int32_t count;
+    double dt;
+    spl_vec3 pivot;
+    double *value; /* 7 x count: place of the pivot, quaternion */
+    double *bend;  /* 7 x count: second derivatives times dt^2 */
+} spl_track;
+
+supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot,
+                               const supple_allocator *a, spl_track *out, supple_error *error);
+void spl_track_release(spl_track *t);
+
+/* The frame at a time from 0 to (count - 1) dt; before and after it stands still. */
+spl_frame spl_track_at(const spl_track *t, double time);
+
+/* Central differences of the spline with a step `h`. */
+spl_frame_motion spl_track_motion(const spl_track *t, double time, double h);
+
+#endif

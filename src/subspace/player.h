@@ -1,0 +1,80 @@
+/* Playing a model: the reduced equations of motion of all domains, coupled by springs at their interfaces (multi-domain
+ * paper, sections 3 and 4, appendix A). Nothing here depends on the number of tets or vertices of the body, but for
+ * reading positions out.
+ *
+ * A step finds q of
+ *
+ *     M qdd + C qd + f_int(q) = f_ext + f_c + f_damp + f_rigid + f_qv        (4), or without the inertia
+ *
+ * by at most `newton` iterations on the block-sparse Jacobian, f_rigid and f_qv being explicit. */
+#ifndef SPL_SUBSPACE_PLAYER_H
+#define SPL_SUBSPACE_PLAYER_H
+
+#include "core/threads.h"
+#include "subspace/model.h"
+
+/* The motion of a domain's frame at one moment. omega and alpha are in the frame's own axes, R^T omega. */
+typedef struct spl_frame_motion {
+    spl_mat3 R;
+    spl_vec3 t;
+    spl_vec3 v, a;         /* velocity and acceleration of t, world */
+    spl_vec3 omega, alpha; /* 1/s, 1/s^2 */
+} spl_frame_motion;
+
+typedef struct spl_player_options {
+    bool fst;              /* sandwich transforms; off: the per-vertex twin */
+    bool full_damping;     /* all of (16); off: the approximation of (17) */
+    int32_t newton;        /* most iterations of a step, 3 */
+    double tolerance;      /* of a step, on |residual| over the forces' sum */
+    double kappa, kappa_d; /* of the interfaces: kappa E / edge, kappa_d of it; pure numbers */
+    double alpha, beta;    /* Rayleigh: C = alpha M + beta K at rest */
+    double newmark_beta, newmark_gamma;
+} spl_player_options;
+
+spl_player_options spl_player_options_default(void);
+
+/* What acts from outside in a step. */
+typedef struct spl_player_input {
+    const spl_frame_motion *frame; /* by domain */
+    const double *held;  /* 3 x body vertices: world places of held vertices; those of cubature tets are read */
+    spl_vec3 gravity;    /* m/s^2, world */
+    const double *force; /* by domain after domain, rank numbers each: further reduced forces; or NULL */
+    double dt;           /* 0: quasistatic */
+} spl_player_input;
+
+typedef struct spl_player_stats {
+    int32_t iterations;
+    bool converged;
+    double residual, energy;
+    double gap;     /* largest distance of two copies of an interface vertex; only where asked for, else NAN */
+    double outside; /* largest |q_k| over the training's reach */
+    double ms_coupling, ms_cubature, ms_solve;
+} spl_player_stats;
+
+typedef struct spl_player spl_player;
+
+supple_result spl_player_create(const spl_model *model, const spl_player_options *options, spl_pool *pool,
+                                const supple_allocator *a, spl_player **out, supple_error *error);
+void spl_player_destroy(spl_player *p);
+void spl_player_reset(spl_player *p);
+
+/* One step. SUPPLE_ERROR_SOLVE where numbers are not finite: the state is then that of a reset. */
+supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_player_stats *stats, supple_error *error);
+
+/* The state, rank numbers for domain after domain: to show, to keep, to put back. */
+int32_t spl_player_size(const spl_player *p); /* sum of the ranks */
+void spl_player_state(const spl_player *p, double *q, double *qd, double *qdd);
+void spl_player_set_state(spl_player *p, const double *q, const double *qd, const double *qdd);
+
+/* World places of body vertices: those listed (NULL: all free ones), copies at seams averaged; threaded. `x`: 3 x body
+ * vertices, others are left. Lists are made once by spl_player_list. */
+typedef struct spl_player_list spl_player_list;
+supple_result spl_player_list_create(const spl_player *p, const int32_t *vertex, int32_t count, spl_player_list **out,
+                                     supple_error *error);
+void spl_player_list_destroy(spl_player_list *l);
+void spl_player_read(const spl_player *p, const spl_player_list *list, const spl_frame_motion *frame, double *x);
+
+/* Largest distance of two copies of an interface vertex, metres. */
+double spl_player_gap(const spl_player *p, const spl_frame_motion *frame);
+
+#endif

@@ -1,0 +1,181 @@
+#include "core/timer.h"
+#include "subspace/player_private.h"
+
+#include <math.h>
+#include <string.h>
+
+void spl_player_rates(spl_player *p, const double *q)
+{
+    double h = p->input->dt, b = p->options.newmark_beta, g = p->options.newmark_gamma;
+    if (!(h > 0)) {
+        memset(p->qd, 0, p->at[p->count] * sizeof *p->qd);
+        memset(p->qdd, 0, p->at[p->count] * sizeof *p->qdd);
+        return;
+    }
+    for (int32_t i = 0; i < p->count; i++)
+        for (size_t k = p->at[i], end = k + (size_t)p->set[i].rank; k < end; k++) {
+            p->qdd[k] = (q[k] - p->q_n[k]) / (b * h * h) - p->qd_n[k] / (b * h) - (0.5 / b - 1) * p->qdd_n[k];
+            p->qd[k] = p->qd_n[k] + h * ((1 - g) * p->qdd_n[k] + g * p->qdd[k]);
+        }
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------
+ */
+
+static void pose_part(void *context, size_t begin, size_t end)
+{
+    spl_player *p = context;
+    const spl_player_input *in = p->input;
+    size_t interfaces = (size_t)p->model->interface_count;
+    for (size_t k = begin; k < end; k++) {
+        if (k < interfaces) {
+            spl_coupling *c = &p->coupling[k];
+            spl_coupling_pose(c, p->kernels, &p->frame[c->domain[0]], &p->frame[c->domain[1]]);
+        } else {
+            size_t i = k - interfaces;
+            spl_rigid_pose(&p->rigid[i], p->kernels, &p->frame[i], in->gravity, in->dt > 0);
+            spl_element_set_pose(&p->set[i], &in->frame[i].R, in->frame[i].t, in->held);
+        }
+    }
+}
+
+/* How much of a frame's acceleration acts. What would throw a domain by more than its own size within a step is held
+ * to that; what is ten times as much is a cut of the film, not a motion, and does nothing. */
+static double share(double thrown)
+{
+    if (thrown <= 1) return 1;
+    return thrown < 10 ? 1 / thrown : 0; /* NaN: 0 */
+}
+
+static void limit(const spl_player *p, int32_t i, double h, spl_frame_motion *f)
+{
+    double thrown = spl_norm(f->a) * h * h / p->radius[i];
+    double turned = fmax(spl_norm(f->alpha) * h * h, spl_norm(f->omega) * h);
+    double s = share(thrown), w = share(turned);
+    if (!(s > 0) || !(w > 0)) s = w = 0;
+    f->a = spl_scale(f->a, s);
+    f->alpha = spl_scale(f->alpha, w);
+    f->omega = spl_scale(f->omega, w);
+    if (!(s > 0)) f->v = spl_v3(0, 0, 0);
+}
+
+void spl_player_pose(spl_player *p)
+{
+    double start = spl_now_ms();
+    for (int32_t i = 0; i < p->count; i++) {
+        p->frame[i] = spl_frame_centred(&p->input->frame[i], p->centre[i]);
+        limit(p, i, p->input->dt, &p->frame[i]);
+    }
+    spl_parallel_for(p->pool, (size_t)(p->model->interface_count + p->count), 1, pose_part, p);
+    p->stats.ms_coupling += spl_now_ms() - start;
+}
+
+/* ---- forces -------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct elastic_work {
+    spl_player *p;
+    const double *q;
+} elastic_work;
+
+static void elastic_pieces(void *context, size_t begin, size_t end)
+{
+    elastic_work *w = context;
+    spl_player *p = w->p;
+    for (size_t k = begin; k < end; k++) {
+        spl_piece *piece = &p->piece[k];
+        spl_element_set *set = &p->set[piece->domain];
+        memset(piece->f, 0, (size_t)set->pad * sizeof *piece->f);
+        piece->energy =
+            spl_element_set_force(set, p->kernels, w->q + p->at[piece->domain], piece->begin, piece->end, piece->f);
+    }
+}
+
+static void elastic_forces(spl_player *p, const double *q, spl_balance *out)
+{
+    elastic_work w = {p, q};
+    double start = spl_now_ms();
+    spl_parallel_for(p->pool, (size_t)p->piece_count, 1, elastic_pieces, &w);
+    memset(out->elastic, 0, p->blocks.offset[p->count] * sizeof *out->elastic);
+    out->energy = 0;
+    for (int32_t k = 0; k < p->piece_count; k++) {
+        const spl_piece *piece = &p->piece[k];
+        double *f = out->elastic + p->blocks.offset[piece->domain];
+        for (int32_t i = 0; i < p->set[piece->domain].pad; i++) f[i] += piece->f[i];
+        out->energy += piece->energy;
+    }
+    p->stats.ms_cubature += spl_now_ms() - start;
+}
+
+/* The padded vector's length is added up; the vector goes into `sum` and becomes 0. */
+static double collect(const spl_player *p, double *f, double *sum)
+{
+    double square = 0;
+    for (size_t k = 0; k < p->blocks.offset[p->count]; k++) {
+        square += f[k] * f[k];
+        sum[k] += f[k];
+        f[k] = 0;
+    }
+    return sqrt(square);
+}
+
+/* -qdd - C qd */
+static void add_inertia(spl_player *p, double *f)
+{
+    for (int32_t i = 0; i < p->count; i++) {
+        const double *qd = p->qd + p->at[i], *qdd = p->qdd + p->at[i];
+        double *to = f + p->blocks.offset[i];
+        int32_t rank = p->set[i].rank, pad = p->set[i].pad;
+        for (int32_t k = 0; k < rank; k++) to[k] -= qdd[k] + p->options.alpha * qd[k];
+        if (!p->rest[i]) continue;
+        memset(p->room, 0, (size_t)pad * sizeof *p->room);
+        p->kernels->multiply(p->rest[i], rank, pad, (size_t)pad, qd, p->room);
+        for (int32_t k = 0; k < rank; k++) to[k] -= p->options.beta * p->room[k];
+    }
+}
+
+static void add_outside(spl_player *p, const double *q, double *f)
+{
+    const double *more = p->input->force;
+    for (int32_t i = 0; i < p->count; i++) {
+        double *to = f + p->blocks.offset[i];
+        spl_rigid_force(&p->rigid[i], p->kernels, p->input->dt > 0, q + p->at[i], p->qd + p->at[i], to);
+        for (int32_t k = 0; more && k < p->set[i].rank; k++) to[k] += *more++;
+    }
+}
+
+static double add_coupling(spl_player *p, double *q, double *f)
+{
+    double start = spl_now_ms(), energy = 0;
+    for (int32_t k = 0; k < p->model->interface_count; k++) {
+        const spl_coupling *c = &p->coupling[k];
+        size_t i = (size_t)c->domain[0], j = (size_t)c->domain[1];
+        double *const qs[2] = {q + p->at[i], q + p->at[j]}, *const qds[2] = {p->qd + p->at[i], p->qd + p->at[j]};
+        double *const fs[2] = {f + p->blocks.offset[i], f + p->blocks.offset[j]};
+        energy += spl_coupling_force(c, p->kernels, qs, p->input->dt > 0 ? qds : NULL, fs, p->room);
+    }
+    p->stats.ms_coupling += spl_now_ms() - start;
+    return energy;
+}
+
+void spl_player_balance(spl_player *p, const double *q, spl_balance *out)
+{
+    double scale = 0, square = 0;
+    spl_player_rates(p, q);
+    elastic_forces(p, q, out);
+    memset(out->linear, 0, p->blocks.offset[p->count] * sizeof *out->linear);
+    add_inertia(p, p->acting);
+    scale += collect(p, p->acting, out->linear);
+    add_outside(p, q, p->acting);
+    scale += collect(p, p->acting, out->linear);
+    out->springs = add_coupling(p, (double *)q, p->acting);
+    scale += collect(p, p->acting, out->linear);
+    double elastic = 0;
+    for (size_t k = 0; k < p->blocks.offset[p->count]; k++) {
+        double f = out->linear[k] + out->elastic[k];
+        elastic += out->elastic[k] * out->elastic[k];
+        square += f * f;
+    }
+    out->residual = sqrt(square) / (scale + sqrt(elastic) + p->floor);
+    out->finite = isfinite(square) && isfinite(out->energy);
+}

@@ -1,0 +1,85 @@
+/* What the files of the player share. A step walks: player.c (poses the tables, starts and ends the step) ->
+ * player_newton.c (iterations) -> player_force.c (all forces of one q) and player_system.c (the Jacobian). */
+#ifndef SPL_SUBSPACE_PLAYER_PRIVATE_H
+#define SPL_SUBSPACE_PLAYER_PRIVATE_H
+
+#include "subspace/blocks.h"
+#include "subspace/coupling.h"
+#include "subspace/element.h"
+#include "subspace/rigid.h"
+
+/* Some tets of one domain: what a thread takes at once. */
+typedef struct spl_piece {
+    int32_t domain, begin, end;
+    double *f, *K; /* its sums: pad, pad x pad */
+    double energy;
+} spl_piece;
+
+/* Forces at one q. Those but the elastic ones are linear in q within a step. */
+typedef struct spl_balance {
+    double *elastic, *linear; /* padded as blocks.offset */
+    double energy;            /* of the tets */
+    double springs;           /* energy of the interfaces */
+    double residual;          /* |sum of forces| / (sum of |forces| + floor) */
+    bool finite;
+} spl_balance;
+
+struct spl_player {
+    supple_allocator allocator;
+    const spl_model *model;
+    spl_player_options options;
+    spl_pool *pool;
+    const spl_dense_kernels *kernels;
+    int32_t count;    /* domains */
+    int32_t size;     /* sum of the ranks */
+    size_t *at;       /* by domain, and one more: of its numbers in a wide vector, [q, 1, 0 ...] */
+    spl_vec3 *centre; /* by domain: the centre of its masses at rest */
+    double *radius;   /* by domain: of its vertices about the centre */
+    double weight;    /* root of the whole mass: |q| of a displacement by one metre */
+    double floor;     /* of the residual */
+
+    spl_element_set *set;   /* by domain */
+    spl_rigid *rigid;       /* by domain */
+    double **rest;          /* by domain: K at rest, pad x pad; NULL without stiffness damping */
+    spl_coupling *coupling; /* by interface */
+    spl_blocks blocks;
+    int32_t piece_count;
+    spl_piece *piece;
+    double *sums; /* of the pieces */
+
+    double *q, *qd, *qdd;          /* wide: the state, and the iterate of a running step */
+    double *q_n, *qd_n, *qdd_n;    /* wide: at its start */
+    double *trial;                 /* wide */
+    double *direction;             /* padded */
+    double *acting;                /* padded: room for one kind of force */
+    double *room;                  /* of the coupling */
+    spl_balance now, next;         /* at q, at a trial */
+    const spl_player_input *input; /* of the running step */
+    spl_frame_motion *frame;       /* by domain: of its centre, this step's */
+    int32_t caution;               /* iterations to come that project the Hessians at once */
+    bool exact;                    /* the system at hand has exact ones */
+    spl_player_stats stats;
+};
+
+/* qd and qdd of the step's q by Newmark's formulas (both 0 where it is quasistatic). */
+void spl_player_rates(spl_player *p, const double *q);
+
+/* ---- player_force.c ---- */
+
+/* Tables for this step's frames. */
+void spl_player_pose(spl_player *p);
+
+/* Forces at q, wide; sets qd and qdd. */
+void spl_player_balance(spl_player *p, const double *q, spl_balance *out);
+
+/* ---- player_system.c ---- */
+
+/* The Jacobian at the q of the last balance, factorised. False: not positive definite. */
+bool spl_player_system(spl_player *p);
+
+/* ---- player_newton.c ---- */
+
+/* From p->q as a start. False: not finite. */
+bool spl_player_newton(spl_player *p);
+
+#endif
