@@ -39,8 +39,9 @@ static void pose_part(void *context, size_t begin, size_t end)
     }
 }
 
-/* How much of a frame's acceleration acts. What would throw a domain by more than its own size within a step is held
- * to that; what is ten times as much is a cut of the film, not a motion, and does nothing. */
+/* How much of a frame's acceleration acts. What would throw a domain by more than a quarter of its size within a step,
+ * or turn it by more than a radian, is held to that; what is ten times as much is a cut of the film, not a motion, and
+ * does nothing. */
 static double share(double thrown)
 {
     if (thrown <= 1) return 1;
@@ -49,7 +50,7 @@ static double share(double thrown)
 
 static void limit(const spl_player *p, int32_t i, double h, spl_frame_motion *f)
 {
-    double thrown = spl_norm(f->a) * h * h / p->radius[i];
+    double thrown = spl_norm(f->a) * h * h / (0.25 * p->radius[i]);
     double turned = fmax(spl_norm(f->alpha) * h * h, spl_norm(f->omega) * h);
     double s = share(thrown), w = share(turned);
     if (!(s > 0) || !(w > 0)) s = w = 0;
