@@ -17,7 +17,8 @@ typedef struct cli_verb {
     void (*notes)(void); /* prints the end of --help, or NULL */
 } cli_verb;
 
-extern const cli_verb cli_verb_skin, cli_verb_info, cli_verb_mesh, cli_verb_weights, cli_verb_demo, cli_verb_bench;
+extern const cli_verb cli_verb_skin, cli_verb_info, cli_verb_mesh, cli_verb_weights, cli_verb_train, cli_verb_demo,
+    cli_verb_bench;
 
 /* Prints "supple: message" on stderr and returns the exit code that belongs to the error. */
 int cli_fail(const supple_error *error);

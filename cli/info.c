@@ -1,4 +1,4 @@
-#include "cli.h"
+#include "info_model.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -106,6 +106,7 @@ static int run(const cli_arguments *arguments)
     if (!cli_config(arguments, &config)) return 2;
     config.log = NULL; /* warnings are part of the report */
     int code;
+    if (cli_is_model(input)) return cli_info_model(input, cli_get(arguments, "--json", 0) != NULL, &config);
     if (supple_scene_load_file(input, &config, &scene, &error) != SUPPLE_OK ||
         supple_scene_inspect(scene, &config, &report, &error) != SUPPLE_OK) {
         code = cli_fail(&error);

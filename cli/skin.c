@@ -27,6 +27,7 @@ static const cli_option options[] = {
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--model", "FILE.supple", "a trained model (`supple train`), for method subspace", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
     CLI_DYNAMICS_OPTIONS,
@@ -46,6 +47,7 @@ typedef struct job {
     cli_progress progress;
     supple_scene *scene;
     supple_sim *sim;
+    supple_model *model; /* or NULL */
     cli_metrics *metrics;
     const char *metrics_path, *dump_path;
     const char *input, *outputs[MAX_OUTPUTS];
@@ -286,6 +288,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     supple_sim_config sc = supple_sim_config_default();
     supple_body_config bc;
     supple_error error;
+    const char *model = cli_get(arguments, "--model", 0);
     const char *method = j->plays_vertices ? "none" : cli_get(arguments, "--method", 0);
     if (method) sc.method = method;
     int code = read_settings(arguments, settings, &sc);
@@ -293,10 +296,12 @@ static int create_sim(job *j, const cli_arguments *arguments)
     if (code == 0) code = cli_dynamics_config(arguments, j->scene, colliders, &sc);
     if (code) return code;
     sc.body_config = &bc;
+    if (model && supple_model_load(model, &j->config, &j->model, &error) != SUPPLE_OK) return cli_fail(&error);
+    sc.model = j->model;
     sc.material_file = cli_get(arguments, "--material", 0);
     sc.force_file = cli_get(arguments, "--forces", 0);
     sc.fps = j->fps;
-    sc.measure = j->metrics_path != NULL;
+    sc.measure = j->metrics_path != NULL || (model && j->dump_path);
     for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;
     if (supple_sim_create(j->scene, &sc, &j->config, &j->sim, &error) != SUPPLE_OK) return cli_fail(&error);
     return j->dump_path ? begin_dump(j) : 0;
@@ -512,6 +517,7 @@ static int run(const cli_arguments *arguments)
     }
     cli_metrics_free(j.metrics);
     supple_sim_destroy(j.sim);
+    supple_model_destroy(j.model);
     supple_scene_destroy(j.scene);
     free(j.ranges);
     free(j.position);

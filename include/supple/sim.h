@@ -3,7 +3,7 @@
 #ifndef SUPPLE_SIM_H
 #define SUPPLE_SIM_H
 
-#include <supple/body.h>
+#include <supple/model.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,15 +26,17 @@ typedef struct supple_sim_config {
     int32_t setting_count;
     const supple_body *body; /* for methods that need one; must outlive the simulation. NULL: made here, */
     const supple_body_config *body_config; /* as this says; NULL: by the defaults */
-    const char *material_file;             /* materials by region (docs/materials.md), or NULL */
-    const char *force_file;                /* external forces (docs/materials.md), or NULL */
-    double fps;                            /* frames per second that frame numbers of force files count (30) */
-    bool measure;                          /* also fill the measures of supple_stats that cost time */
-    int32_t frame_total; /* frames that will be stepped, over which `verify` spreads its own; 0: unknown */
-    bool dynamics;       /* flesh has mass and swings (docs/dynamics.md); off: every frame is in equilibrium */
-    double substep;      /* length of the steps of dynamics, seconds (1/120), whatever the frame rate */
-    double preroll;      /* seconds that are simulated before the first frame, in its pose (0) */
-    bool loop;           /* clips are cycles: play one until it repeats itself, before its first frame */
+    const supple_model *model; /* a trained one, for method subspace; it must outlive the simulation and says how the
+                                  body is made. NULL: none */
+    const char *material_file; /* materials by region (docs/materials.md), or NULL */
+    const char *force_file;    /* external forces (docs/materials.md), or NULL */
+    double fps;                /* frames per second that frame numbers of force files count (30) */
+    bool measure;              /* also fill the measures of supple_stats that cost time */
+    int32_t frame_total;       /* frames that will be stepped, over which `verify` spreads its own; 0: unknown */
+    bool dynamics;             /* flesh has mass and swings (docs/dynamics.md); off: every frame is in equilibrium */
+    double substep;            /* length of the steps of dynamics, seconds (1/120), whatever the frame rate */
+    double preroll;            /* seconds that are simulated before the first frame, in its pose (0) */
+    bool loop;                 /* clips are cycles: play one until it repeats itself, before its first frame */
     double root_inertia; /* what the root bone's motion does to the flesh, from 0 (nothing) to 1 (all, the default) */
     double gravity[3];   /* m/s^2, in the axes of the scene's space (0 0 0) */
     int32_t collide;     /* SUPPLE_COLLIDE_*: what flesh must not enter (SUPPLE_COLLIDE_AUTO) */

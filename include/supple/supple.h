@@ -4,6 +4,7 @@
 
 #include <supple/base.h>
 #include <supple/body.h>
+#include <supple/model.h>
 #include <supple/plugin.h>
 #include <supple/scene.h>
 #include <supple/sim.h>

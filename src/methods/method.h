@@ -8,6 +8,7 @@
 #include "fem/law.h"
 #include "rig/pose.h"
 #include "scene/scene.h"
+#include "subspace/model.h"
 
 #include <supple/sim.h>
 
@@ -32,8 +33,15 @@ typedef struct spl_method_context {
     double time;             /* in the clip, seconds; of the host's poses in dynamics: since the first one */
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
+    bool dynamics;           /* whether there will be steps with dt > 0 */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
     const spl_mat4 *moved;   /* x and velocity have been taken along by this since the last step; NULL: by nothing */
+    double root_inertia;     /* what the root bone's motion does to the flesh, 0 to 1 */
+    const spl_model *model;  /* a trained one, or NULL */
+    bool whole;              /* all of x is wanted; else the vertices of the surface will do */
+    spl_vec3 gravity;        /* m/s^2, the solver's space */
+    bool pushed;             /* the solid's force is more than its weight */
+    const double *mass;      /* by body vertex, lumped, where pushed */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -62,6 +70,7 @@ enum {
     SPL_ANSWERS_CONTACT = 1,
     SPL_ANSWERS_DYNAMICS = 2,
     SPL_CONTACT_ON_REQUEST = 4, /* unless it is told, it answers colliders alone */
+    SPL_STARTS_ITSELF = 8,      /* it needs no x to start from, and may leave vertices inside the flesh alone */
 };
 
 typedef struct spl_method {
@@ -91,7 +100,7 @@ typedef struct spl_method {
 } spl_method;
 
 extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed, spl_method_projective,
-    spl_method_steklov, spl_method_reference, spl_method_none;
+    spl_method_steklov, spl_method_subspace, spl_method_reference, spl_method_none;
 
 /* The registry. */
 int32_t spl_method_count(void);

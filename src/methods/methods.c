@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const spl_method *const methods[] = {&spl_method_linear,     &spl_method_dualquat, &spl_method_mixed,
-                                            &spl_method_projective, &spl_method_steklov,  &spl_method_reference,
-                                            &spl_method_none};
+                                            &spl_method_projective, &spl_method_steklov,  &spl_method_subspace,
+                                            &spl_method_reference,  &spl_method_none};
 
 int32_t spl_method_count(void)
 {

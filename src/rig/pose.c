@@ -121,7 +121,7 @@ void spl_channel_sample(const spl_channel *c, double time, double *out)
     if (c->path == SPL_PATH_ROTATION) unit_quaternion(out);
 }
 
-static void world_from_local(spl_pose *pose, const supple_scene *scene)
+void spl_pose_place(spl_pose *pose, const supple_scene *scene)
 {
     for (int32_t k = 0; k < scene->node_count; k++) {
         int32_t i = scene->node_order[k], parent = scene->node[i].parent;
@@ -175,7 +175,7 @@ void spl_pose_sample(spl_pose *pose, const supple_scene *scene, int32_t clip_ind
         for (int32_t i = 0; i < clip->channel_count; i++) sample_channel(pose, &clip->channel[i], time);
     }
     local_from_transforms(pose, scene);
-    world_from_local(pose, scene);
+    spl_pose_place(pose, scene);
 }
 
 void spl_pose_from_matrices(spl_pose *pose, const supple_scene *scene, const float *matrices)

@@ -31,6 +31,9 @@ void spl_pose_sample(spl_pose *pose, const supple_scene *scene, int32_t clip, do
  * transform relative to their parent. A node that is a joint in two skins takes its last matrix. */
 void spl_pose_from_matrices(spl_pose *pose, const supple_scene *scene, const float *matrices);
 
+/* World matrices from the local ones, which a caller may have changed. */
+void spl_pose_place(spl_pose *pose, const supple_scene *scene);
+
 /* One channel at one time: `width` numbers; rotations are unit quaternions. */
 void spl_channel_sample(const spl_channel *channel, double time, double *out);
 

@@ -5,6 +5,7 @@
 #include "core/timer.h"
 #include "rig/bind.h"
 #include "sim/inertia.h"
+#include "subspace/model_public.h"
 
 #include <string.h>
 
@@ -31,6 +32,7 @@ static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_erro
     double start = spl_now_ms();
     supple_body_config bc = s->sim->body_config ? *s->sim->body_config : supple_body_config_default();
     if (bc.max_tets == 0) bc.max_tets = s->max_tets;
+    if (s->sim->model && s->own_start) spl_model_body_config(&s->sim->model->model, &bc);
     f->given = s->sim->body;
     if (s->common[SPL_FLESH_UPSAMPLE] != 0) bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
     if (f->given && bc.upsampling != f->given->body.upsampling && s->common[SPL_FLESH_UPSAMPLE] != 0)
@@ -69,13 +71,13 @@ static supple_result make_forces(spl_flesh_sim *f, const spl_flesh_setup *s, sup
     if (!heavy && !s->sim->force_file) return SUPPLE_OK;
     f->force = spl_new(&f->allocator, n, 3 * sizeof *f->force);
     f->weight = heavy ? spl_new(&f->allocator, n, 3 * sizeof *f->weight) : NULL;
-    if (!f->force || (heavy && !f->weight)) return spl_fail_memory(error, "the forces");
+    f->mass = spl_new(&f->allocator, n, sizeof *f->mass);
+    if (!f->force || !f->mass || (heavy && !f->weight)) return spl_fail_memory(error, "the forces");
+    spl_elements_lumped_mass(&f->solid.elements, f->solid.material.density, f->mass);
     if (!heavy) return SUPPLE_OK;
-    double *mass = f->force; /* room */
-    spl_elements_lumped_mass(&f->solid.elements, f->solid.material.density, mass);
     double sign = f->solid.drive.to_solver < 0 ? -1 : 1;
     for (size_t v = 0; v < n; v++)
-        for (size_t i = 0; i < 3; i++) f->weight[3 * v + i] = sign * mass[v] * g[i];
+        for (size_t i = 0; i < 3; i++) f->weight[3 * v + i] = sign * f->mass[v] * g[i];
     return SUPPLE_OK;
 }
 
@@ -83,6 +85,7 @@ static supple_result make_dynamics(spl_flesh_sim *f, const spl_flesh_setup *s, s
 {
     size_t n = (size_t)f->body->tets.vertex_count;
     f->root_inertia = s->sim->root_inertia;
+    f->own_start = s->own_start;
     if (!s->sim->dynamics) return SUPPLE_OK;
     f->velocity = spl_new(&f->allocator, n, 3 * sizeof *f->velocity);
     f->spare = spl_new(&f->allocator, n, 3 * sizeof *f->spare);
@@ -206,6 +209,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_force_file_release(&f->force_file);
     spl_free(a, f->force);
     spl_free(a, f->weight);
+    spl_free(a, f->mass);
     spl_free(a, f->velocity);
     spl_free(a, f->spare);
     spl_free(a, f->x);
@@ -378,9 +382,12 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     spl_world_pose(&f->world, c->time);
     c->contacts = f->contacts;
     c->moved = NULL;
-    if (c->dt > 0)
+    c->root_inertia = f->root_inertia;
+    c->pushed = f->force_file.force_count > 0;
+    c->mass = f->mass;
+    if (c->dt > 0 && !f->own_start)
         set_dynamic_start(f, c);
-    else
+    else if (!f->own_start)
         set_start(f, c->pool);
     double posed = spl_now_ms();
     result = frame->method->solve(frame->state, c, f->x, stats, error);
@@ -408,7 +415,8 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     show(f, frame, x);
     if (f->polish) spl_polish_apply(f->polish, x, frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
-    stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
+    if (!f->own_start || c->whole) /* else x is not all there */
+        stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
     if (f->measures) {
         spl_solution solution;
         frame->method->solution(frame->state, c, &solution);

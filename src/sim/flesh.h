@@ -21,12 +21,14 @@ typedef struct spl_flesh_sim {
     spl_force_file force_file;
     spl_force_set forces;
     double *force;             /* 3 x vertices, or NULL without forces */
+    double *mass;              /* by vertex, lumped, kg; NULL without a force file */
     double *weight;            /* 3 x vertices: the part of `force` that is gravity's; NULL without */
     double *x;                 /* 3 x vertices: the last frame's, or the last step's of dynamics */
     double *velocity;          /* 3 x vertices, m/s; NULL without dynamics */
     double *spare;             /* 3 x vertices: room; NULL without dynamics */
     double root_inertia;       /* what the root's motion does to the flesh, 0 to 1 */
     spl_mat4 moved;            /* what the root has done to x and velocity before the step under way */
+    bool own_start;            /* the method needs no x to start from */
     bool launch;               /* x is in equilibrium, and the next step sets it in motion along with its bones */
     float *posed;              /* the same in body units, float */
     spl_pose_past past;        /* the last frame's pose */
@@ -65,6 +67,7 @@ typedef struct spl_flesh_setup {
     bool baseline;        /* the method moves visual vertices: the body is only measured */
     int32_t max_tets;     /* the method's budget of a body that is made here; 0: none of its own */
     int32_t collide;      /* bits of SUPPLE_COLLIDE_*: contacts to be found for the method */
+    bool own_start;       /* the method starts by itself */
     bool no_flesh;        /* out: creation failed because the character has no body, not for another reason */
 } spl_flesh_setup;
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "subspace/model_public.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
                              .common = sim->common,
                              .baseline = !needs_body(sim),
                              .max_tets = sim->method->max_tets,
+                             .own_start = (sim->method->answers & SPL_STARTS_ITSELF) != 0,
                              .collide = collide_of(sim->method, sc)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
@@ -67,7 +69,8 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
 static const spl_method *find_answering(unsigned what)
 {
     for (int32_t i = 0; i < spl_method_count(); i++)
-        if ((spl_method_at(i)->answers & what) == what) return spl_method_at(i);
+        if ((spl_method_at(i)->answers & what) == what && !(spl_method_at(i)->needs & SPL_NEEDS_MODEL))
+            return spl_method_at(i);
     return NULL;
 }
 
@@ -77,7 +80,11 @@ static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, s
     const char *why;
     unsigned asked = (sc->dynamics ? SPL_ANSWERS_DYNAMICS : 0) |
                      (sc->collide > 0 || sc->collider_count > 0 ? SPL_ANSWERS_CONTACT : 0);
-    sim->method = asked ? find_answering(asked) : NULL;
+    sim->method = sc->model ? &spl_method_subspace : asked ? find_answering(asked) : NULL;
+    if (sc->model) {
+        spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (there is a trained model)", sim->method->name);
+        return make_flesh(sim, sc, NULL, error);
+    }
     if (sim->method) {
         spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (it answers %s)", sim->method->name,
                 sc->dynamics ? "dynamics" : "collisions");
@@ -150,6 +157,8 @@ static supple_result check_answers(const supple_sim *sim, const supple_sim_confi
         list_answering(SPL_ANSWERS_DYNAMICS, list, sizeof list);
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dynamics: method %s has none; these have: %s", m->name, list);
     }
+    if (sc->model && !(m->needs & SPL_NEEDS_MODEL))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s plays no model; subspace does", m->name);
     bool heavy = sc->gravity[0] != 0 || sc->gravity[1] != 0 || sc->gravity[2] != 0;
     if (heavy && !needs_body(sim))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "gravity: method %s moves no flesh", m->name);
@@ -269,7 +278,7 @@ static supple_result make_buffers(supple_sim *sim, supple_error *error)
     return make_shading(sim, error);
 }
 
-static supple_result init_method(supple_sim *sim, supple_error *error)
+static supple_result init_method(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     sim->state = spl_new(&sim->allocator, sim->method->state_size, 1);
     if (!sim->state) return spl_fail_memory(error, "the method");
@@ -281,6 +290,12 @@ static supple_result init_method(supple_sim *sim, supple_error *error)
                                         .parameter = sim->parameter,
                                         .setup = &sim->setup,
                                         .clip = -1,
+                                        .dynamics = sc->dynamics,
+                                        .model = sc->model ? &sc->model->model : NULL,
+                                        .whole = sc->measure || sim->flesh.verify > 0,
+                                        .root_inertia = sc->root_inertia,
+                                        .gravity = spl_scale(spl_v3(sc->gravity[0], sc->gravity[1], sc->gravity[2]),
+                                                             sim->flesh.solid.drive.to_solver < 0 ? -1 : 1),
                                         .contacts = sim->flesh.contacts};
     supple_result result = sim->method->init(sim->state, &sim->context, error);
     sim->ready = true; /* release accepts a state whose init failed */
@@ -317,7 +332,7 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
         result = spl_dynamics_create(sc, sim->scene, sim->flesh.body, &sim->allocator, &sim->dynamics, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
-    if (result == SUPPLE_OK) result = init_method(sim, error);
+    if (result == SUPPLE_OK) result = init_method(sim, sc, error);
     if (result == SUPPLE_OK) result = take_rest(sim, error);
     if (result != SUPPLE_OK) return result;
     sim->setup.method = sim->method->name;

@@ -8,7 +8,8 @@
  * vibrations are of the whole body. */
 typedef struct spl_snapshots {
     int32_t pose_count;
-    double *const *pose; /* by domain: pose_count x (3 x vertex_count of the domain), one pose after another */
+    double *const *pose;  /* by domain: pose_count x (3 x vertex_count of the domain), one pose after another */
+    int32_t vertex_count; /* of the body */
     int32_t shape_count;
     const double *shape; /* shape_count x (3 x body vertices), held vertices 0 */
     const double *scale; /* by shape: PCA weight, lambda_1/lambda_i or lambda_1^2/(lambda_i lambda_j) */
@@ -16,8 +17,9 @@ typedef struct spl_snapshots {
 
 /* Columns for one domain: weighted PCA of the poses gives the first ones, that of the shapes (orthogonalised against
  * them) the others; where one has fewer than its share the other gets more. Fewer columns come back than were wanted if
- * the snapshots span fewer. basis: room for (3 x vertex_count) x rank, laid out as spl_model_domain.basis with the rank
- * that comes back. */
+ * the snapshots span fewer, 0 if they are all 0: what is below 1e-6 of their size counts as rounding. `pose_share` is 0
+ * to 1. basis: room for (3 x vertex_count) x rank, laid out as spl_model_domain.basis with the rank that comes back.
+ * The same bits at any number of threads. */
 supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const spl_snapshots *snapshots, int32_t rank,
                              double pose_share, spl_pool *pool, const supple_allocator *a, double *basis,
                              int32_t *rank_out, int32_t *pose_rank, supple_error *error);

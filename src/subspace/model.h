@@ -38,8 +38,17 @@ typedef struct spl_model_domain {
     double training_error; /* of the cubature, a share */
 } spl_model_domain;
 
+/* How the body was made that a model belongs to, so that it can be made again. */
+typedef struct spl_body_recipe {
+    int32_t kind, resolution, max_tets, grade; /* as supple_body_config */
+    double size_m;
+    int32_t rule_count;
+    supple_part_rule *rule; /* patterns are owned */
+} spl_body_recipe;
+
 typedef struct spl_model {
     supple_allocator allocator;
+    spl_body_recipe recipe;
     spl_key character; /* hash of what it belongs to: rest shape, tets, bones, held vertices, materials */
     int32_t domain_count, interface_count;
     spl_model_domain *domain;
@@ -53,5 +62,15 @@ typedef struct spl_model {
 } spl_model;
 
 void spl_model_release(spl_model *m); /* accepts a zeroed one */
+
+/* Largest rank of a domain, number of domains, cubature tets of a domain: what a file may ask for. */
+enum { SPL_MODEL_MOST_RANK = 512, SPL_MODEL_MOST_DOMAINS = 1024, SPL_MODEL_MOST_CUBATURE = 1 << 22 };
+
+/* The model file (.supple): a store (core/store.h) of kind "subspace". */
+supple_result spl_model_save(const spl_model *m, const char *path, const supple_config *config, supple_error *error);
+
+/* Reads and checks one as untrusted input: counts, indices, finite numbers, positive masses and areas, orthonormal
+ * bases. SUPPLE_ERROR_INPUT says what is wrong. */
+supple_result spl_model_load(const char *path, const supple_config *config, spl_model *out, supple_error *error);
 
 #endif

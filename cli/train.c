@@ -1,0 +1,225 @@
+#include "body_options.h"
+#include "cli.h"
+#include "progress.h"
+#include "solver.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cli_option options[] = {
+    {"-o", "OUT.supple", "the trained model, for `supple skin IN --model OUT.supple`", false},
+    {"--samples", "N", "poses to solve and learn from (100)", false},
+    {"--rank", "N", "modes of each domain (20)", false},
+    {"--domains", "N", "at most so many domains: the smallest join their neighbours (one for each bone)", false},
+    {"--clip", "NAME", "a clip that says how far joints turn, by name, index, or all; as often as you like (all)",
+     true},
+    {"--from-clips", NULL, "learn from frames of these clips, instead of poses drawn from the joints' ranges", false},
+    {"--limits", "FILE.json", "how far joints turn (docs/subspace.md), over what the clips say", false},
+    {"--folder", "DIR", "where solved poses are kept until the model is there (OUT.supple.poses)", false},
+    {"--keep", NULL, "leave them there afterwards", false},
+    {"--body", "KIND", "tets or prism (tets)", false},
+    {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
+    {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
+    {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
+    {"--set", "KEY=VALUE",
+     "modes=160, derivatives=100, pose-share=0.5, cubature-error=0.05, tolerance=1e-4, seed=1; max-tets=N, grade=on",
+     true},
+    {"--no-cache", NULL, "make the body afresh and keep nothing", false},
+    {"--threads", "N", "threads (one per core); the result does not depend on it", false},
+    {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_SOLVER_OPTION,
+};
+
+enum { MOST_CLIPS = 256, PATH_SIZE = 4096 };
+
+/* ---- what is asked for ---- */
+
+static int whole_number(const cli_arguments *arguments, const char *option, int low, int high, int32_t *out)
+{
+    const char *text = cli_get(arguments, option, 0);
+    char *end;
+    if (!text) return 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || value < low || value > high)
+        return cli_usage_error("%s %.40s: takes a number from %d to %d", option, text, low, high);
+    *out = (int32_t)value;
+    return 0;
+}
+
+/* True if the setting is one of training's; *code is then 0 or that of a message. */
+static bool train_setting(const char *text, supple_train_config *tc, int *code)
+{
+    double modes = tc->modes, derivatives = tc->derivatives, seed = (double)tc->seed;
+    const struct {
+        const char *name;
+        double *value, low, high;
+    } known[] = {{"modes", &modes, 1, 10000},
+                 {"derivatives", &derivatives, 0, 10000},
+                 {"pose-share", &tc->pose_share, 0, 1},
+                 {"cubature-error", &tc->cubature_error, 1e-6, 1},
+                 {"tolerance", &tc->tolerance, 1e-12, 0.1},
+                 {"seed", &seed, 0, 1e15}};
+    const char *equals = strchr(text, '=');
+    for (size_t i = 0; equals && i < sizeof known / sizeof *known; i++) {
+        char *end;
+        if (strlen(known[i].name) != (size_t)(equals - text) || strncmp(known[i].name, text, (size_t)(equals - text)))
+            continue;
+        double value = strtod(equals + 1, &end);
+        bool good = end != equals + 1 && !*end && value >= known[i].low && value <= known[i].high;
+        if (!good)
+            *code = cli_usage_error("--set %.60s: takes a number from %g to %g", text, known[i].low, known[i].high);
+        if (good) *known[i].value = value;
+        tc->modes = (int32_t)modes;
+        tc->derivatives = (int32_t)derivatives;
+        tc->seed = (uint64_t)seed;
+        return true;
+    }
+    return false;
+}
+
+/* The clips of --clip, as indices; a name that is none of them is an error. */
+static int find_clips(const cli_arguments *arguments, const supple_scene *scene, int32_t *clips, int32_t *count)
+{
+    const char *name;
+    *count = 0;
+    for (int i = 0; (name = cli_get(arguments, "--clip", i)); i++) {
+        int32_t found = -1;
+        if (strcmp(name, "all") == 0) return *count = 0;
+        for (int32_t k = 0; k < supple_scene_clip_count(scene) && found < 0; k++)
+            if (strcmp(supple_scene_clip_name(scene, k), name) == 0) found = k;
+        char *end;
+        long index = strtol(name, &end, 10);
+        if (found < 0 && end != name && !*end && index >= 0 && index < supple_scene_clip_count(scene))
+            found = (int32_t)index;
+        if (found < 0) return cli_usage_error("--clip %.60s: there is no such clip; `supple info` lists them", name);
+        if (*count == MOST_CLIPS) return cli_usage_error("--clip: at most %d clips", MOST_CLIPS);
+        clips[(*count)++] = found;
+    }
+    return 0;
+}
+
+static int read_request(const cli_arguments *arguments, supple_train_config *tc, supple_body_config *bc)
+{
+    const char *path = cli_get(arguments, "-o", 0), *text;
+    int code = 0;
+    if (arguments->operand_count == 0 || !path)
+        return cli_usage_error("no %s: supple train IN -o OUT.supple", arguments->operand_count ? "output" : "input");
+    size_t n = strlen(path);
+    if (n < 8 || strcmp(path + n - 7, ".supple") != 0)
+        return cli_usage_error("%.200s: a model is written as .supple", path);
+    code = whole_number(arguments, "--samples", 1, 100000, &tc->samples);
+    if (code == 0) code = whole_number(arguments, "--rank", 1, 512, &tc->rank);
+    if (code == 0) code = whole_number(arguments, "--domains", 1, 1024, &tc->domains);
+    if (code == 0) code = cli_body_config(arguments, bc, false);
+    for (int i = 0; code == 0 && (text = cli_get(arguments, "--set", i)); i++)
+        if (!train_setting(text, tc, &code) && strncmp(text, "max-tets=", 9) != 0 && strncmp(text, "grade=", 6) != 0)
+            code =
+                cli_usage_error("--set %.60s: training has no such parameter; `supple train --help` lists them", text);
+    tc->from_clips = cli_count(arguments, "--from-clips") > 0;
+    tc->limits_file = cli_get(arguments, "--limits", 0);
+    tc->material_file = cli_get(arguments, "--material", 0);
+    tc->body_config = bc;
+    return code;
+}
+
+/* ---- the run ---- */
+
+/* The folder of solved poses goes once the model is there, unless something else is in it. */
+static void remove_folder(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));) {
+        char path[PATH_SIZE];
+        if (strncmp(e->d_name, "pose-", 5) != 0) continue;
+        int n = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (n > 0 && (size_t)n < sizeof path) unlink(path);
+    }
+    closedir(dir);
+    rmdir(folder);
+}
+
+static void report(const char *path, const supple_model_info *i)
+{
+    fprintf(stderr,
+            "supple: %s: %d domains, rank %d in all, %d interfaces; %d cubature tets of %d (error %.1f%%); %d poses "
+            "(%d found, %d dropped); lowest vibration %.2f Hz\n",
+            path, (int)i->domains, (int)i->rank, (int)i->interfaces, (int)i->cubature, (int)i->tets,
+            100 * i->training_error, (int)i->poses, (int)i->found, (int)i->dropped, i->frequency);
+    fprintf(stderr, "supple: poses %.1f s, vibrations %.1f s, bases %.1f s, cubature %.1f s\n", i->ms_poses / 1e3,
+            i->ms_modes / 1e3, i->ms_bases / 1e3, i->ms_cubature / 1e3);
+}
+
+static int train(const cli_arguments *arguments, supple_train_config *tc, const supple_config *config)
+{
+    supple_error error;
+    supple_scene *scene = NULL;
+    supple_model *model = NULL;
+    int32_t clips[MOST_CLIPS];
+    const char *path = cli_get(arguments, "-o", 0);
+    supple_result result = supple_scene_load_file(arguments->operands[0], config, &scene, &error);
+    if (result != SUPPLE_OK) return cli_fail(&error);
+    int code = find_clips(arguments, scene, clips, &tc->clip_count);
+    if (code == 0) {
+        tc->clips = tc->clip_count > 0 ? clips : NULL;
+        result = supple_model_train(scene, tc, config, &model, &error);
+        if (result == SUPPLE_OK) result = supple_model_save(model, path, config, &error);
+        if (result == SUPPLE_OK) report(path, supple_model_get_info(model));
+        if (result == SUPPLE_OK && cli_count(arguments, "--keep") == 0) remove_folder(tc->folder);
+        if (result == SUPPLE_ERROR_CANCELLED)
+            fprintf(stderr, "supple: what is solved is kept in %s: the same command goes on from there\n", tc->folder);
+        code = result == SUPPLE_OK ? 0 : cli_fail(&error);
+    }
+    supple_model_destroy(model);
+    supple_scene_destroy(scene);
+    return code;
+}
+
+static int run(const cli_arguments *arguments)
+{
+    supple_config config;
+    cli_progress progress;
+    char folder[PATH_SIZE];
+    supple_train_config tc = supple_train_config_default();
+    supple_body_config bc = supple_body_config_default();
+    int code = read_request(arguments, &tc, &bc);
+    if (code) return code;
+    tc.folder = cli_get(arguments, "--folder", 0);
+    if (!tc.folder) {
+        int n = snprintf(folder, sizeof folder, "%s.poses", cli_get(arguments, "-o", 0));
+        if (n < 0 || (size_t)n >= sizeof folder) return cli_usage_error("-o: the path is too long");
+        tc.folder = folder;
+    }
+    if (!cli_config(arguments, &config)) return 2;
+    code = cli_load_solver(arguments, &config);
+    if (code) return code;
+    if (!cli_progress_init(&progress, cli_get(arguments, "--progress", 0))) return 2;
+    config.progress = cli_progress_stage;
+    config.progress_user = &progress;
+    cli_catch_interrupt();
+    code = train(arguments, &tc, &config);
+    cli_progress_end(&progress);
+    return code;
+}
+
+static void notes(void)
+{
+    printf("\nEvery solved pose is kept in a folder until the model is there: after Ctrl-C, a kill or a power cut the "
+           "same\n"
+           "command goes on where it was. The model belongs to this character, this body and these materials.\n");
+}
+
+const cli_verb cli_verb_train = {
+    .name = "train",
+    .usage = "IN -o OUT.supple",
+    .summary = "learn how a character's flesh moves, for `supple skin --model`",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .operand_count = 1,
+    .run = run,
+    .notes = notes,
+};

@@ -1,0 +1,445 @@
+#include "subspace/samples.h"
+
+#include "body/pins.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/store.h"
+#include "statics/statics.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SAMPLE_VERSION = 1 };
+static const double stride = 1.0; /* radians: the largest turn of a joint in one step of continuation */
+
+/* ---- poses ---- */
+
+static spl_vec3 *turns_of(const spl_samples *s, int32_t i)
+{
+    return s->turn + (size_t)i * (size_t)s->joint_count;
+}
+
+static float *x_of(const spl_samples *s, int32_t i)
+{
+    return s->x + 3 * (size_t)i * (size_t)s->vertex_count;
+}
+
+/* Sum of the squared angles between two poses; NULL is rest. */
+static double distance(const spl_samples *s, const spl_vec3 *a, const spl_vec3 *b)
+{
+    double sum = 0;
+    for (int32_t j = 0; j < s->joint_count; j++) {
+        spl_quat p = spl_turn_to_quat(a[j]), q = b ? spl_turn_to_quat(b[j]) : spl_quat_identity();
+        double angle = spl_norm(spl_turn_of_quat(spl_quat_mul(spl_quat_conjugate(p), q)));
+        sum += angle * angle;
+    }
+    return sum;
+}
+
+static void choose_parents(spl_samples *s)
+{
+    for (int32_t i = 0; i < s->count; i++) {
+        double best = distance(s, turns_of(s, i), NULL);
+        s->parent[i] = -1;
+        for (int32_t k = 0; k < i; k++) {
+            double d = distance(s, turns_of(s, i), turns_of(s, k));
+            if (d >= best) continue;
+            best = d;
+            s->parent[i] = k;
+        }
+    }
+}
+
+supple_result spl_samples_create(const supple_scene *scene, const int32_t *node, int32_t joint_count,
+                                 const spl_vec3 *turn, int32_t count, const spl_solid *solid, spl_samples *out,
+                                 supple_error *error)
+{
+    size_t n = (size_t)solid->body->tets.vertex_count, c = (size_t)count, size;
+    *out = (spl_samples){.allocator = scene->allocator,
+                         .joint_count = joint_count,
+                         .count = count,
+                         .vertex_count = (int32_t)n,
+                         .node = node};
+    const supple_allocator *a = &out->allocator;
+    bool fits = spl_mul(c, 3 * n, &size);
+    out->turn = spl_new(a, c * (size_t)joint_count, sizeof *out->turn);
+    out->parent = spl_new(a, c, sizeof *out->parent);
+    out->state = spl_new(a, c, sizeof *out->state);
+    out->residual = spl_new(a, c, sizeof *out->residual);
+    out->x = fits ? spl_new(a, size, sizeof *out->x) : NULL;
+    if (!out->turn || !out->parent || !out->state || !out->residual || !out->x) {
+        spl_samples_release(out);
+        return spl_fail_memory(error, "the training poses");
+    }
+    memcpy(out->turn, turn, c * (size_t)joint_count * sizeof *turn);
+    choose_parents(out);
+    return SUPPLE_OK;
+}
+
+void spl_samples_release(spl_samples *s)
+{
+    const supple_allocator *a = &s->allocator;
+    if (!a->release) return;
+    spl_free(a, s->turn);
+    spl_free(a, s->parent);
+    spl_free(a, s->state);
+    spl_free(a, s->residual);
+    spl_free(a, s->x);
+    *s = (spl_samples){0};
+}
+
+spl_key spl_character_key(const spl_solid *solid)
+{
+    const spl_body *b = solid->body;
+    size_t n = (size_t)b->tets.vertex_count, t = (size_t)b->tets.tet_count;
+    spl_digest d = spl_digest_begin();
+    spl_digest_array(&d, solid->drive.rest, 3 * n, sizeof(double));
+    spl_digest_array(&d, b->tets.tet, 4 * t, sizeof *b->tets.tet);
+    spl_digest_array(&d, b->bone, n, sizeof *b->bone);
+    spl_digest_array(&d, solid->material.mu, t, sizeof(double));
+    spl_digest_array(&d, solid->material.lambda, t, sizeof(double));
+    spl_digest_array(&d, solid->material.density, t, sizeof(double));
+    for (int32_t k = 0; k < b->bones.bone_count; k++) spl_digest_integer(&d, b->bones.bone[k].parent);
+    return spl_digest_end(&d);
+}
+
+/* ---- files ---- */
+
+static spl_store_id sample_id(const spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o)
+{
+    spl_digest d = spl_digest_begin();
+    spl_digest_array(&d, character->part, 2, sizeof(uint64_t));
+    spl_digest_array(&d, turns_of(s, i), 3 * (size_t)s->joint_count, sizeof(double));
+    spl_digest_text(&d, o->law->name);
+    spl_digest_real(&d, o->tolerance);
+    spl_digest_integer(&d, s->parent[i]);
+    return (spl_store_id){"sample", SAMPLE_VERSION, spl_digest_end(&d)};
+}
+
+static bool sample_path(const spl_sample_options *o, int32_t i, char *path, size_t size)
+{
+    int n = snprintf(path, size, "%s/pose-%05d", o->folder, (int)i);
+    return n > 0 && (size_t)n < size;
+}
+
+/* A pose that an earlier run has solved. What does not belong to this training, or is damaged, is solved anew. */
+static bool find(spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o,
+                 const supple_config *config)
+{
+    char path[4096];
+    spl_store_id id = sample_id(s, i, character, o);
+    spl_store_reader *r = NULL;
+    size_t n = (size_t)s->vertex_count;
+    const void *x, *residual;
+    if (!o->folder || !sample_path(o, i, path, sizeof path)) return false;
+    if (spl_store_open(path, &id, config, &r, NULL) != SUPPLE_OK) return false;
+    spl_store_want places = {"x", SPL_STORE_F32, 3, n, n, 0, 0, false};
+    spl_store_want number = {"residual", SPL_STORE_F64, 1, 1, 1, 0, 0, false};
+    bool good = spl_store_get(r, &places, &x, NULL, NULL) == SUPPLE_OK &&
+                spl_store_get(r, &number, &residual, NULL, NULL) == SUPPLE_OK;
+    if (good) {
+        memcpy(x_of(s, i), x, 3 * n * sizeof(float));
+        s->residual[i] = *(const double *)residual;
+        s->state[i] = SPL_SAMPLE_SOLVED;
+        s->found++;
+    }
+    spl_store_close(r);
+    return good;
+}
+
+static supple_result keep(const spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o,
+                          const supple_config *config, supple_error *error)
+{
+    char path[4096];
+    spl_store_id id = sample_id(s, i, character, o);
+    spl_store_writer *w = NULL;
+    if (!o->folder) return SUPPLE_OK;
+    if (!sample_path(o, i, path, sizeof path)) return spl_fail(error, SUPPLE_ERROR_OUTPUT, "the path is too long");
+    supple_result result = spl_store_create(path, &id, config, &w, error);
+    if (result != SUPPLE_OK) return result;
+    spl_store_add(w, "x", SPL_STORE_F32, 3, (size_t)s->vertex_count, x_of(s, i), NULL);
+    spl_store_add(w, "residual", SPL_STORE_F64, 1, 1, &s->residual[i], NULL);
+    return spl_store_commit(w, error);
+}
+
+/* ---- one thread's tools ---- */
+
+typedef struct worker {
+    spl_solid solid; /* the shared one with a drive of its own */
+    spl_pose pose;
+    spl_pose_past past;
+    spl_pins pins; /* springs of pieces that no bone holds */
+    spl_statics *statics;
+    double *x;
+    spl_vec3 *turn; /* joint_count: on the way */
+    bool busy;
+} worker;
+
+static void release_worker(worker *w, const supple_allocator *a)
+{
+    spl_statics_destroy(w->statics);
+    if (w->past.map) spl_pose_past_release(&w->past, a);
+    spl_pose_release(&w->pose);
+    spl_pins_release(&w->pins);
+    spl_drive_release(&w->solid.drive);
+    spl_free(a, w->x);
+    spl_free(a, w->turn);
+}
+
+static supple_result make_worker(worker *w, const spl_samples *s, const supple_scene *scene, const spl_solid *solid,
+                                 const spl_sample_options *o, const supple_config *config, supple_error *error)
+{
+    const supple_allocator *a = &s->allocator;
+    spl_statics_options so = spl_statics_options_default();
+    so.solver = SPL_STATICS_PCG;
+    so.tolerance = o->tolerance;
+    so.max_iterations = o->max_iterations;
+    so.size = solid->diagonal;
+    so.backend = config ? config->solver : NULL;
+    w->solid = *solid;
+    w->solid.drive = (spl_drive){0};
+    w->solid.force = NULL;
+    supple_result result = spl_drive_create(solid->body, a, &w->solid.drive, error);
+    w->solid.drive.spread = solid->drive.spread;
+    if (result == SUPPLE_OK) result = spl_pose_init(&w->pose, scene, error);
+    if (result == SUPPLE_OK) result = spl_pose_past_create(&w->solid, &w->past, error);
+    if (result == SUPPLE_OK) result = spl_pins_create(&w->solid, SPL_PIN_HARD, 0, &w->pins, error);
+    if (result == SUPPLE_OK)
+        result = spl_statics_create(&solid->elements, w->pins.held, a, NULL, &so, &w->statics, error);
+    w->x = spl_new(a, (size_t)s->vertex_count, 3 * sizeof *w->x);
+    w->turn = spl_new(a, (size_t)s->joint_count, sizeof *w->turn);
+    if (result == SUPPLE_OK && (!w->x || !w->turn)) result = spl_fail_memory(error, "the training poses");
+    return result;
+}
+
+/* ---- solving ---- */
+
+typedef struct solve {
+    spl_samples *s;
+    const supple_scene *scene;
+    const spl_sample_options *options;
+    const supple_config *config;
+    spl_key character;
+    worker *worker;
+    int32_t worker_count;
+    const int32_t *list; /* of the poses of this round */
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    pthread_t caller;
+    atomic_int stop, done;
+    int32_t total;
+    supple_result result; /* the first failure */
+    supple_error error;
+} solve;
+
+static worker *take_worker(solve *v)
+{
+    worker *found = NULL;
+    pthread_mutex_lock(&v->lock);
+    while (!found) {
+        for (int32_t i = 0; i < v->worker_count && !found; i++)
+            if (!v->worker[i].busy) found = &v->worker[i];
+        if (!found) pthread_cond_wait(&v->freed, &v->lock); /* a host may bring more threads than it said */
+    }
+    found->busy = true;
+    pthread_mutex_unlock(&v->lock);
+    return found;
+}
+
+static void give_worker(solve *v, worker *w)
+{
+    pthread_mutex_lock(&v->lock);
+    w->busy = false;
+    pthread_cond_signal(&v->freed);
+    pthread_mutex_unlock(&v->lock);
+}
+
+static void fail(solve *v, supple_result result, const supple_error *error)
+{
+    pthread_mutex_lock(&v->lock);
+    if (v->result == SUPPLE_OK) {
+        v->result = result;
+        v->error = *error;
+    }
+    pthread_mutex_unlock(&v->lock);
+    atomic_store(&v->stop, 1);
+}
+
+/* The bones in the pose whose turns are `share` of the way from one to another. */
+static supple_result set_pose(const solve *v, worker *w, const spl_vec3 *from, const spl_vec3 *to, double share,
+                              supple_error *error)
+{
+    const spl_samples *s = v->s;
+    for (int32_t j = 0; j < s->joint_count; j++) {
+        spl_quat a = from ? spl_turn_to_quat(from[j]) : spl_quat_identity(), b = spl_turn_to_quat(to[j]);
+        w->turn[j] = share >= 1 ? to[j] : spl_turn_of_quat(spl_quat_slerp(a, b, share));
+    }
+    spl_pose_turn(&w->pose, v->scene, s->node, w->turn, s->joint_count);
+    return spl_drive_pose(&w->solid.drive, &w->pose, error);
+}
+
+static supple_result step(const solve *v, worker *w, spl_statics_stats *stats, supple_error *error)
+{
+    const spl_solid *solid = &w->solid;
+    spl_pins_pose(&w->pins, &solid->drive);
+    spl_statics_problem p = {.law = v->options->law,
+                             .mu = solid->material.mu,
+                             .lambda = solid->material.lambda,
+                             .pin = w->pins.pin,
+                             .pin_count = w->pins.count};
+    spl_drive_hold(&solid->drive, solid->body->bone, w->x);
+    return spl_statics_solve(w->statics, &p, w->x, stats, error);
+}
+
+static int32_t steps_between(const solve *v, const spl_vec3 *from, const spl_vec3 *to)
+{
+    double most = 0;
+    for (int32_t j = 0; j < v->s->joint_count; j++) {
+        spl_quat a = from ? spl_turn_to_quat(from[j]) : spl_quat_identity(), b = spl_turn_to_quat(to[j]);
+        most = fmax(most, spl_norm(spl_turn_of_quat(spl_quat_mul(spl_quat_conjugate(a), b))));
+    }
+    return (int32_t)fmax(1, ceil(most / stride));
+}
+
+/* From the parent's solution, or rest, to the pose. */
+static supple_result continue_to(const solve *v, worker *w, int32_t i, spl_statics_stats *stats, supple_error *error)
+{
+    const spl_samples *s = v->s;
+    int32_t parent = s->parent[i];
+    while (parent >= 0 && s->state[parent] != SPL_SAMPLE_SOLVED) parent = s->parent[parent];
+    const spl_vec3 *from = parent >= 0 ? turns_of(s, parent) : NULL, *to = turns_of(s, i);
+    size_t n = 3 * (size_t)s->vertex_count;
+    spl_drive_reset(&w->solid.drive);
+    supple_result result = set_pose(v, w, from, from ? from : to, from ? 1 : 0, error);
+    if (result != SUPPLE_OK) return result;
+    if (parent >= 0)
+        for (size_t k = 0; k < n; k++) w->x[k] = (double)x_of(s, parent)[k];
+    else
+        spl_solid_pose(&w->solid, w->x, NULL);
+    int32_t steps = steps_between(v, from, to);
+    for (int32_t k = 1; k <= steps && result == SUPPLE_OK; k++) {
+        spl_pose_past_keep(&w->past, &w->solid.drive);
+        result = set_pose(v, w, from, to, (double)k / steps, error);
+        if (result != SUPPLE_OK) break;
+        if (!spl_solid_carry(&w->solid, &w->past, w->x, NULL)) spl_solid_pose(&w->solid, w->x, NULL);
+        result = step(v, w, stats, error);
+    }
+    return result;
+}
+
+static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *error)
+{
+    spl_samples *s = v->s;
+    spl_statics_stats stats = {0};
+    supple_result result = continue_to(v, w, i, &stats, error);
+    bool good = result == SUPPLE_OK && stats.converged;
+    if (result != SUPPLE_OK && result != SUPPLE_ERROR_SOLVE) return result;
+    s->residual[i] = result == SUPPLE_OK ? stats.residual : INFINITY;
+    s->state[i] = good ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
+    if (!good) return SUPPLE_OK;
+    for (size_t k = 0; k < 3 * (size_t)s->vertex_count; k++) x_of(s, i)[k] = (float)w->x[k];
+    return keep(s, i, &v->character, v->options, v->config, error);
+}
+
+static void solve_piece(void *context, size_t begin, size_t end)
+{
+    solve *v = context;
+    worker *w = take_worker(v);
+    for (size_t k = begin; k < end && !atomic_load(&v->stop); k++) {
+        supple_error error = {0};
+        supple_result result = solve_one(v, w, v->list[k], &error);
+        int done = atomic_fetch_add(&v->done, 1) + 1;
+        /* the host's callbacks are called by the host's own thread alone */
+        if (result == SUPPLE_OK && pthread_equal(pthread_self(), v->caller))
+            result = spl_progress(v->config, "training poses", (double)done / v->total, &error);
+        if (result != SUPPLE_OK) fail(v, result, &error);
+    }
+    give_worker(v, w);
+}
+
+/* The poses of one depth of the tree: their parents are all done. */
+static int32_t list_depth(const spl_samples *s, const int32_t *depth, int32_t at, int32_t *list)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < s->count; i++)
+        if (depth[i] == at && s->state[i] == SPL_SAMPLE_OPEN) list[n++] = i;
+    return n;
+}
+
+static void run(solve *v, spl_pool *pool, int32_t *depth, int32_t *list)
+{
+    spl_samples *s = v->s;
+    int32_t deepest = 0;
+    for (int32_t i = 0; i < s->count; i++) {
+        depth[i] = s->parent[i] < 0 ? 0 : depth[s->parent[i]] + 1;
+        if (depth[i] > deepest) deepest = depth[i];
+        if (s->state[i] == SPL_SAMPLE_OPEN) v->total++;
+    }
+    for (int32_t at = 0; at <= deepest && !atomic_load(&v->stop); at++) {
+        int32_t n = list_depth(s, depth, at, list);
+        v->list = list;
+        spl_parallel_for(pool, (size_t)n, 1, solve_piece, v);
+    }
+}
+
+static supple_result make_workers(solve *v, const spl_solid *solid, spl_pool *pool, supple_error *error)
+{
+    int32_t count = pool ? spl_pool_thread_count(pool) : 1;
+    supple_result result = SUPPLE_OK;
+    if (count > v->s->count) count = v->s->count > 0 ? v->s->count : 1;
+    v->worker = spl_new(&v->s->allocator, (size_t)count, sizeof *v->worker);
+    if (!v->worker) return spl_fail_memory(error, "the training poses");
+    for (int32_t i = 0; i < count && result == SUPPLE_OK; i++) {
+        v->worker_count = i + 1;
+        result = make_worker(&v->worker[i], v->s, v->scene, solid, v->options, v->config, error);
+    }
+    return result;
+}
+
+static supple_result make_folder(const char *folder, supple_error *error)
+{
+    if (!folder || mkdir(folder, 0777) == 0 || errno == EEXIST) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%.200s: cannot be made: %s", folder, strerror(errno));
+}
+
+static void report(spl_samples *s, const supple_config *config)
+{
+    for (int32_t i = 0; i < s->count; i++) {
+        if (s->state[i] != SPL_SAMPLE_FAILED) continue;
+        s->dropped++;
+        spl_log(config, SUPPLE_LOG_WARNING, "training pose %d did not converge (residual %.1e) and is left out", (int)i,
+                s->residual[i]);
+    }
+}
+
+supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
+                                const spl_sample_options *options, const supple_config *config, spl_pool *pool,
+                                supple_error *error)
+{
+    solve v = {.s = s, .scene = scene, .options = options, .config = config, .caller = pthread_self()};
+    size_t n = (size_t)s->count;
+    int32_t *depth = spl_new(&s->allocator, n, sizeof *depth), *list = spl_new(&s->allocator, n, sizeof *list);
+    supple_result result = depth && list ? make_folder(options->folder, error) : spl_fail_memory(error, "the poses");
+    v.character = spl_character_key(solid);
+    for (int32_t i = 0; i < s->count && result == SUPPLE_OK; i++) find(s, i, &v.character, options, config);
+    if (s->found < s->count && result == SUPPLE_OK) result = make_workers(&v, solid, pool, error);
+    pthread_mutex_init(&v.lock, NULL);
+    pthread_cond_init(&v.freed, NULL);
+    if (result == SUPPLE_OK) {
+        run(&v, pool, depth, list);
+        result = v.result;
+        if (result != SUPPLE_OK && error) *error = v.error;
+        if (result == SUPPLE_OK) report(s, config);
+    }
+    pthread_cond_destroy(&v.freed);
+    pthread_mutex_destroy(&v.lock);
+    for (int32_t i = 0; i < v.worker_count; i++) release_worker(&v.worker[i], &s->allocator);
+    spl_free(&s->allocator, v.worker);
+    spl_free(&s->allocator, depth);
+    spl_free(&s->allocator, list);
+    return result;
+}

@@ -1,0 +1,52 @@
+/* Training poses and their quasistatic solutions (multi-domain paper, section 5.1).
+ *
+ * Every pose is solved by continuing from another one that is solved already, or from rest: the nearest by the joints'
+ * angles among those before it in the list, so that the result does not depend on which thread was first. A solved
+ * pose is kept in a file at once; a run that was killed finds it there. */
+#ifndef SPL_SUBSPACE_SAMPLES_H
+#define SPL_SUBSPACE_SAMPLES_H
+
+#include "body/solid.h"
+#include "core/digest.h"
+#include "core/threads.h"
+#include "fem/law.h"
+#include "rig/turns.h"
+
+typedef enum spl_sample_state { SPL_SAMPLE_OPEN, SPL_SAMPLE_SOLVED, SPL_SAMPLE_FAILED } spl_sample_state;
+
+typedef struct spl_samples {
+    supple_allocator allocator;
+    int32_t joint_count, count, vertex_count;
+    const int32_t *node; /* by joint; borrowed */
+    spl_vec3 *turn;      /* count x joint_count */
+    int32_t *parent;     /* by pose: where its solution starts, -1 for rest; always lower */
+    spl_sample_state *state;
+    float *x;         /* count x (3 x vertex_count): the solver's space, in the pose's own place */
+    double *residual; /* by pose */
+    int32_t found;    /* came from files */
+    int32_t dropped;  /* did not converge */
+} spl_samples;
+
+typedef struct spl_sample_options {
+    const spl_law *law;
+    double tolerance;       /* on the residual, 1e-4 */
+    int32_t max_iterations; /* Newton steps of one continuation step, 75 */
+    const char *folder;     /* for files of solved poses; NULL: none are kept. It is made where missing */
+} spl_sample_options;
+
+/* Takes the poses (turns are copied). */
+supple_result spl_samples_create(const supple_scene *scene, const int32_t *node, int32_t joint_count,
+                                 const spl_vec3 *turn, int32_t count, const spl_solid *solid, spl_samples *out,
+                                 supple_error *error);
+void spl_samples_release(spl_samples *s);
+
+/* Solves what is open. Poses that do not converge are dropped with a warning; SUPPLE_ERROR_CANCELLED if the host stops
+ * it, with what was solved kept in files. */
+supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
+                                const spl_sample_options *options, const supple_config *config, spl_pool *pool,
+                                supple_error *error);
+
+/* What a solved body belongs to: rest shape, tets, what bones hold, materials. */
+spl_key spl_character_key(const spl_solid *solid);
+
+#endif

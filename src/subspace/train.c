@@ -1,0 +1,423 @@
+#include "subspace/train.h"
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "subspace/basis.h"
+#include "subspace/cubature.h"
+#include "subspace/frame.h"
+#include "subspace/modal.h"
+#include "subspace/ranges.h"
+#include "subspace/samples.h"
+
+#include <string.h>
+
+static const double vibration = 0.02; /* largest displacement of a vibration sample, of the diagonal */
+
+spl_train_options spl_train_options_default(void)
+{
+    return (spl_train_options){.samples = 100,
+                               .rank = 20,
+                               .modes = 160,
+                               .derivatives = 100,
+                               .pose_share = 0.5,
+                               .cubature_error = 0.05,
+                               .tolerance = 1e-4,
+                               .least_turn = 0.35,
+                               .seed = 1,
+                               .law = &spl_law_corot,
+                               .cut = spl_domain_options_default()};
+}
+
+typedef struct training {
+    const supple_scene *scene;
+    spl_solid *solid;
+    const spl_train_options *o;
+    const supple_config *config;
+    spl_pool *pool;
+    supple_allocator allocator;
+    spl_domains domains;
+    spl_joint_ranges ranges;
+    spl_samples samples;
+    int32_t pose_count; /* solved */
+    int32_t *pose;      /* by solved pose: its sample */
+    spl_modal modal;
+    double *shape, *scale; /* modes and derivatives one after another, and their weights */
+    double *vibration;     /* pose_count x (3 x vertices): samples of vibrations */
+    double **displacement; /* by domain: poses in its frame */
+    double *x;             /* pose_count x (3 x vertices): the poses, held vertices exact */
+    spl_mat3 *R;           /* pose_count x domains */
+    spl_vec3 *t;
+} training;
+
+/* ---- poses ---- */
+
+static supple_result make_poses(training *w, spl_train_report *report, supple_error *error)
+{
+    const spl_train_options *o = w->o;
+    supple_result result = spl_joint_ranges_infer(w->scene, o->clip, o->clip_count, o->least_turn, &w->ranges, error);
+    if (result == SUPPLE_OK && o->limits) result = spl_joint_ranges_read(&w->ranges, w->scene, o->limits, error);
+    if (result != SUPPLE_OK) return result;
+    size_t joints = (size_t)w->ranges.joint_count, n = (size_t)o->samples;
+    spl_vec3 *turn = spl_new(&w->allocator, n * joints, sizeof *turn);
+    if (!turn) return spl_fail_memory(error, "the training poses");
+    if (o->frames)
+        result = spl_joint_ranges_frames(&w->ranges, w->scene, o->clip, o->clip_count, o->samples, turn, error);
+    else
+        spl_joint_ranges_draw(&w->ranges, o->samples, o->seed, turn);
+    if (result == SUPPLE_OK)
+        result = spl_samples_create(w->scene, w->ranges.node, (int32_t)joints, turn, o->samples, w->solid, &w->samples,
+                                    error);
+    spl_free(&w->allocator, turn);
+    if (result != SUPPLE_OK) return result;
+    spl_sample_options so = {o->law, o->tolerance, 75, o->folder};
+    result = spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
+    if (result != SUPPLE_OK) return result;
+    w->pose = spl_new(&w->allocator, n, sizeof *w->pose);
+    if (!w->pose) return spl_fail_memory(error, "the training poses");
+    for (int32_t i = 0; i < o->samples; i++)
+        if (w->samples.state[i] == SPL_SAMPLE_SOLVED) w->pose[w->pose_count++] = i;
+    report->poses = w->pose_count;
+    report->found = w->samples.found;
+    report->dropped = w->samples.dropped;
+    if (w->pose_count > 0) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "none of the %d training poses converged", (int)o->samples);
+}
+
+/* Displacements of the poses in the domains' frames, and where they hold what bones hold. */
+static supple_result take_displacements(training *w, supple_error *error)
+{
+    size_t n = (size_t)w->solid->body->tets.vertex_count, poses = (size_t)w->pose_count;
+    int32_t domains = w->domains.domain_count;
+    spl_pose pose = {0};
+    w->displacement = spl_new(&w->allocator, (size_t)domains, sizeof *w->displacement);
+    w->x = spl_new(&w->allocator, poses * n, 3 * sizeof *w->x);
+    w->R = spl_new(&w->allocator, poses * (size_t)domains, sizeof *w->R);
+    w->t = spl_new(&w->allocator, poses * (size_t)domains, sizeof *w->t);
+    bool made = w->displacement && w->x && w->R && w->t;
+    for (int32_t d = 0; d < domains && made; d++) {
+        w->displacement[d] =
+            spl_new(&w->allocator, poses * (size_t)w->domains.domain[d].vertex_count, 3 * sizeof **w->displacement);
+        made = w->displacement[d];
+    }
+    if (!made) return spl_fail_memory(error, "the training poses");
+    supple_result result = spl_pose_init(&pose, w->scene, error);
+    for (int32_t p = 0; p < w->pose_count && result == SUPPLE_OK; p++) {
+        const spl_vec3 *turn = w->samples.turn + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
+        const float *x = w->samples.x + 3 * (size_t)w->pose[p] * n;
+        double *held = w->x + 3 * (size_t)p * n;
+        spl_pose_turn(&pose, w->scene, w->samples.node, turn, w->samples.joint_count);
+        spl_drive_reset(&w->solid->drive);
+        result = spl_drive_pose(&w->solid->drive, &pose, error);
+        for (size_t k = 0; k < 3 * n; k++) held[k] = (double)x[k];
+        spl_drive_hold(&w->solid->drive, w->solid->body->bone, held);
+        for (int32_t d = 0; d < domains && result == SUPPLE_OK; d++) {
+            const spl_domain *dom = &w->domains.domain[d];
+            spl_mat3 *R = &w->R[p * domains + d];
+            spl_vec3 *t = &w->t[p * domains + d];
+            double *u = w->displacement[d] + 3 * (size_t)p * (size_t)dom->vertex_count;
+            spl_domain_frame(&w->solid->drive, dom->bone, R, t);
+            spl_mat3 inverse = spl_mat3_transpose(R);
+            for (int32_t k = 0; k < dom->vertex_count; k++) {
+                size_t v = 3 * (size_t)dom->vertex[k];
+                const double *rest = w->solid->drive.rest + v;
+                spl_vec3 y = spl_mat3_apply(&inverse, spl_sub(spl_v3(held[v], held[v + 1], held[v + 2]), *t));
+                u[3 * k] = y.x - rest[0], u[3 * k + 1] = y.y - rest[1], u[3 * k + 2] = y.z - rest[2];
+            }
+        }
+    }
+    spl_pose_release(&pose);
+    return result;
+}
+
+/* ---- vibrations ---- */
+
+static double normal(uint64_t *state)
+{
+    double u[2];
+    for (int i = 0; i < 2; i++) {
+        *state += 0x9e3779b97f4a7c15u;
+        u[i] = ((double)(spl_mix(*state) >> 11) + 0.5) * 0x1p-53;
+    }
+    return sqrt(-2 * log(u[0])) * cos(6.283185307179586 * u[1]);
+}
+
+static double largest(const double *u, size_t vertices)
+{
+    double most = 0;
+    for (size_t v = 0; v < vertices; v++) {
+        const double *p = u + 3 * v;
+        most = fmax(most, sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
+    }
+    return most;
+}
+
+/* As many shapes as poses, q_k ~ N(0, 1/lambda_k), all scaled so that on average they are as large as flesh swings. */
+static supple_result draw_vibrations(training *w, supple_error *error)
+{
+    size_t n = (size_t)w->modal.vertex_count, count = (size_t)w->pose_count;
+    uint64_t state = spl_mix(w->o->seed + 0x5eed);
+    double sum = 0;
+    w->vibration = spl_new(&w->allocator, count * n, 3 * sizeof *w->vibration);
+    if (!w->vibration) return spl_fail_memory(error, "the vibrations");
+    for (size_t s = 0; s < count; s++) {
+        double *u = w->vibration + 3 * s * n;
+        for (int32_t m = 0; m < w->modal.mode_count; m++) {
+            double z = normal(&state) / sqrt(w->modal.value[m]);
+            const double *psi = w->modal.mode + 3 * (size_t)m * n;
+            for (size_t k = 0; k < 3 * n; k++) u[k] += z * psi[k];
+        }
+        sum += largest(u, n);
+    }
+    double by = sum > 0 ? vibration * w->solid->diagonal * (double)count / sum : 0;
+    for (size_t k = 0; k < 3 * n * count; k++) w->vibration[k] *= by;
+    return SUPPLE_OK;
+}
+
+static supple_result make_vibrations(training *w, supple_error *error)
+{
+    const spl_train_options *o = w->o;
+    supple_result result = spl_progress(w->config, "vibrations", 0, error);
+    if (result == SUPPLE_OK)
+        result = spl_modal_create(w->solid, o->law, o->modes, o->derivatives, w->config, w->pool, &w->modal, error);
+    if (result != SUPPLE_OK) return result;
+    const spl_modal *m = &w->modal;
+    size_t n = 3 * (size_t)m->vertex_count, modes = (size_t)m->mode_count, all = modes + (size_t)m->derivative_count;
+    w->shape = spl_new(&w->allocator, all * n, sizeof *w->shape);
+    w->scale = spl_new(&w->allocator, all, sizeof *w->scale);
+    if (!w->shape || !w->scale) return spl_fail_memory(error, "the vibrations");
+    memcpy(w->shape, m->mode, modes * n * sizeof *w->shape);
+    memcpy(w->shape + modes * n, m->derivative, (all - modes) * n * sizeof *w->shape);
+    for (size_t i = 0; i < modes; i++) w->scale[i] = m->value[0] / m->value[i];
+    for (size_t i = modes; i < all; i++) {
+        const int32_t *pair = m->pair + 2 * (i - modes);
+        w->scale[i] = m->value[0] * m->value[0] / (m->value[pair[0]] * m->value[pair[1]]);
+    }
+    return draw_vibrations(w, error);
+}
+
+/* ---- domains ---- */
+
+static supple_result start_domain(training *w, int32_t index, spl_model_domain *out, supple_error *error)
+{
+    const spl_domain *d = &w->domains.domain[index];
+    const supple_allocator *a = &w->allocator;
+    size_t n = (size_t)d->vertex_count;
+    out->bone = d->bone;
+    out->vertex_count = d->vertex_count;
+    out->vertex = spl_new(a, n, sizeof *out->vertex);
+    out->rest = spl_new(a, n, 3 * sizeof *out->rest);
+    out->mass = spl_new(a, n, sizeof *out->mass);
+    out->basis = spl_new(a, 3 * n * (size_t)w->o->rank, sizeof *out->basis);
+    out->reach = spl_new(a, (size_t)w->o->rank, sizeof *out->reach);
+    if (!out->vertex || !out->rest || !out->mass || !out->basis || !out->reach)
+        return spl_fail_memory(error, "a model");
+    memcpy(out->vertex, d->vertex, n * sizeof *out->vertex);
+    memcpy(out->mass, d->mass, n * sizeof *out->mass);
+    for (size_t k = 0; k < n; k++)
+        memcpy(out->rest + 3 * k, w->solid->drive.rest + 3 * (size_t)d->vertex[k], 3 * sizeof *out->rest);
+    spl_snapshots snapshots = {.pose_count = w->pose_count,
+                               .pose = (double *const *)w->displacement,
+                               .vertex_count = w->modal.vertex_count,
+                               .shape_count = w->modal.mode_count + w->modal.derivative_count,
+                               .shape = w->shape,
+                               .scale = w->scale};
+    return spl_basis_make(&w->domains, index, &snapshots, w->o->rank, w->o->pose_share, w->pool, a, out->basis,
+                          &out->rank, &out->pose_rank, error);
+}
+
+/* q = U^T M u */
+static void project(const spl_model_domain *d, const double *u, double *q)
+{
+    size_t r = (size_t)d->rank;
+    memset(q, 0, r * sizeof *q);
+    for (size_t k = 0; k < 3 * (size_t)d->vertex_count; k++)
+        for (size_t i = 0; i < r; i++) q[i] += d->basis[k * r + i] * d->mass[k / 3] * u[k];
+}
+
+/* The training states of one domain: all projected poses and as many vibrations. */
+typedef struct states {
+    double *q;    /* 2 pose_count x rank */
+    double *held; /* pose_count x (3 x vertices): held ones in the domain's frame */
+    double *u;    /* 3 x vertex_count: room */
+    spl_cubature_pose *pose;
+} states;
+
+static void free_states(states *s, const supple_allocator *a)
+{
+    spl_free(a, s->q);
+    spl_free(a, s->held);
+    spl_free(a, s->u);
+    spl_free(a, s->pose);
+}
+
+static bool new_states(training *w, const spl_model_domain *d, states *s)
+{
+    size_t poses = (size_t)w->pose_count, n = (size_t)w->solid->body->tets.vertex_count;
+    s->q = spl_new(&w->allocator, 2 * poses * (size_t)d->rank, sizeof *s->q);
+    s->held = spl_new(&w->allocator, poses * n, 3 * sizeof *s->held);
+    s->u = spl_new(&w->allocator, (size_t)d->vertex_count, 3 * sizeof *s->u);
+    s->pose = spl_new(&w->allocator, 2 * poses, sizeof *s->pose);
+    return s->q && s->held && s->u && s->pose;
+}
+
+static void fill_states(training *w, int32_t index, spl_model_domain *d, states *s)
+{
+    size_t n = (size_t)w->solid->body->tets.vertex_count, r = (size_t)d->rank;
+    const int32_t *bone = w->solid->body->bone;
+    for (int32_t p = 0; p < w->pose_count; p++) {
+        double *q = s->q + (size_t)p * r, *held = s->held + 3 * (size_t)p * n;
+        const double *x = w->x + 3 * (size_t)p * n;
+        spl_mat3 inverse = spl_mat3_transpose(&w->R[p * w->domains.domain_count + index]);
+        spl_vec3 t = w->t[p * w->domains.domain_count + index];
+        for (size_t v = 0; v < n; v++) {
+            if (bone[v] < 0) continue;
+            spl_vec3 y = spl_mat3_apply(&inverse, spl_sub(spl_v3(x[3 * v], x[3 * v + 1], x[3 * v + 2]), t));
+            held[3 * v] = y.x, held[3 * v + 1] = y.y, held[3 * v + 2] = y.z;
+        }
+        project(d, w->displacement[index] + 3 * (size_t)p * (size_t)d->vertex_count, q);
+        s->pose[p] = (spl_cubature_pose){q, held};
+        q = s->q + ((size_t)w->pose_count + (size_t)p) * r;
+        for (int32_t k = 0; k < d->vertex_count; k++)
+            memcpy(s->u + 3 * k, w->vibration + 3 * ((size_t)p * n + (size_t)d->vertex[k]), 3 * sizeof *s->u);
+        project(d, s->u, q);
+        s->pose[w->pose_count + p] = (spl_cubature_pose){q, NULL};
+    }
+    for (size_t k = 0; k < 2 * (size_t)w->pose_count * r; k++) d->reach[k % r] = fmax(d->reach[k % r], fabs(s->q[k]));
+}
+
+static supple_result train_cubature(training *w, int32_t index, spl_model_domain *d, supple_error *error)
+{
+    spl_cubature_options co = spl_cubature_options_default();
+    states s = {0};
+    co.error = w->o->cubature_error;
+    co.seed = w->o->seed + (uint64_t)index;
+    supple_result result = new_states(w, d, &s) ? SUPPLE_OK : spl_fail_memory(error, "the cubature");
+    if (result == SUPPLE_OK) {
+        fill_states(w, index, d, &s);
+        result = spl_cubature_train(w->solid, &w->domains, index, w->o->law, s.pose, 2 * w->pose_count, &co, w->pool,
+                                    &w->allocator, d, error);
+    }
+    free_states(&s, &w->allocator);
+    return result;
+}
+
+static supple_result make_domains(training *w, spl_model *m, spl_train_report *report, supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    int32_t count = w->domains.domain_count;
+    m->domain = spl_new(&w->allocator, (size_t)count, sizeof *m->domain);
+    if (!m->domain) return spl_fail_memory(error, "a model");
+    m->domain_count = count;
+    for (int32_t i = 0; i < count && result == SUPPLE_OK; i++) {
+        double start = spl_now_ms();
+        result = spl_progress(w->config, "cubature", (double)i / count, error);
+        if (result == SUPPLE_OK) result = start_domain(w, i, &m->domain[i], error);
+        report->ms_bases += spl_now_ms() - start;
+        start = spl_now_ms();
+        if (result == SUPPLE_OK && m->domain[i].rank < 1)
+            result = spl_fail(error, SUPPLE_ERROR_SOLVE, "domain %d never moves: nothing to learn from", (int)i);
+        if (result == SUPPLE_OK) result = train_cubature(w, i, &m->domain[i], error);
+        report->ms_cubature += spl_now_ms() - start;
+    }
+    return result;
+}
+
+/* ---- the whole ---- */
+
+static supple_result copy_interfaces(training *w, spl_model *m, supple_error *error)
+{
+    const supple_allocator *a = &w->allocator;
+    m->interface = spl_new(a, (size_t)w->domains.interface_count, sizeof *m->interface);
+    if (!m->interface) return spl_fail_memory(error, "a model");
+    m->interface_count = w->domains.interface_count;
+    for (int32_t i = 0; i < m->interface_count; i++) {
+        const spl_interface *from = &w->domains.interface[i];
+        spl_interface *to = &m->interface[i];
+        size_t n = (size_t)from->count;
+        *to = (spl_interface){.i = from->i, .j = from->j, .count = from->count};
+        to->at_i = spl_new(a, n, sizeof *to->at_i);
+        to->at_j = spl_new(a, n, sizeof *to->at_j);
+        to->area = spl_new(a, n, sizeof *to->area);
+        if (!to->at_i || !to->at_j || !to->area) return spl_fail_memory(error, "a model");
+        memcpy(to->at_i, from->at_i, n * sizeof *to->at_i);
+        memcpy(to->at_j, from->at_j, n * sizeof *to->at_j);
+        memcpy(to->area, from->area, n * sizeof *to->area);
+    }
+    return SUPPLE_OK;
+}
+
+static void describe(const training *w, spl_model *m)
+{
+    const spl_solid *s = w->solid;
+    double weighted = 0, volume = 0;
+    for (int32_t k = 0; k < s->body->tets.tet_count; k++) {
+        double mu = s->material.mu[k], lambda = s->material.lambda[k];
+        weighted += s->elements.volume[k] * mu * (3 * lambda + 2 * mu) / (lambda + mu);
+        volume += s->elements.volume[k];
+    }
+    m->character = spl_character_key(s);
+    m->law = w->o->law;
+    m->vertex_count = s->body->tets.vertex_count;
+    m->tet_count = s->body->tets.tet_count;
+    m->edge = spl_tets_quality(&s->body->tets).mean_edge * s->body->metre;
+    m->young = weighted / volume;
+    m->lowest = w->modal.value[0];
+    m->samples = w->pose_count;
+}
+
+static supple_result run(training *w, spl_model *m, spl_train_report *report, supple_error *error)
+{
+    double start = spl_now_ms();
+    supple_result result = spl_domains_create(w->solid, &w->o->cut, &w->allocator, &w->domains, error);
+    if (result == SUPPLE_OK) result = make_poses(w, report, error);
+    if (result == SUPPLE_OK) result = take_displacements(w, error);
+    report->ms_poses = spl_now_ms() - start;
+    double then = spl_now_ms();
+    if (result == SUPPLE_OK) result = make_vibrations(w, error);
+    report->ms_modes = spl_now_ms() - then;
+    if (result == SUPPLE_OK) result = make_domains(w, m, report, error);
+    if (result == SUPPLE_OK) result = copy_interfaces(w, m, error);
+    if (result == SUPPLE_OK) describe(w, m);
+    report->ms_total = spl_now_ms() - start;
+    return result;
+}
+
+static void release(training *w)
+{
+    const supple_allocator *a = &w->allocator;
+    for (int32_t d = 0; w->displacement && d < w->domains.domain_count; d++) spl_free(a, w->displacement[d]);
+    spl_free(a, w->displacement);
+    spl_free(a, w->pose);
+    spl_free(a, w->shape);
+    spl_free(a, w->scale);
+    spl_free(a, w->vibration);
+    spl_free(a, w->x);
+    spl_free(a, w->R);
+    spl_free(a, w->t);
+    spl_modal_release(&w->modal);
+    spl_samples_release(&w->samples);
+    spl_joint_ranges_release(&w->ranges);
+    spl_domains_release(&w->domains);
+}
+
+supple_result spl_train(const supple_scene *scene, spl_solid *solid, const spl_train_options *options,
+                        const supple_config *config, spl_pool *pool, spl_model *out, spl_train_report *report,
+                        supple_error *error)
+{
+    spl_train_report unused;
+    training w = {.scene = scene,
+                  .solid = solid,
+                  .o = options,
+                  .config = config,
+                  .pool = pool,
+                  .allocator = spl_allocator_of(config)};
+    *out = (spl_model){.allocator = w.allocator};
+    if (!report) report = &unused;
+    *report = (spl_train_report){0};
+    supple_result result = run(&w, out, report, error);
+    release(&w);
+    if (result != SUPPLE_OK) spl_model_release(out);
+    return result;
+}

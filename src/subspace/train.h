@@ -1,0 +1,39 @@
+/* Training a model: poses, their solutions, vibrations, bases, cubature (multi-domain paper, section 5.1). */
+#ifndef SPL_SUBSPACE_TRAIN_H
+#define SPL_SUBSPACE_TRAIN_H
+
+#include "subspace/model.h"
+
+typedef struct spl_train_options {
+    int32_t samples;        /* poses, 100 */
+    int32_t rank;           /* of a domain, 20 */
+    int32_t modes;          /* of linear vibration, 160 */
+    int32_t derivatives;    /* modal ones, 100 */
+    double pose_share;      /* of a basis, 0.5 */
+    double cubature_error;  /* 0.05 */
+    double tolerance;       /* of the poses' residuals, 1e-4 */
+    double least_turn;      /* radians: joints that no clip turns take part by this much */
+    uint64_t seed;          /* of poses and of candidates */
+    const int32_t *clip;    /* whose turns give the joints' ranges; NULL: all */
+    int32_t clip_count;     /* of the list */
+    bool frames;            /* the poses are frames of these clips, not drawn from the ranges */
+    const char *limits;     /* file of joint limits, or NULL */
+    const char *folder;     /* where solved poses are kept, or NULL */
+    const spl_law *law;     /* of the flesh */
+    spl_domain_options cut; /* into domains */
+} spl_train_options;
+
+spl_train_options spl_train_options_default(void);
+
+/* What training did, for reports. */
+typedef struct spl_train_report {
+    int32_t poses, found, dropped; /* used; of them from files of an earlier run; left out */
+    double ms_poses, ms_modes, ms_bases, ms_cubature, ms_total;
+} spl_train_report;
+
+/* Everything but the recipe, which the caller knows. The solid's pose is changed. */
+supple_result spl_train(const supple_scene *scene, spl_solid *solid, const spl_train_options *options,
+                        const supple_config *config, spl_pool *pool, spl_model *out, spl_train_report *report,
+                        supple_error *error);
+
+#endif
