@@ -413,6 +413,31 @@ TEST(frames_that_teleport_leave_shapes_bounded)
     beam_free(&b);
 }
 
+/* A push as no training had: the coordinates it moves are held back beyond eight times their reach, and it is told. */
+TEST(far_outside_the_training_shapes_are_held_back)
+{
+    beam b = beam_make(2, 4, 0.1, 2, BEAM_POLYNOMIAL, 12, true);
+    spl_player_options o = exact();
+    spl_frame_motion frame[2] = {beam_still(), beam_still()};
+    double force[24], far[2] = {0}, q[24];
+    spl_player_stats stats;
+    for (int k = 0; k < 24; k++) force[k] = 20 * (k % 3 == 0);
+    for (int known = 0; known < 2; known++) {
+        for (int d = 0; d < 2; d++)
+            for (int k = 0; k < 12; k++) b.model.domain[d].reach[k] = known ? 100 : 0.01;
+        spl_player *p = beam_player(&b, &o, NULL);
+        spl_player_input in = {.frame = frame, .held = b.flesh.x, .force = force};
+        CHECK(spl_player_step(p, &in, &stats, NULL) == SUPPLE_OK && stats.converged);
+        spl_player_state(p, q, NULL, NULL);
+        for (int k = 0; k < 24; k++) far[known] = fmax(far[known], fabs(q[k]));
+        CHECK_NEAR(stats.outside, far[known] / (known ? 100 : 0.01), 1e-9 * stats.outside);
+        spl_player_destroy(p);
+    }
+    printf("    %.3g, without a bound %.3g\n", far[0], far[1]);
+    CHECK(far[0] > 0.08 && far[0] < 0.5 * far[1]);
+    beam_free(&b);
+}
+
 TEST(numbers_that_are_not_finite_reset)
 {
     beam b = beam_make(2, 4, 0.1, 2, BEAM_POLYNOMIAL, 12, true);
@@ -473,5 +498,5 @@ TEST_MAIN(RUN(one_full_domain_is_the_unreduced_solver), RUN(several_full_domains
           RUN(a_spinning_domain_stretches_as_the_unreduced_solver_says), RUN(newmark_keeps_energy_and_damping_takes_it),
           RUN(dynamics_settles_where_statics_is), RUN(without_fast_sandwiches_the_motion_is_the_same),
           RUN(the_same_bits_at_any_number_of_threads), RUN(an_inverted_start_recovers),
-          RUN(frames_that_teleport_leave_shapes_bounded), RUN(numbers_that_are_not_finite_reset),
-          RUN(each_allocation_may_fail_and_steps_make_none))
+          RUN(frames_that_teleport_leave_shapes_bounded), RUN(far_outside_the_training_shapes_are_held_back),
+          RUN(numbers_that_are_not_finite_reset), RUN(each_allocation_may_fail_and_steps_make_none))
