@@ -58,11 +58,20 @@ static void scale9(const double H[81], double by, const double *G, int32_t n, do
     }
 }
 
+static void rows3(const double *M, size_t columns, const double *x, double y[3])
+{
+    for (size_t r = 0; r < 3; r++, M += columns) {
+        y[r] = 0;
+        for (size_t j = 0; j < columns; j++) y[r] += M[j] * x[j];
+    }
+}
+
 const spl_dense_kernels spl_dense_kernels_plain = {
     .product = product,
     .contract = contract,
     .multiply = multiply,
     .multiply_transposed = multiply_transposed,
+    .rows3 = rows3,
     .scale9 = scale9,
 };
 

@@ -37,6 +37,8 @@ typedef struct spl_dense_kernels {
     void (*multiply)(const double *M, int32_t rows, int32_t columns, size_t ld, const double *x, double *y);
     /* y += M^T x */
     void (*multiply_transposed)(const double *M, int32_t rows, int32_t columns, size_t ld, const double *x, double *y);
+    /* y = M x for three rows of any length, one after another: a vertex's rows of a basis. */
+    void (*rows3)(const double *M, size_t columns, const double *x, double y[3]);
     /* T = by H G for one 9 x n matrix G; H symmetric. */
     void (*scale9)(const double H[81], double by, const double *G, int32_t n, double *T);
 } spl_dense_kernels;

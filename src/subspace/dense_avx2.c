@@ -128,10 +128,26 @@ static void scale9(const double H[81], double by, const double *G, int32_t n, do
     }
 }
 
+static void rows3(const double *M, size_t columns, const double *x, double y[3])
+{
+    const double *N = M + columns, *O = N + columns;
+    spl_v4 a[4] = {spl_set4(0), spl_set4(0), spl_set4(0), spl_set4(0)};
+    size_t j = 0;
+    for (; j + 4 <= columns; j += 4) {
+        spl_v4 v = load(x + j);
+        a[0] = spl_fma4(load(M + j), v, a[0]);
+        a[1] = spl_fma4(load(N + j), v, a[1]);
+        a[2] = spl_fma4(load(O + j), v, a[2]);
+    }
+    spl_store3(y, sums4(a));
+    for (; j < columns; j++) y[0] += M[j] * x[j], y[1] += N[j] * x[j], y[2] += O[j] * x[j];
+}
+
 const spl_dense_kernels spl_dense_kernels_avx2 = {
     .product = product,
     .contract = contract,
     .multiply = multiply,
     .multiply_transposed = multiply_transposed,
+    .rows3 = rows3,
     .scale9 = scale9,
 };

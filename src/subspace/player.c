@@ -124,10 +124,10 @@ static supple_result make_domain(spl_player *p, int32_t i, supple_error *error)
     measure(p, i);
     supple_result result = spl_rigid_create(d, p->centre[i], p->options.fst, a, &p->rigid[i], error);
     if (result == SUPPLE_OK) result = spl_element_set_create(d, p->model->law, a, &p->set[i], error);
-    if (result != SUPPLE_OK || !(p->options.beta > 0)) return result;
+    if (result != SUPPLE_OK) return result;
     size_t pad = (size_t)p->set[i].pad;
     p->rest[i] = spl_new(a, pad * pad, sizeof *p->rest[i]);
-    if (!p->rest[i]) return spl_fail_memory(error, "the damping of a model");
+    if (!p->rest[i]) return spl_fail_memory(error, "the stiffness of a model");
     spl_element_set_rest(&p->set[i], p->kernels, p->rest[i]);
     return SUPPLE_OK;
 }

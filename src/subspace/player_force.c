@@ -39,8 +39,9 @@ static void pose_part(void *context, size_t begin, size_t end)
     }
 }
 
-/* How much of a frame's acceleration acts. What would throw a domain by more than its own size within a step is held
- * to that; what is ten times as much is a cut of the film, not a motion, and does nothing. */
+/* How much of a frame's acceleration acts. What would throw a domain by more than a quarter of its size within a step,
+ * or turn it by more than a radian, is held to that; what is ten times as much is a cut of the film, not a motion, and
+ * does nothing. */
 static double share(double thrown)
 {
     if (thrown <= 1) return 1;
@@ -49,7 +50,7 @@ static double share(double thrown)
 
 static void limit(const spl_player *p, int32_t i, double h, spl_frame_motion *f)
 {
-    double thrown = spl_norm(f->a) * h * h / p->radius[i];
+    double thrown = spl_norm(f->a) * h * h / (0.25 * p->radius[i]);
     double turned = fmax(spl_norm(f->alpha) * h * h, spl_norm(f->omega) * h);
     double s = share(thrown), w = share(turned);
     if (!(s > 0) || !(w > 0)) s = w = 0;
@@ -107,6 +108,25 @@ static void elastic_forces(spl_player *p, const double *q, spl_balance *out)
     p->stats.ms_cubature += spl_now_ms() - start;
 }
 
+double spl_player_over(const spl_player *p, int32_t i, int32_t k, double q, double *stiffness)
+{
+    const double *reach = p->model->domain[i].reach;
+    *stiffness = 10 * (p->rest[i][k * (p->set[i].pad + 1)] + 10 * p->model->lowest);
+    if (!reach || !(reach[k] > 0) || fabs(q) <= 8 * reach[k]) return 0;
+    return q > 0 ? q - 8 * reach[k] : q + 8 * reach[k];
+}
+
+/* What holds coordinates back that are far outside the training. */
+static void add_guard(const spl_player *p, const double *q, spl_balance *out)
+{
+    for (int32_t i = 0; i < p->count; i++)
+        for (int32_t k = 0; k < p->set[i].rank; k++) {
+            double stiffness, over = spl_player_over(p, i, k, q[p->at[i] + (size_t)k], &stiffness);
+            out->elastic[p->blocks.offset[i] + (size_t)k] -= stiffness * over;
+            out->energy += 0.5 * stiffness * over * over;
+        }
+}
+
 /* The padded vector's length is added up; the vector goes into `sum` and becomes 0. */
 static double collect(const spl_player *p, double *f, double *sum)
 {
@@ -127,7 +147,7 @@ static void add_inertia(spl_player *p, double *f)
         double *to = f + p->blocks.offset[i];
         int32_t rank = p->set[i].rank, pad = p->set[i].pad;
         for (int32_t k = 0; k < rank; k++) to[k] -= qdd[k] + p->options.alpha * qd[k];
-        if (!p->rest[i]) continue;
+        if (!(p->options.beta > 0)) continue;
         memset(p->room, 0, (size_t)pad * sizeof *p->room);
         p->kernels->multiply(p->rest[i], rank, pad, (size_t)pad, qd, p->room);
         for (int32_t k = 0; k < rank; k++) to[k] -= p->options.beta * p->room[k];
@@ -163,6 +183,7 @@ void spl_player_balance(spl_player *p, const double *q, spl_balance *out)
     double scale = 0, square = 0;
     spl_player_rates(p, q);
     elastic_forces(p, q, out);
+    add_guard(p, q, out);
     memset(out->linear, 0, p->blocks.offset[p->count] * sizeof *out->linear);
     add_inertia(p, p->acting);
     scale += collect(p, p->acting, out->linear);

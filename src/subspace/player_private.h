@@ -40,7 +40,7 @@ struct spl_player {
 
     spl_element_set *set;   /* by domain */
     spl_rigid *rigid;       /* by domain */
-    double **rest;          /* by domain: K at rest, pad x pad; NULL without stiffness damping */
+    double **rest;          /* by domain: K at rest, pad x pad */
     spl_coupling *coupling; /* by interface */
     spl_blocks blocks;
     int32_t piece_count;
@@ -68,6 +68,11 @@ void spl_player_rates(spl_player *p, const double *q);
 
 /* Tables for this step's frames. */
 void spl_player_pose(spl_player *p);
+
+/* How far a coordinate is beyond eight times what the training saw of it, signed, and the stiffness that holds it back
+ * there: ten times that of the rest shape, or more for what moves a domain without bending it. Few tets have learnt to
+ * resist such shapes. */
+double spl_player_over(const spl_player *p, int32_t i, int32_t k, double q, double *stiffness);
 
 /* Forces at q, wide; sets qd and qdd. */
 void spl_player_balance(spl_player *p, const double *q, spl_balance *out);

@@ -1,7 +1,6 @@
 /* Positions of body vertices from the reduced state: x = R (p + U q) + t, the mean of the copies at seams. */
 #include "core/error.h"
 #include "core/memory.h"
-#include "math/cpu.h"
 #include "subspace/player_private.h"
 
 #include <math.h>
@@ -112,28 +111,14 @@ void spl_player_list_destroy(spl_player_list *l)
 /* ---- reading ------------------------------------------------------------------------------------------------------
  */
 
-/* Three rows of a basis times q. */
-static spl_vec3 displaced(const double *u, const double *q, size_t rank)
-{
-    double x[4] = {0}, y[4] = {0}, z[4] = {0};
-    size_t k = 0;
-    for (; k + 4 <= rank; k += 4)
-        for (size_t l = 0; l < 4; l++) {
-            x[l] += u[k + l] * q[k + l];
-            y[l] += u[rank + k + l] * q[k + l];
-            z[l] += u[2 * rank + k + l] * q[k + l];
-        }
-    for (; k < rank; k++) x[0] += u[k] * q[k], y[0] += u[rank + k] * q[k], z[0] += u[2 * rank + k] * q[k];
-    return spl_v3((x[0] + x[1]) + (x[2] + x[3]), (y[0] + y[1]) + (y[2] + y[3]), (z[0] + z[1]) + (z[2] + z[3]));
-}
-
 static spl_vec3 position(const spl_player *p, const spl_frame_motion *frame, int32_t domain, int32_t vertex)
 {
     const spl_model_domain *d = &p->model->domain[domain];
     size_t rank = (size_t)d->rank, v = (size_t)vertex;
-    spl_vec3 u = displaced(d->basis + 3 * v * rank, p->q + p->at[domain], rank);
-    u = spl_add(u, spl_v3(d->rest[3 * v], d->rest[3 * v + 1], d->rest[3 * v + 2]));
-    return spl_add(spl_mat3_apply(&frame[domain].R, u), frame[domain].t);
+    double u[3];
+    p->kernels->rows3(d->basis + 3 * v * rank, rank, p->q + p->at[domain], u);
+    spl_vec3 local = spl_v3(d->rest[3 * v] + u[0], d->rest[3 * v + 1] + u[1], d->rest[3 * v + 2] + u[2]);
+    return spl_add(spl_mat3_apply(&frame[domain].R, local), frame[domain].t);
 }
 
 typedef struct reading {

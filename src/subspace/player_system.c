@@ -25,7 +25,7 @@ static factors factors_of(const spl_player *p)
     return h > 0 ? (factors){1 / (b * h * h), g / (b * h)} : (factors){0, 0};
 }
 
-/* A diagonal block: its pieces' sums in their order, mass and damping. */
+/* A diagonal block: its pieces' sums in their order, mass, damping and what holds back. */
 static void fill_diagonals(void *context, size_t begin, size_t end)
 {
     spl_player *p = context;
@@ -34,8 +34,11 @@ static void fill_diagonals(void *context, size_t begin, size_t end)
         size_t ld, pad = (size_t)p->set[i].pad, rank = (size_t)p->set[i].rank;
         bool swapped;
         double *A = spl_blocks_at(&p->blocks, (int32_t)i, (int32_t)i, &ld, &swapped);
-        for (size_t r = 0; r < rank; r++) A[r * ld + r] = f.mass + f.damping * p->options.alpha;
-        for (size_t r = 0; r < pad && p->rest[i]; r++)
+        for (size_t r = 0; r < rank; r++) {
+            double k, over = spl_player_over(p, (int32_t)i, (int32_t)r, p->q[p->at[i] + r], &k);
+            A[r * ld + r] = f.mass + f.damping * p->options.alpha + (over != 0 ? k : 0);
+        }
+        for (size_t r = 0; r < pad && p->options.beta > 0; r++)
             for (size_t c = 0; c < pad; c++) A[r * ld + c] += f.damping * p->options.beta * p->rest[i][r * pad + c];
         for (int32_t k = 0; k < p->piece_count; k++) {
             const double *K = p->piece[k].K;

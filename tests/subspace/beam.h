@@ -11,7 +11,7 @@
 typedef struct beam {
     flesh flesh; /* vertices at z = 0 are held where `clamped` */
     spl_model model;
-    double density;
+    double density, length;
 } beam;
 
 /* Functions on a domain's vertices: an endless list of columns. */
@@ -62,10 +62,9 @@ static inline void beam_fill_basis(beam_basis kind, const flesh *f, spl_model_do
 
 static inline int32_t beam_domain_of(const beam *b, int32_t tet)
 {
-    double z = 0, most = 0;
+    double z = 0;
     for (int c = 0; c < 4; c++) z += b->flesh.rest[3 * b->flesh.tet[4 * tet + c] + 2] / 4;
-    for (int32_t v = 0; v < b->flesh.vertex_count; v++) most = fmax(most, b->flesh.rest[3 * v + 2]);
-    int32_t d = (int32_t)(z / most * b->model.domain_count);
+    int32_t d = (int32_t)(z / b->length * b->model.domain_count);
     return d < b->model.domain_count ? d : b->model.domain_count - 1;
 }
 
@@ -140,7 +139,7 @@ static inline beam beam_make(int cells, int length, double edge, int32_t domains
                              bool clamped)
 {
     const supple_allocator a = spl_allocator_of(NULL);
-    beam b = {.density = 1000};
+    beam b = {.density = 1000, .length = length * edge};
     uint64_t seed = 11;
     b.flesh = flesh_box(cells, cells, length, cells * edge, cells * edge, length * edge, 0.1);
     for (int32_t v = 0; v < b.flesh.vertex_count; v++)

@@ -173,10 +173,10 @@ TEST(a_spinning_domain_stretches_as_the_unreduced_solver_says)
     memcpy(rest, b.flesh.x, n * sizeof *x);
     CHECK(spl_statics_solve(solver, &problem, truth, &solved, NULL) == SUPPLE_OK && solved.converged);
     spl_player_options o = spl_player_options_default();
-    o.alpha = 8;
+    o.alpha = 4;
     o.kappa = 1000;
     spl_player *p = beam_player(&b, &o, NULL);
-    for (int k = 1; k <= 240; k++) { /* two seconds of turning, from poses */
+    for (int k = 1; k <= 720; k++) { /* six seconds of turning, from poses */
         spl_frame at[3];
         for (int d = 0; d < 3; d++) {
             at[d].R = spl_quat_to_mat3(spl_quat_axis_angle(spl_v3(0, 1, 0), omega * h * (k + d - 1)));
@@ -234,7 +234,7 @@ TEST(newmark_keeps_energy_and_damping_takes_it)
         spl_player_options o = exact();
         o.alpha = damped == 1 ? 0.5 : 0;
         o.beta = damped == 2 ? 0.005 : 0;
-        o.kappa_d = damped == 3 ? 0.02 : 0;
+        o.kappa_d = damped == 3 ? 0.1 : 0;
         if (damped == 3) o.kappa = 1; /* loose, so that the interfaces move */
         spl_player *p = beam_player(&b, &o, NULL);
         spl_player_input in = still_input(&b, frame, 0);
@@ -377,6 +377,7 @@ TEST(frames_that_teleport_leave_shapes_bounded)
     beam b = beam_make(2, 6, 0.1, 2, BEAM_POLYNOMIAL, 30, true);
     spl_player_options o = spl_player_options_default();
     o.full_damping = true;
+    o.alpha = 5;
     spl_player *p = beam_player(&b, &o, NULL);
     double h = 1.0 / 60, *x = malloc(3 * (size_t)b.flesh.vertex_count * sizeof *x), worst = 0, last = 0;
     uint64_t seed = 5;
@@ -384,7 +385,7 @@ TEST(frames_that_teleport_leave_shapes_bounded)
     at[1] = at[2] = at[0];
     double *rest = malloc(3 * (size_t)b.flesh.vertex_count * sizeof *rest);
     memcpy(rest, b.flesh.x, 3 * (size_t)b.flesh.vertex_count * sizeof *rest);
-    for (int k = 0; k < 300; k++) {
+    for (int k = 0; k < 450; k++) {
         at[0] = at[1], at[1] = at[2];
         spl_frame_motion jump = beam_frame(&seed);
         if (k < 150 && k % 8 == 0) at[2] = (spl_frame){jump.R, spl_scale(jump.t, 30)};
@@ -409,6 +410,31 @@ TEST(frames_that_teleport_leave_shapes_bounded)
     CHECK(worst < 0.6 && last < 0.01);
     spl_player_destroy(p);
     free(x), free(rest);
+    beam_free(&b);
+}
+
+/* A push as no training had: the coordinates it moves are held back beyond eight times their reach, and it is told. */
+TEST(far_outside_the_training_shapes_are_held_back)
+{
+    beam b = beam_make(2, 4, 0.1, 2, BEAM_POLYNOMIAL, 12, true);
+    spl_player_options o = exact();
+    spl_frame_motion frame[2] = {beam_still(), beam_still()};
+    double force[24], far[2] = {0}, q[24];
+    spl_player_stats stats;
+    for (int k = 0; k < 24; k++) force[k] = 20 * (k % 3 == 0);
+    for (int known = 0; known < 2; known++) {
+        for (int d = 0; d < 2; d++)
+            for (int k = 0; k < 12; k++) b.model.domain[d].reach[k] = known ? 100 : 0.01;
+        spl_player *p = beam_player(&b, &o, NULL);
+        spl_player_input in = {.frame = frame, .held = b.flesh.x, .force = force};
+        CHECK(spl_player_step(p, &in, &stats, NULL) == SUPPLE_OK && stats.converged);
+        spl_player_state(p, q, NULL, NULL);
+        for (int k = 0; k < 24; k++) far[known] = fmax(far[known], fabs(q[k]));
+        CHECK_NEAR(stats.outside, far[known] / (known ? 100 : 0.01), 1e-9 * stats.outside);
+        spl_player_destroy(p);
+    }
+    printf("    %.3g, without a bound %.3g\n", far[0], far[1]);
+    CHECK(far[0] > 0.08 && far[0] < 0.5 * far[1]);
     beam_free(&b);
 }
 
@@ -472,5 +498,5 @@ TEST_MAIN(RUN(one_full_domain_is_the_unreduced_solver), RUN(several_full_domains
           RUN(a_spinning_domain_stretches_as_the_unreduced_solver_says), RUN(newmark_keeps_energy_and_damping_takes_it),
           RUN(dynamics_settles_where_statics_is), RUN(without_fast_sandwiches_the_motion_is_the_same),
           RUN(the_same_bits_at_any_number_of_threads), RUN(an_inverted_start_recovers),
-          RUN(frames_that_teleport_leave_shapes_bounded), RUN(numbers_that_are_not_finite_reset),
-          RUN(each_allocation_may_fail_and_steps_make_none))
+          RUN(frames_that_teleport_leave_shapes_bounded), RUN(far_outside_the_training_shapes_are_held_back),
+          RUN(numbers_that_are_not_finite_reset), RUN(each_allocation_may_fail_and_steps_make_none))

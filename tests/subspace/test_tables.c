@@ -40,6 +40,7 @@ TEST(kernels_equal_their_twins)
                 double *out[2] = {y[t] + 400, y[t] + 800};
                 kernels->contract(A, 3 + k % 7, (size_t)n, 2, B, out);
                 kernels->scale9(A, 0.7, B, n, y[t] + 1600);
+                kernels->rows3(A, (size_t)(m + k), B, y[t] + 3000);
             }
             for (size_t i = 0; i < most; i++) CHECK_NEAR(C[i], D[i], 1e-12);
             free(A), free(B), free(C), free(D);

@@ -1,0 +1,173 @@
+/* Motions of frames from poses, against motions known in closed form. */
+#include "core/memory.h"
+#include "failing.h"
+#include "subspace/beam.h"
+#include "test.h"
+
+/* A frame that swings about a joint far from the origin while the joint moves: angle and place with their first and
+ * second derivatives. */
+typedef struct swing {
+    spl_vec3 axis, joint;
+    double size, rate;
+} swing;
+
+static spl_frame swing_at(const swing *s, double t)
+{
+    spl_frame f;
+    spl_vec3 place = spl_v3(0.3 * sin(4 * t), 0.2 * t * t, 0.5 * t);
+    f.R = spl_quat_to_mat3(spl_quat_axis_angle(s->axis, s->size * sin(s->rate * t)));
+    f.t = spl_add(place, spl_sub(s->joint, spl_mat3_apply(&f.R, s->joint)));
+    return f;
+}
+
+static spl_frame_motion swing_truth(const swing *s, double t)
+{
+    spl_frame f = swing_at(s, t);
+    spl_vec3 axis = spl_unit(s->axis, spl_v3(1, 0, 0));
+    spl_frame_motion m = {.R = f.R, .t = f.t};
+    m.omega = spl_scale(axis, s->size * s->rate * cos(s->rate * t));
+    m.alpha = spl_scale(axis, -s->size * s->rate * s->rate * sin(s->rate * t));
+    spl_vec3 swept = spl_cross(m.omega, s->joint), v = spl_v3(1.2 * cos(4 * t), 0.4 * t, 0.5);
+    spl_vec3 turned = spl_add(spl_cross(m.alpha, s->joint), spl_cross(m.omega, swept));
+    m.v = spl_sub(v, spl_mat3_apply(&m.R, swept));
+    m.a = spl_sub(spl_v3(-4.8 * sin(4 * t), 0.4, 0), spl_mat3_apply(&m.R, turned));
+    return m;
+}
+
+/* The largest relative error: velocities, accelerations. */
+static void compare(const spl_frame_motion *m, const spl_frame_motion *truth, double error[2])
+{
+    error[0] = fmax(error[0], spl_distance(m->omega, truth->omega) + spl_distance(m->v, truth->v));
+    error[1] = fmax(error[1], spl_distance(m->alpha, truth->alpha) + spl_distance(m->a, truth->a));
+}
+
+static const swing arm = {{1, 2, -1}, {0.4, 1.2, 0.3}, 2.5, 6}; /* half turns and more */
+static const spl_vec3 pivot = {0.5, 1.1, 0.2};
+
+TEST(central_differences_converge_with_the_square_of_the_step)
+{
+    double error[2][2] = {{0}}; /* of two steps, one half the other */
+    for (int fine = 0; fine < 2; fine++) {
+        double h = fine ? 1.0 / 240 : 1.0 / 120;
+        for (double t = 0; t < 2; t += 0.01) {
+            spl_frame a = swing_at(&arm, t - h), b = swing_at(&arm, t), c = swing_at(&arm, t + h);
+            spl_frame_motion m = spl_motion_central(&a, &b, &c, h, pivot), truth = swing_truth(&arm, t);
+            compare(&m, &truth, error[fine]);
+        }
+    }
+    printf("    errors %.3g 1/s, %.3g 1/s^2\n", error[0][0], error[0][1]);
+    for (int k = 0; k < 2; k++) CHECK(error[1][k] < 0.3 * error[0][k]);
+    CHECK(error[1][1] < 1); /* of accelerations of some 500 */
+}
+
+TEST(backward_differences_know_the_past_alone)
+{
+    double error[3][2] = {{0}}, h = 1.0 / 240;
+    for (double t = 0; t < 2; t += 0.01) {
+        spl_frame now = swing_at(&arm, t), before[2] = {swing_at(&arm, t - h), swing_at(&arm, t - 2 * h)};
+        spl_frame_motion truth = swing_truth(&arm, t);
+        for (int count = 0; count < 3; count++) {
+            spl_frame_motion m = spl_motion_backward(before, count, &now, h, pivot);
+            compare(&m, &truth, error[count]);
+        }
+    }
+    printf("    errors %.3g %.3g %.3g 1/s; %.3g 1/s^2\n", error[0][0], error[1][0], error[2][0], error[2][1]);
+    CHECK(error[1][0] < 0.1 * error[0][0] && error[2][0] < 0.1 * error[1][0]);
+    CHECK(error[2][1] < 0.1 * error[0][1]);
+}
+
+/* Poses of a sine for 60 s at 120 Hz: the differences stay as exact as they were (Newmark's own update would not). */
+TEST(differences_do_not_grow_with_time)
+{
+    double h = 1.0 / 120, early = 0, late = 0;
+    for (int k = 0; k < 7200; k++) {
+        spl_frame f[3];
+        for (int j = 0; j < 3; j++) f[j] = (spl_frame){spl_mat3_identity(), {0.1 * sin(20 * (k + j - 1) * h), 0, 0}};
+        spl_frame_motion m = spl_motion_central(&f[0], &f[1], &f[2], h, pivot);
+        double error = fabs(m.a.x + 40 * sin(20 * k * h));
+        if (k < 1200) early = fmax(early, error);
+        if (k >= 6000) late = fmax(late, error);
+    }
+    CHECK(early < 0.2 && late < 1.01 * early);
+}
+
+TEST(a_jump_by_any_angle_is_finite)
+{
+    uint64_t seed = 8;
+    for (int k = 0; k < 200; k++) {
+        spl_frame f[3];
+        for (int j = 0; j < 3; j++) f[j] = (spl_frame){beam_frame(&seed).R, beam_vector(&seed, 100)};
+        if (k % 4 == 0) f[1].R = f[0].R;
+        if (k % 4 == 1) { /* exactly half a turn */
+            spl_mat3 half = spl_mat3_diagonal(-1, 1, -1);
+            f[1].R = spl_mat3_mul(&f[0].R, &half);
+        }
+        spl_frame_motion m = spl_motion_central(&f[0], &f[1], &f[2], 0.01, pivot);
+        CHECK(spl_v3_finite(m.v) && spl_v3_finite(m.a) && spl_v3_finite(m.omega) && spl_v3_finite(m.alpha));
+        CHECK(spl_norm(m.omega) <= 3.15 / 0.01 && spl_norm(m.alpha) <= 6.3 / 1e-4);
+    }
+}
+
+/* ---- tracks ---- */
+
+TEST(a_track_is_smooth_and_passes_through_its_frames)
+{
+    const supple_allocator a = spl_allocator_of(NULL);
+    spl_frame frame[61];
+    spl_track t;
+    for (int k = 0; k < 61; k++) frame[k] = swing_at(&arm, k / 30.0);
+    CHECK(spl_track_create(frame, 61, 1.0 / 30, pivot, &a, &t, NULL) == SUPPLE_OK);
+    for (int k = 0; k < 61; k++) {
+        spl_frame f = spl_track_at(&t, k / 30.0);
+        for (int i = 0; i < 9; i++) CHECK_NEAR(f.R.m[i], frame[k].R.m[i], 1e-12);
+        CHECK(spl_distance(f.t, frame[k].t) < 1e-12);
+    }
+    double off = 0, jump = 0, most = 0;
+    spl_frame_motion last = spl_track_motion(&t, 0.2, 1e-3);
+    for (double at = 0.2; at < 1.8; at += 1e-3) { /* inside: the natural ends bend less than they should */
+        spl_frame f = spl_track_at(&t, at), truth = swing_at(&arm, at);
+        spl_frame_motion m = spl_track_motion(&t, at, 1e-3);
+        off = fmax(off, spl_distance(spl_mat3_apply(&f.R, spl_v3(1, 0, 0)), spl_mat3_apply(&truth.R, spl_v3(1, 0, 0))));
+        jump = fmax(jump, spl_distance(m.alpha, last.alpha));
+        most = fmax(most, spl_norm(m.alpha));
+        last = m;
+    }
+    printf("    %.3g off between frames; accelerations change by at most %.3g of %.3g in 1 ms\n", off, jump, most);
+    CHECK(off < 1e-3);
+    CHECK(jump < 0.05 * most); /* piecewise linear poses would jump by all of it */
+    spl_frame before = spl_track_at(&t, -1), after = spl_track_at(&t, 99), none = spl_track_at(&t, NAN);
+    CHECK(spl_distance(before.t, frame[0].t) < 1e-12 && spl_distance(after.t, frame[60].t) < 1e-12);
+    CHECK(spl_distance(none.t, frame[0].t) < 1e-12);
+    spl_track_release(&t);
+}
+
+TEST(short_tracks_and_failing_memory)
+{
+    spl_frame frame[3];
+    supple_error error;
+    spl_track t;
+    for (int k = 0; k < 3; k++) frame[k] = swing_at(&arm, k / 30.0);
+    for (int32_t count = 1; count <= 3; count++) {
+        bool failed = true;
+        for (long n = 0; failed; n++) {
+            failing f = {.fail_at = n};
+            supple_allocator a = failing_allocator(&f);
+            supple_result r = spl_track_create(frame, count, 1.0 / 30, pivot, &a, &t, &error);
+            failed = r != SUPPLE_OK;
+            CHECK(!failed || (r == SUPPLE_ERROR_MEMORY && n < 3));
+            if (!failed) {
+                spl_frame end = spl_track_at(&t, 1);
+                CHECK(spl_distance(end.t, frame[count - 1].t) < 1e-12);
+            }
+            spl_track_release(&t);
+            CHECK(f.live == 0);
+        }
+    }
+    supple_allocator a = spl_allocator_of(NULL);
+    CHECK(spl_track_create(frame, 0, 0.1, pivot, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(spl_track_create(frame, 2, 0, pivot, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
+}
+
+TEST_MAIN(RUN(central_differences_converge_with_the_square_of_the_step), RUN(backward_differences_know_the_past_alone),
+          RUN(differences_do_not_grow_with_time), RUN(a_jump_by_any_angle_is_finite),
+          RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(short_tracks_and_failing_memory))
