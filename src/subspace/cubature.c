@@ -4,7 +4,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/threads.h"
-#include "subspace/eigen.h"
+#include "math/dense.h"
 #include "subspace/nnls.h"
 
 #include <stdlib.h>
