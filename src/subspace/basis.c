@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
-#include "subspace/eigen.h"
+#include "math/dense.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct rows {
     double *value;  /* count */
     double *column; /* n x ... : what came out, most first */
     int32_t found;
-    double *scratch; /* count x count */
+    double *vector; /* count x count: eigenvectors of gram, as columns */
     const supple_allocator *allocator;
     spl_pool *pool;
 } rows;
@@ -33,9 +33,9 @@ static bool rows_create(rows *r, size_t n, int32_t count, int32_t most, const su
     r->row = spl_new(a, m, n * sizeof *r->row);
     r->gram = spl_new(a, m, m * sizeof *r->gram);
     r->value = spl_new(a, m, sizeof *r->value);
-    r->scratch = spl_new(a, m, (m + 1) * sizeof *r->scratch);
+    r->vector = spl_new(a, m, m * sizeof *r->vector);
     r->column = spl_new(a, (size_t)most, n * sizeof *r->column);
-    return r->row && r->gram && r->value && r->scratch && r->column;
+    return r->row && r->gram && r->value && r->vector && r->column;
 }
 
 static void rows_release(rows *r)
@@ -45,7 +45,7 @@ static void rows_release(rows *r)
     spl_free(a, r->row);
     spl_free(a, r->gram);
     spl_free(a, r->value);
-    spl_free(a, r->scratch);
+    spl_free(a, r->vector);
     spl_free(a, r->column);
 }
 
@@ -77,7 +77,7 @@ static void combine_range(void *context, size_t begin, size_t end)
         double *out = r->column + k * r->n;
         memset(out, 0, r->n * sizeof *out);
         for (size_t s = 0; s < m; s++) {
-            double v = r->gram[k * m + s];
+            double v = r->vector[s * m + k];
             for (size_t i = 0; i < r->n; i++) out[i] += v * r->row[s * r->n + i];
         }
     }
@@ -92,7 +92,7 @@ static void find_directions(rows *r, const double *base, int32_t base_count, int
     spl_parallel_for(r->pool, m, 1, gram_range, r);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < i; j++) r->gram[j * m + i] = r->gram[i * m + j];
-    spl_eigen_psd(r->gram, r->count, r->value, r->scratch, r->pool);
+    spl_eigen_symmetric(r->gram, m, r->value, r->vector);
     while (count < most && count < r->count && r->value[count] > SPAN * r->energy) count++;
     spl_parallel_for(r->pool, (size_t)count, 1, combine_range, r);
     r->found = 0;
@@ -197,4 +197,12 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
     rows_release(&w.shape);
     spl_free(a, w.root);
     return ok ? SUPPLE_OK : spl_fail_memory(error, "a domain's basis");
+}
+
+void spl_basis_reduce(const spl_domain *domain, const double *basis, int32_t rank, const double *u, double *q)
+{
+    size_t r = (size_t)rank;
+    memset(q, 0, r * sizeof *q);
+    for (size_t i = 0; i < 3 * (size_t)domain->vertex_count; i++)
+        for (size_t k = 0; k < r; k++) q[k] += domain->mass[i / 3] * u[i] * basis[i * r + k];
 }

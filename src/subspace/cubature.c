@@ -4,12 +4,14 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "math/dense.h"
 #include "subspace/nnls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_FORCE 1e-9 /* share of the largest force below which a pose has none */
+#define NO_FORCE  1e-9  /* share of the largest force below which a pose has none */
+#define NO_STRAIN 1e-11 /* of the same material: what rounding leaves at rest is below */
 
 enum { CHUNKS = 64, ROW_GRAIN = 512 };
 
@@ -172,6 +174,22 @@ static void force_chunk(void *context, size_t begin, size_t end)
                           w->partial + (chunk * poses + t) * rank);
 }
 
+/* About how large the forces would be at strains of 1, if none cancelled. */
+static double force_scale(const work *w)
+{
+    size_t three = 3 * (size_t)w->domain->rank;
+    double sum = 0;
+    for (int32_t k = 0; k < w->tet_count; k++)
+        for (int i = 0; i < 4; i++) {
+            const spl_cubature_tet *e = &w->tet[k];
+            if (e->corner[i] < 0) continue;
+            const double *U = w->domain->basis + (size_t)e->corner[i] * three, *g = e->gradient + 3 * i;
+            double size = g[0] * g[0] + g[1] * g[1] + g[2] * g[2];
+            sum += e->volume * (e->mu + e->lambda) * sqrt(size * spl_dense_dot(U, U, three));
+        }
+    return sum;
+}
+
 /* The forces of all tets at every pose, and which poses have some. */
 static bool find_targets(work *w)
 {
@@ -185,7 +203,7 @@ static bool find_targets(work *w)
     if (!w->partial || !w->used || !w->inverse || !w->b || !w->left) return false;
     spl_parallel_for(w->pool, CHUNKS, 1, force_chunk, w);
     for (size_t i = size; i < CHUNKS * size; i++) w->partial[i % size] += w->partial[i];
-    double most = 0;
+    double most = 0, floor = NO_STRAIN * force_scale(w);
     for (size_t t = 0; t < poses; t++) {
         double sum = 0;
         for (size_t k = 0; k < rank; k++) sum += w->partial[t * rank + k] * w->partial[t * rank + k];
@@ -193,7 +211,7 @@ static bool find_targets(work *w)
         most = fmax(most, w->left[t]);
     }
     for (size_t t = 0; t < poses; t++) {
-        if (!(w->left[t] > NO_FORCE * most)) continue;
+        if (!(w->left[t] > NO_FORCE * most + floor)) continue;
         w->inverse[w->used_count] = 1 / w->left[t];
         for (size_t k = 0; k < rank; k++)
             w->b[(size_t)w->used_count * rank + k] = w->partial[t * rank + k] / w->left[t];

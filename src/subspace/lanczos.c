@@ -8,18 +8,49 @@
 #include "core/hash.h"
 
 #include <arpack/arpack.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
 #define MOST_RESTARTS 300
 
-/* OpenBLAS only, if the BLAS is OpenBLAS: with threads of its own its sums depend on their number. */
-extern void openblas_set_num_threads(int count) __attribute__((weak));
-extern int openblas_get_num_threads(void) __attribute__((weak));
+/* ARPACK is loaded when it is first needed: the BLAS behind it starts threads as it is loaded, and who plays models
+ * needs neither. (Linked as usual it cost every run of the tool 6 ms.) */
+typedef struct arpack {
+    __typeof__(dsaupd_c) *saupd;
+    __typeof__(dseupd_c) *seupd;
+    int (*get_threads)(void); /* OpenBLAS only, if the BLAS is OpenBLAS; else NULL */
+    void (*set_threads)(int count);
+} arpack;
+
+static void find_function(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol); /* ISO C has no cast from void * to a function */
+}
+
+/* Never unloaded: threads of its BLAS would lose the code under them. */
+static supple_result arpack_load(arpack *out, supple_error *error)
+{
+    void *library = dlopen(SPL_ARPACK_NAME, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *reason = dlerror();
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "training needs ARPACK (libarpack2): %.140s",
+                        reason ? reason : "it cannot be loaded");
+    }
+    find_function(library, "dsaupd_c", &out->saupd);
+    find_function(library, "dseupd_c", &out->seupd);
+    find_function(library, "openblas_get_num_threads", &out->get_threads);
+    find_function(library, "openblas_set_num_threads", &out->set_threads);
+    if (out->saupd && out->seupd) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "training needs ARPACK: %s lacks dsaupd_c or dseupd_c",
+                    SPL_ARPACK_NAME);
+}
 
 typedef struct work {
     const spl_lanczos *p;
+    arpack arpack;
     a_int vectors, size; /* Lanczos vectors kept; length of workl */
     double *residual, *basis, *workd, *workl, *ritz;
     a_int *chosen;
@@ -63,8 +94,8 @@ static supple_result iterate(work *w, supple_error *error)
     w->parameter[3] = 1;
     w->parameter[6] = 1; /* A x = mu x */
     for (;;) {
-        dsaupd_c(&ask, "I", p->n, "LA", p->count, p->tolerance, w->residual, w->vectors, w->basis, p->n, w->parameter,
-                 w->pointer, w->workd, w->workl, w->size, &w->info);
+        w->arpack.saupd(&ask, "I", p->n, "LA", p->count, p->tolerance, w->residual, w->vectors, w->basis, p->n,
+                        w->parameter, w->pointer, w->workd, w->workl, w->size, &w->info);
         if (ask != -1 && ask != 1) break;
         supple_result result = p->apply(p->context, w->workd + w->pointer[0] - 1, w->workd + w->pointer[1] - 1, error);
         if (result != SUPPLE_OK) return result;
@@ -79,8 +110,8 @@ static supple_result extract(work *w, double *value, double *vector, supple_erro
 {
     const spl_lanczos *p = w->p;
     size_t n = (size_t)p->n, count = (size_t)p->count;
-    dseupd_c(1, "A", w->chosen, w->ritz, w->basis, p->n, 0, "I", p->n, "LA", p->count, p->tolerance, w->residual,
-             w->vectors, w->basis, p->n, w->parameter, w->pointer, w->workd, w->workl, w->size, &w->info);
+    w->arpack.seupd(1, "A", w->chosen, w->ritz, w->basis, p->n, 0, "I", p->n, "LA", p->count, p->tolerance, w->residual,
+                    w->vectors, w->basis, p->n, w->parameter, w->pointer, w->workd, w->workl, w->size, &w->info);
     if (w->info != 0)
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "vibrations: no vectors (ARPACK says %d)", (int)w->info);
     for (size_t k = 0; k < count; k++) { /* they come rising */
@@ -94,22 +125,28 @@ static supple_result extract(work *w, double *value, double *vector, supple_erro
     return SUPPLE_OK;
 }
 
+/* With threads of its own OpenBLAS's sums would depend on their number. */
+static supple_result run_alone(work *w, double *value, double *vector, supple_error *error)
+{
+    static pthread_mutex_t only = PTHREAD_MUTEX_INITIALIZER; /* ARPACK's state is static: it serves one at a time */
+    const arpack *l = &w->arpack;
+    pthread_mutex_lock(&only);
+    int threads = l->get_threads ? l->get_threads() : 1;
+    if (l->set_threads) l->set_threads(1);
+    supple_result result = iterate(w, error);
+    if (result == SUPPLE_OK) result = extract(w, value, vector, error);
+    if (l->set_threads) l->set_threads(threads);
+    pthread_mutex_unlock(&only);
+    return result;
+}
+
 supple_result spl_lanczos_largest(const spl_lanczos *p, const supple_allocator *a, double *value, double *vector,
                                   supple_error *error)
 {
-    static pthread_mutex_t arpack = PTHREAD_MUTEX_INITIALIZER; /* its state is static, so it serves one at a time */
     work w;
-    bool ok = work_create(&w, p, a);
-    supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the body's vibrations");
-    if (ok) {
-        pthread_mutex_lock(&arpack);
-        int threads = openblas_get_num_threads ? openblas_get_num_threads() : 1;
-        if (openblas_set_num_threads) openblas_set_num_threads(1);
-        result = iterate(&w, error);
-        if (result == SUPPLE_OK) result = extract(&w, value, vector, error);
-        if (openblas_set_num_threads) openblas_set_num_threads(threads);
-        pthread_mutex_unlock(&arpack);
-    }
+    supple_result result = work_create(&w, p, a) ? SUPPLE_OK : spl_fail_memory(error, "the body's vibrations");
+    if (result == SUPPLE_OK) result = arpack_load(&w.arpack, error);
+    if (result == SUPPLE_OK) result = run_alone(&w, value, vector, error);
     work_release(&w, a);
     return result;
 }

@@ -13,12 +13,20 @@ typedef struct spl_modal {
     int32_t vertex_count, mode_count, derivative_count;
     double *value;      /* lambda, rising, 1/s^2 */
     double *mode;       /* mode_count x (3 x vertex_count), mass-orthonormal, 0 at held vertices */
-    int32_t *pair;      /* 2 x derivative_count: i <= j, those of largest weight lambda_1^2 / (lambda_i lambda_j) */
+    int32_t *pair;      /* 2 x derivative_count: i <= j, those of largest weight lambda_1^2 / (lambda_i lambda_j);
+                         * rising by j, then i */
     double *derivative; /* derivative_count x (3 x vertex_count) */
 } spl_modal;
 
+/* `modes` from 1; there are at most as many as unknowns, less one. Loose pieces hang on the solid's springs. On failure
+ * *out is zero. SUPPLE_ERROR_ARGUMENT in a build without ARPACK. */
 supple_result spl_modal_create(const spl_solid *solid, const spl_law *law, int32_t modes, int32_t derivatives,
                                const supple_config *config, spl_pool *pool, spl_modal *out, supple_error *error);
 void spl_modal_release(spl_modal *m);
+
+/* A vibration at random to train on, the same for the same seed: modes with energies alike, u = s sum_i c_i psi_i with
+ * c_i ~ N(0, 1/lambda_i), scaled so that no vertex is farther from its place than `reach` metres and one is as far.
+ * u: 3 x vertex_count. */
+void spl_modal_sample(const spl_modal *m, uint64_t seed, double reach, double *u);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "subspace/eigen.h"
+#include "math/dense.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "failing.h"
+#include "math/dense.h"
 #include "scene/writers/basis.h"
-#include "scene/writers/basis_eigen.h"
 #include "test.h"
 
 #include <unistd.h>

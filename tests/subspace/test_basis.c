@@ -1,50 +1,9 @@
 #include "subspace/basis.h"
 
 #include "failing.h"
-#include "subspace/eigen.h"
+#include "math/dense.h"
 #include "subspace/training.h"
 #include "test.h"
-
-/* ---- eigenvectors ---- */
-
-/* G = Q diag(value) Q^T with random rotations Q, and back. */
-TEST(eigenvectors_of_known_matrices)
-{
-    static const int sizes[5] = {1, 2, 7, 40, 101};
-    for (int t = 0; t < 5; t++) {
-        size_t n = (size_t)sizes[t];
-        double *G = calloc(n * n, sizeof *G), *got = malloc(n * n * sizeof *got), *value = malloc(n * sizeof *value);
-        double *scratch = malloc(n * n * sizeof *scratch);
-        uint64_t seed = 7;
-        for (size_t i = 0; i < n; i++) G[i * n + i] = pow(0.7, (double)(i * 3 % n)); /* down to 1e-16 */
-        for (size_t k = 0; n > 1 && k < 4 * n; k++) {
-            size_t p = k % n, q = (p + 1 + (k * 7) % (n - 1)) % n;
-            double angle = 3 * training_random(&seed), c = cos(angle), s = sin(angle);
-            for (int side = 0; side < 2; side++)
-                for (size_t i = 0; i < n; i++) {
-                    double *a = side ? &G[i * n + p] : &G[p * n + i], *b = side ? &G[i * n + q] : &G[q * n + i];
-                    double x = *a, y = *b;
-                    *a = c * x - s * y;
-                    *b = s * x + c * y;
-                }
-        }
-        memcpy(got, G, n * n * sizeof *got);
-        spl_eigen_psd(got, (int32_t)n, value, scratch, NULL);
-        for (size_t i = 0; i < n; i++) {
-            CHECK_NEAR(value[i], pow(0.7, (double)i), 1e-13);
-            for (size_t j = 0; value[i] > 1e-8 && j < n; j++) { /* G v = lambda v */
-                double sum = spl_dense_dot(G + j * n, got + i * n, n) / value[i];
-                CHECK_NEAR(sum, got[i * n + j], 1e-13);
-            }
-        }
-        free(G);
-        free(got);
-        free(value);
-        free(scratch);
-    }
-}
-
-/* ---- bases ---- */
 
 typedef struct sample {
     training t;
@@ -208,6 +167,31 @@ TEST(shares)
     }
 }
 
+/* Projection gives back what the basis holds, and nothing of what it does not. */
+TEST(projection)
+{
+    static const double size[3] = {3, 2, 1};
+    sample s = sample_make(size, 3, size, 3);
+    REQUIRE(s.t.ok);
+    int32_t got, poses;
+    double *basis = basis_of(&s, 5, 0.6, NULL, &got, &poses), *u = calloc(s.n, sizeof *u), q[5];
+    REQUIRE(got == 5);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < 5; k++) u[i] += basis[5 * i + k] * ((double)k - 1.5);
+    spl_basis_reduce(s.d, basis, 5, u, q);
+    for (int k = 0; k < 5; k++) CHECK_NEAR(q[k], k - 1.5, 1e-10);
+    uint64_t seed = 1;
+    for (size_t i = 0; i < s.n; i++) u[i] = training_random(&seed);
+    spl_basis_reduce(s.d, basis, 5, u, q);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < 5; k++) u[i] -= basis[5 * i + k] * q[k];
+    spl_basis_reduce(s.d, basis, 5, u, q);
+    for (int k = 0; k < 5; k++) CHECK_NEAR(q[k], 0, 1e-10);
+    free(u);
+    free(basis);
+    sample_free(&s);
+}
+
 /* Shapes that the poses have already: nothing is counted twice. */
 TEST(shapes_that_poses_span)
 {
@@ -288,6 +272,5 @@ TEST(memory_runs_out)
     sample_free(&s);
 }
 
-TEST_MAIN(RUN(eigenvectors_of_known_matrices), RUN(columns_are_the_principal_ones), RUN(shares),
-          RUN(shapes_that_poses_span), RUN(nothing_to_learn_from), RUN(bits_do_not_depend_on_threads),
-          RUN(memory_runs_out))
+TEST_MAIN(RUN(columns_are_the_principal_ones), RUN(shares), RUN(projection), RUN(shapes_that_poses_span),
+          RUN(nothing_to_learn_from), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/memory.h"
-#include "scene/writers/basis_eigen.h"
+#include "math/dense.h"
 
 #include <errno.h>
 #include <math.h>

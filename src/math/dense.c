@@ -1,7 +1,17 @@
-#include "scene/writers/basis_eigen.h"
+#include "math/dense.h"
 
 #include <math.h>
 #include <stdbool.h>
+
+double spl_dense_dot(const double *a, const double *b, size_t n)
+{
+    double sum[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t k = 0; k < 8; k++) sum[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) sum[i % 8] += a[i] * b[i];
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+}
 
 /* Turns rows (or columns) p and q by c, s: `step` from one element to the next, `count` of them. */
 static void rotate(double *p, double *q, size_t step, size_t count, double c, double s)

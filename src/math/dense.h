@@ -1,8 +1,11 @@
-/* Small dense algebra for the basis of an animation: a few hundred unknowns. */
-#ifndef SPL_SCENE_WRITERS_BASIS_EIGEN_H
-#define SPL_SCENE_WRITERS_BASIS_EIGEN_H
+/* Small dense algebra: a few hundred unknowns. */
+#ifndef SPL_MATH_DENSE_H
+#define SPL_MATH_DENSE_H
 
 #include <stddef.h>
+
+/* The sum of products of n numbers, in one order however the compiler vectorises it. */
+double spl_dense_dot(const double *a, const double *b, size_t n);
 
 /* Eigenvalues of a symmetric n x n matrix (destroyed), falling, and its eigenvectors as columns of `vectors`. Jacobi's
  * method: slow, never fails, and exact to rounding also for the small eigenvalues. */
