@@ -22,20 +22,22 @@ void spl_player_rates(spl_player *p, const double *q)
 /* ---- tables -------------------------------------------------------------------------------------------------------
  */
 
-static void pose_part(void *context, size_t begin, size_t end)
+static void pose_interfaces(void *context, size_t begin, size_t end)
+{
+    spl_player *p = context;
+    for (size_t k = begin; k < end; k++) {
+        spl_coupling *c = &p->coupling[k];
+        spl_coupling_pose(c, p->kernels, &p->frame[c->domain[0]], &p->frame[c->domain[1]]);
+    }
+}
+
+static void pose_domains(void *context, size_t begin, size_t end)
 {
     spl_player *p = context;
     const spl_player_input *in = p->input;
-    size_t interfaces = (size_t)p->model->interface_count;
-    for (size_t k = begin; k < end; k++) {
-        if (k < interfaces) {
-            spl_coupling *c = &p->coupling[k];
-            spl_coupling_pose(c, p->kernels, &p->frame[c->domain[0]], &p->frame[c->domain[1]]);
-        } else {
-            size_t i = k - interfaces;
-            spl_rigid_pose(&p->rigid[i], p->kernels, &p->frame[i], in->gravity, in->dt > 0);
-            spl_element_set_pose(&p->set[i], &in->frame[i].R, in->frame[i].t, in->held);
-        }
+    for (size_t i = begin; i < end; i++) {
+        spl_rigid_pose(&p->rigid[i], p->kernels, &p->frame[i], in->gravity, in->dt > 0);
+        spl_element_set_pose(&p->set[i], &in->frame[i].R, in->frame[i].t, in->held);
     }
 }
 
@@ -62,13 +64,14 @@ static void limit(const spl_player *p, int32_t i, double h, spl_frame_motion *f)
 
 void spl_player_pose(spl_player *p)
 {
-    double start = spl_now_ms();
     for (int32_t i = 0; i < p->count; i++) {
         p->frame[i] = spl_frame_centred(&p->input->frame[i], p->centre[i]);
         limit(p, i, p->input->dt, &p->frame[i]);
     }
-    spl_parallel_for(p->pool, (size_t)(p->model->interface_count + p->count), 1, pose_part, p);
+    double start = spl_now_ms();
+    spl_parallel_for(p->pool, (size_t)p->model->interface_count, 1, pose_interfaces, p);
     p->stats.ms_coupling += spl_now_ms() - start;
+    spl_parallel_for(p->pool, (size_t)p->count, 1, pose_domains, p);
 }
 
 /* ---- forces -------------------------------------------------------------------------------------------------------
