@@ -27,23 +27,31 @@ spl_player_options spl_player_options_default(void)
 /* ---- creation -----------------------------------------------------------------------------------------------------
  */
 
-/* The centre of a domain's masses, and how far its vertices reach from it. */
+/* The centre of a domain's masses. */
 static void measure(spl_player *p, int32_t i)
 {
     const spl_model_domain *d = &p->model->domain[i];
     spl_vec3 sum = {0, 0, 0};
-    double mass = 0, most = 0;
+    double mass = 0;
     for (int32_t k = 0; k < d->vertex_count; k++) {
         sum = spl_madd(sum, spl_v3(d->rest[3 * k], d->rest[3 * k + 1], d->rest[3 * k + 2]), d->mass[k]);
         mass += d->mass[k];
     }
     p->centre[i] = mass > 0 ? spl_scale(sum, 1 / mass) : sum;
-    for (int32_t k = 0; k < d->vertex_count; k++) {
-        spl_vec3 x = spl_v3(d->rest[3 * k], d->rest[3 * k + 1], d->rest[3 * k + 2]);
-        most = fmax(most, spl_distance(x, p->centre[i]));
-    }
-    p->radius[i] = fmax(most, 1e-6);
     p->weight += mass;
+}
+
+/* Half the diagonal of the box around all of them. */
+static double half_diagonal(const spl_model *m)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, square = 0;
+    for (int32_t i = 0; i < m->domain_count; i++)
+        for (int32_t k = 0; k < 3 * m->domain[i].vertex_count; k++) {
+            low[k % 3] = fmin(low[k % 3], m->domain[i].rest[k]);
+            high[k % 3] = fmax(high[k % 3], m->domain[i].rest[k]);
+        }
+    for (int c = 0; c < 3; c++) square += (high[c] - low[c]) * (high[c] - low[c]);
+    return fmax(0.5 * sqrt(square), 1e-6);
 }
 
 static supple_result check(const spl_model *m, const spl_player_options *o, supple_error *error)
@@ -67,13 +75,12 @@ static bool take_lists(spl_player *p, const supple_allocator *a)
     size_t n = (size_t)p->count;
     p->at = spl_new(a, n + 1, sizeof *p->at);
     p->centre = spl_new(a, n, sizeof *p->centre);
-    p->radius = spl_new(a, n, sizeof *p->radius);
     p->set = spl_new(a, n, sizeof *p->set);
     p->rigid = spl_new(a, n, sizeof *p->rigid);
     p->rest = spl_new(a, n, sizeof *p->rest);
     p->frame = spl_new(a, n, sizeof *p->frame);
     p->coupling = spl_new(a, (size_t)p->model->interface_count, sizeof *p->coupling);
-    return p->at && p->centre && p->radius && p->set && p->rigid && p->rest && p->frame && p->coupling;
+    return p->at && p->centre && p->set && p->rigid && p->rest && p->frame && p->coupling;
 }
 
 /* Vectors: wide ones have [q, 1, 0 ...] for each domain, padded ones [f, 0 ...]. */
@@ -182,6 +189,7 @@ static supple_result make(spl_player *p, supple_error *error)
     if (result != SUPPLE_OK) return result;
     if (!take_vectors(p, a) || !take_pieces(p, a)) return spl_fail_memory(error, "a model's player");
     p->weight = sqrt(p->weight);
+    p->extent = half_diagonal(p->model);
     p->floor += 1e-10 * p->weight * p->model->edge * p->model->lowest; /* the force of a tiny sway */
     spl_player_reset(p);
     return SUPPLE_OK;
@@ -217,10 +225,10 @@ void spl_player_destroy(spl_player *p)
     }
     for (int32_t k = 0; p->coupling && k < p->model->interface_count; k++) spl_coupling_release(&p->coupling[k], &a);
     spl_blocks_release(&p->blocks);
-    void *all[] = {p->at,         p->centre,       p->radius,     p->set,       p->rigid,  p->rest, p->frame,
-                   p->coupling,   p->piece,        p->sums,       p->q,         p->qd,     p->qdd,  p->q_n,
-                   p->qd_n,       p->qdd_n,        p->trial,      p->direction, p->acting, p->room, p->now.elastic,
-                   p->now.linear, p->next.elastic, p->next.linear};
+    void *all[] = {p->at,           p->centre,     p->set,       p->rigid,  p->rest, p->frame,       p->coupling,
+                   p->piece,        p->sums,       p->q,         p->qd,     p->qdd,  p->q_n,         p->qd_n,
+                   p->qdd_n,        p->trial,      p->direction, p->acting, p->room, p->now.elastic, p->now.linear,
+                   p->next.elastic, p->next.linear};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) spl_free(&a, all[k]);
     spl_free(&a, p);
 }
@@ -278,6 +286,7 @@ void spl_player_set_state(spl_player *p, const double *q, const double *qd, cons
     copy_in(p, q, p->q);
     copy_in(p, qd, p->qd);
     copy_in(p, qdd, p->qdd);
+    p->caution = 0;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------------------------

@@ -22,53 +22,62 @@ void spl_player_rates(spl_player *p, const double *q)
 /* ---- tables -------------------------------------------------------------------------------------------------------
  */
 
-static void pose_part(void *context, size_t begin, size_t end)
+static void pose_interfaces(void *context, size_t begin, size_t end)
 {
     spl_player *p = context;
-    const spl_player_input *in = p->input;
-    size_t interfaces = (size_t)p->model->interface_count;
     for (size_t k = begin; k < end; k++) {
-        if (k < interfaces) {
-            spl_coupling *c = &p->coupling[k];
-            spl_coupling_pose(c, p->kernels, &p->frame[c->domain[0]], &p->frame[c->domain[1]]);
-        } else {
-            size_t i = k - interfaces;
-            spl_rigid_pose(&p->rigid[i], p->kernels, &p->frame[i], in->gravity, in->dt > 0);
-            spl_element_set_pose(&p->set[i], &in->frame[i].R, in->frame[i].t, in->held);
-        }
+        spl_coupling *c = &p->coupling[k];
+        spl_coupling_pose(c, p->kernels, &p->frame[c->domain[0]], &p->frame[c->domain[1]]);
     }
 }
 
-/* How much of a frame's acceleration acts. What would throw a domain by more than a quarter of its size within a step,
- * or turn it by more than a radian, is held to that; what is ten times as much is a cut of the film, not a motion, and
- * does nothing. */
-static double share(double thrown)
+static void pose_domains(void *context, size_t begin, size_t end)
 {
-    if (thrown <= 1) return 1;
-    return thrown < 10 ? 1 / thrown : 0; /* NaN: 0 */
+    spl_player *p = context;
+    const spl_player_input *in = p->input;
+    for (size_t i = begin; i < end; i++) {
+        spl_rigid_pose(&p->rigid[i], p->kernels, &p->frame[i], in->gravity, in->dt > 0);
+        spl_element_set_pose(&p->set[i], &in->frame[i].R, in->frame[i].t, in->held);
+    }
 }
 
-static void limit(const spl_player *p, int32_t i, double h, spl_frame_motion *f)
+/* What a frame's motion would do to a domain within a step, over what is let through: a throw by a quarter of the
+ * body's size, a turn by a radian. */
+static double violence(const spl_player *p, const spl_frame_motion *f)
 {
-    double thrown = spl_norm(f->a) * h * h / (0.25 * p->radius[i]);
-    double turned = fmax(spl_norm(f->alpha) * h * h, spl_norm(f->omega) * h);
-    double s = share(thrown), w = share(turned);
-    if (!(s > 0) || !(w > 0)) s = w = 0;
-    f->a = spl_scale(f->a, s);
-    f->alpha = spl_scale(f->alpha, w);
-    f->omega = spl_scale(f->omega, w);
-    if (!(s > 0)) f->v = spl_v3(0, 0, 0);
+    double h = p->input->dt, thrown = spl_norm(f->a) * h * h / (0.25 * p->extent);
+    return fmax(thrown, fmax(spl_norm(f->alpha) * h * h, spl_norm(f->omega) * h));
+}
+
+/* Motions beyond that are held to it. Where one is four times as much it is a cut of the film, not a motion: no frame
+ * moves in that step. (By the size of the domain this would stop hands: at 30 frames a second a brisk one is thrown by
+ * a quarter of its own size.) */
+static void limit(spl_player *p)
+{
+    double most = 0;
+    for (int32_t i = 0; i < p->count; i++) {
+        double v = violence(p, &p->frame[i]);
+        if (!(v <= most)) most = v;
+        if (!(v < 4)) break; /* NaN too */
+    }
+    for (int32_t i = 0; i < p->count && !(most <= 1); i++) {
+        spl_frame_motion *f = &p->frame[i];
+        double s = most < 4 ? 1 / fmax(1, violence(p, f)) : 0;
+        if (!(s > 0)) f->v = f->a = f->omega = f->alpha = spl_v3(0, 0, 0);
+        f->a = spl_scale(f->a, s);
+        f->alpha = spl_scale(f->alpha, s);
+        f->omega = spl_scale(f->omega, s);
+    }
 }
 
 void spl_player_pose(spl_player *p)
 {
+    for (int32_t i = 0; i < p->count; i++) p->frame[i] = spl_frame_centred(&p->input->frame[i], p->centre[i]);
+    limit(p);
     double start = spl_now_ms();
-    for (int32_t i = 0; i < p->count; i++) {
-        p->frame[i] = spl_frame_centred(&p->input->frame[i], p->centre[i]);
-        limit(p, i, p->input->dt, &p->frame[i]);
-    }
-    spl_parallel_for(p->pool, (size_t)(p->model->interface_count + p->count), 1, pose_part, p);
+    spl_parallel_for(p->pool, (size_t)p->model->interface_count, 1, pose_interfaces, p);
     p->stats.ms_coupling += spl_now_ms() - start;
+    spl_parallel_for(p->pool, (size_t)p->count, 1, pose_domains, p);
 }
 
 /* ---- forces -------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ struct spl_player {
     int32_t size;     /* sum of the ranks */
     size_t *at;       /* by domain, and one more: of its numbers in a wide vector, [q, 1, 0 ...] */
     spl_vec3 *centre; /* by domain: the centre of its masses at rest */
-    double *radius;   /* by domain: of its vertices about the centre */
+    double extent;    /* half the diagonal of all domains' rest positions */
     double weight;    /* root of the whole mass: |q| of a displacement by one metre */
     double floor;     /* of the residual */
 
