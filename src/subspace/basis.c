@@ -198,11 +198,3 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
     spl_free(a, w.root);
     return ok ? SUPPLE_OK : spl_fail_memory(error, "a domain's basis");
 }
-
-void spl_basis_reduce(const spl_domain *domain, const double *basis, int32_t rank, const double *u, double *q)
-{
-    size_t r = (size_t)rank;
-    memset(q, 0, r * sizeof *q);
-    for (size_t i = 0; i < 3 * (size_t)domain->vertex_count; i++)
-        for (size_t k = 0; k < r; k++) q[k] += domain->mass[i / 3] * u[i] * basis[i * r + k];
-}

@@ -24,8 +24,4 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
                              double pose_share, spl_pool *pool, const supple_allocator *a, double *basis,
                              int32_t *rank_out, int32_t *pose_rank, supple_error *error);
 
-/* q = U^T M u: the point of the basis nearest to a displacement u (3 x vertex_count, the domain's frame) of a domain.
- */
-void spl_basis_reduce(const spl_domain *domain, const double *basis, int32_t rank, const double *u, double *q);
-
 #endif

@@ -1,7 +1,6 @@
 #include "subspace/modal.h"
 
 #include "core/error.h"
-#include "core/hash.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "fem/residual.h"
@@ -295,27 +294,6 @@ supple_result spl_modal_create(const spl_solid *solid, const spl_law *law, int32
     work_release(&w);
     if (result != SUPPLE_OK) spl_modal_release(out);
     return result;
-}
-
-/* Two independent numbers in (0, 1] make a normal one (Box and Muller). */
-static double normal(uint64_t *state)
-{
-    double a = ((double)(spl_mix((*state)++) >> 11) + 1) * 0x1p-53, b = (double)(spl_mix((*state)++) >> 11) * 0x1p-53;
-    return sqrt(-2 * log(a)) * cos(6.283185307179586477 * b);
-}
-
-void spl_modal_sample(const spl_modal *m, uint64_t seed, double reach, double *u)
-{
-    size_t n = 3 * (size_t)m->vertex_count;
-    uint64_t state = spl_mix(seed);
-    double most = 0;
-    memset(u, 0, n * sizeof *u);
-    for (size_t k = 0; k < (size_t)m->mode_count; k++) {
-        double c = normal(&state) / sqrt(m->value[k]);
-        for (size_t i = 0; i < n; i++) u[i] += c * m->mode[k * n + i];
-    }
-    for (size_t i = 0; i < n; i += 3) most = fmax(most, sqrt(u[i] * u[i] + u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2]));
-    for (size_t i = 0; most > 0 && i < n; i++) u[i] *= reach / most;
 }
 
 void spl_modal_release(spl_modal *m)

@@ -24,9 +24,4 @@ supple_result spl_modal_create(const spl_solid *solid, const spl_law *law, int32
                                const supple_config *config, spl_pool *pool, spl_modal *out, supple_error *error);
 void spl_modal_release(spl_modal *m);
 
-/* A vibration at random to train on, the same for the same seed: modes with energies alike, u = s sum_i c_i psi_i with
- * c_i ~ N(0, 1/lambda_i), scaled so that no vertex is farther from its place than `reach` metres and one is as far.
- * u: 3 x vertex_count. */
-void spl_modal_sample(const spl_modal *m, uint64_t seed, double reach, double *u);
-
 #endif

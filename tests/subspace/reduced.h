@@ -67,19 +67,27 @@ static inline void reduced_free(reduced *r)
     training_free(&r->t);
 }
 
-/* States of the domain: vibrations as far as `reach` of the body's size, projected to its basis. count x rank. */
+/* States of the domain: vibrations with energies alike in all modes, projected to its basis; as far as `reach` of the
+ * body's size. count x rank numbers. */
 static inline double *reduced_states(const reduced *r, int32_t count, double reach, uint64_t seed)
 {
     const spl_domain *o = &r->t.domains.domain[r->index];
-    size_t n = 3 * (size_t)o->vertex_count, rank = (size_t)r->domain.rank;
-    double *q = malloc((size_t)count * rank * sizeof *q), *u = malloc(n * sizeof *u);
-    double *whole = malloc(3 * (size_t)r->modal.vertex_count * sizeof *whole);
+    size_t n = 3 * (size_t)o->vertex_count, full = 3 * (size_t)r->modal.vertex_count, rank = (size_t)r->domain.rank;
+    double *q = calloc((size_t)count * rank, sizeof *q), *u = malloc(n * sizeof *u);
     for (int32_t s = 0; s < count; s++) {
-        spl_modal_sample(&r->modal, 1000 * seed + (uint64_t)s, reach * r->t.solid.diagonal, whole);
-        for (size_t i = 0; i < n; i++) u[i] = whole[3 * (size_t)o->vertex[i / 3] + i % 3];
-        spl_basis_reduce(o, r->domain.basis, r->domain.rank, u, q + (size_t)s * rank);
+        double most = 0;
+        memset(u, 0, n * sizeof *u);
+        for (int32_t k = 0; k < r->modal.mode_count; k++) {
+            double c = training_random(&seed) / sqrt(r->modal.value[k]);
+            for (size_t i = 0; i < n; i++)
+                u[i] += c * r->modal.mode[(size_t)k * full + 3 * (size_t)o->vertex[i / 3] + i % 3];
+        }
+        for (size_t i = 0; i < n; i++) most = fmax(most, fabs(u[i]));
+        double scale = reach * r->t.solid.diagonal / most * (0.2 + 0.8 * fabs(training_random(&seed)));
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < rank; k++)
+                q[(size_t)s * rank + k] += scale * o->mass[i / 3] * u[i] * r->domain.basis[i * rank + k];
     }
-    free(whole);
     free(u);
     return q;
 }

@@ -167,31 +167,6 @@ TEST(shares)
     }
 }
 
-/* Projection gives back what the basis holds, and nothing of what it does not. */
-TEST(projection)
-{
-    static const double size[3] = {3, 2, 1};
-    sample s = sample_make(size, 3, size, 3);
-    REQUIRE(s.t.ok);
-    int32_t got, poses;
-    double *basis = basis_of(&s, 5, 0.6, NULL, &got, &poses), *u = calloc(s.n, sizeof *u), q[5];
-    REQUIRE(got == 5);
-    for (size_t i = 0; i < s.n; i++)
-        for (size_t k = 0; k < 5; k++) u[i] += basis[5 * i + k] * ((double)k - 1.5);
-    spl_basis_reduce(s.d, basis, 5, u, q);
-    for (int k = 0; k < 5; k++) CHECK_NEAR(q[k], k - 1.5, 1e-10);
-    uint64_t seed = 1;
-    for (size_t i = 0; i < s.n; i++) u[i] = training_random(&seed);
-    spl_basis_reduce(s.d, basis, 5, u, q);
-    for (size_t i = 0; i < s.n; i++)
-        for (size_t k = 0; k < 5; k++) u[i] -= basis[5 * i + k] * q[k];
-    spl_basis_reduce(s.d, basis, 5, u, q);
-    for (int k = 0; k < 5; k++) CHECK_NEAR(q[k], 0, 1e-10);
-    free(u);
-    free(basis);
-    sample_free(&s);
-}
-
 /* Shapes that the poses have already: nothing is counted twice. */
 TEST(shapes_that_poses_span)
 {
@@ -272,5 +247,5 @@ TEST(memory_runs_out)
     sample_free(&s);
 }
 
-TEST_MAIN(RUN(columns_are_the_principal_ones), RUN(shares), RUN(projection), RUN(shapes_that_poses_span),
-          RUN(nothing_to_learn_from), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))
+TEST_MAIN(RUN(columns_are_the_principal_ones), RUN(shares), RUN(shapes_that_poses_span), RUN(nothing_to_learn_from),
+          RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))

@@ -149,18 +149,21 @@ static int32_t domain_of(const training *t, const char *name)
 
 TEST(hero_by_either_rule)
 {
+    demo_body demo = demo_body_of(demo_scene("hero", 0.5), 40, 0);
     for (int rule = 0; rule < 2; rule++) {
         spl_domain_options o = spl_domain_options_default();
         o.rule = rule ? SPL_DOMAINS_WEIGHTS : SPL_DOMAINS_NEAREST;
-        training t = training_make("hero", 0.5, 40, &o);
+        training t = training_of(demo, &o);
         REQUIRE(t.ok);
         check_parts(&t);
         check_interfaces(&t);
         CHECK(t.domains.domain_count >= 14 && t.domains.domain_count <= 24);
         for (int32_t i = 0; i < t.domains.domain_count; i++) CHECK(t.domains.domain[i].tet_count >= o.least_tets);
         check_whole(&t);
-        training_free(&t);
+        spl_domains_release(&t.domains);
+        spl_solid_release(&t.solid);
     }
+    demo_body_free(&demo);
 }
 
 /* A straight limb is cut where its joint is: the arm's elbow. */
@@ -192,10 +195,11 @@ TEST(an_arm_is_cut_at_its_elbow)
 
 TEST(as_few_as_asked_for)
 {
+    demo_body demo = demo_body_of(demo_scene("hero", 0.5), 30, 0);
     for (int32_t most = 1; most <= 6; most++) {
         spl_domain_options o = spl_domain_options_default();
         o.most = most;
-        training t = training_make("hero", 0.5, 30, &o);
+        training t = training_of(demo, &o);
         REQUIRE(t.ok);
         CHECK(t.domains.domain_count == most);
         check_parts(&t);
@@ -203,8 +207,10 @@ TEST(as_few_as_asked_for)
         if (most == 1) CHECK(t.domains.interface_count == 0);
         check_whole(&t);
         for (int32_t b = 0; b < t.demo.body->bones.bone_count; b++) CHECK(t.domains.of_bone[b] < most);
-        training_free(&t);
+        spl_domains_release(&t.domains);
+        spl_solid_release(&t.solid);
     }
+    demo_body_free(&demo);
 }
 
 /* A bone that holds nothing moves none; its flesh goes to others. */

@@ -171,44 +171,6 @@ TEST(modes_solve_the_eigenproblem)
     box_solid_free(&b);
 }
 
-/* Energies alike in all modes, as far as asked for, and nothing but modes. */
-TEST(samples)
-{
-    enum { MODES = 10, SAMPLES = 2000 };
-    box_solid b = box_solid_make(4, 2, 2, 0.5, 0.2, 0.15, 0.2, 3e4, 0.4);
-    spl_modal m = modes_of(&b, &spl_law_corot, MODES, 0, NULL);
-    size_t n = 3 * (size_t)m.vertex_count;
-    REQUIRE(m.mode_count == MODES);
-    double *u = malloc(n * sizeof *u), *other = malloc(n * sizeof *other), *mass = malloc(n * sizeof *mass);
-    double energy[MODES] = {0}, total = 0;
-    spl_elements_lumped_mass(&b.solid.elements, b.solid.material.density, mass);
-    for (int s = 0; s < SAMPLES; s++) {
-        double most = 0, c[MODES], sum = 0, left = 0, size = 0;
-        spl_modal_sample(&m, (uint64_t)s, 0.03, u);
-        for (size_t i = 0; i < n; i += 3)
-            most = fmax(most, sqrt(u[i] * u[i] + u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2]));
-        CHECK_NEAR(most, 0.03, 1e-15);
-        for (size_t i = 0; i < n; i++) size += mass[i / 3] * u[i] * u[i];
-        for (int k = 0; k < MODES; k++) {
-            c[k] = 0;
-            for (size_t i = 0; i < n; i++) c[k] += mass[i / 3] * u[i] * m.mode[(size_t)k * n + i];
-            sum += m.value[k] * c[k] * c[k];
-            left += c[k] * c[k];
-        }
-        CHECK_NEAR(left / size, 1, 1e-10);
-        for (int k = 0; k < MODES; k++) energy[k] += m.value[k] * c[k] * c[k] / sum;
-        total += 1;
-    }
-    for (int k = 0; k < MODES; k++) CHECK_NEAR(energy[k] / total, 1.0 / MODES, 0.01); /* its own spread is 0.003 */
-    spl_modal_sample(&m, SAMPLES - 1, 0.03, other);
-    CHECK(memcmp(u, other, n * sizeof *u) == 0);
-    free(u);
-    free(other);
-    free(mass);
-    spl_modal_release(&m);
-    box_solid_free(&b);
-}
-
 /* ---- derivatives ---- */
 
 /* The static answer u to the load K (p psi_i + q psi_j), from the linear one. */
@@ -376,6 +338,6 @@ TEST(memory_runs_out)
     box_solid_free(&b);
 }
 
-TEST_MAIN(RUN(a_beam_vibrates_as_timoshenkos), RUN(modes_solve_the_eigenproblem), RUN(samples),
+TEST_MAIN(RUN(a_beam_vibrates_as_timoshenkos), RUN(modes_solve_the_eigenproblem),
           RUN(derivatives_are_those_of_the_static_answer), RUN(pairs), RUN(more_modes_than_there_are),
           RUN(a_loose_body_floats), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))
