@@ -36,6 +36,8 @@ static void run_bbw(const spl_harmonic_input *in, spl_pool *pool, const supple_a
            "unfinished, %d local maxima\n",
            (int)r.unknowns, (int)r.bones, (int)r.rounds, (int)r.most_rounds, r.mean_part, r.residual, (int)r.unfinished,
            (int)maxima);
+    if (r.unknowns > 0 && r.bones >= 20)
+        printf("          to compare: 30,000 tets, 20 bones by libigl's active set, 46,000 ms; the goal is 5,000 ms\n");
     spl_weight_table_release(&table);
 }
 

@@ -75,7 +75,7 @@ supple_result spl_ldlt_create(const spl_pattern *p, const spl_ldlt_options *opti
     f->options = options ? *options : (spl_ldlt_options){0};
     f->kernels = spl_panel_kernels_of(f->options.plain);
     f->slot_count = spl_pool_thread_count(pool) > 1 ? SPL_BINS : 1;
-    supple_result result = spl_symbolic_create(p, a, &f->symbolic, error);
+    supple_result result = spl_symbolic_create(p, f->options.order, a, &f->symbolic, error);
     if (result == SUPPLE_OK && !allocate(f))
         result = spl_fail(error, SUPPLE_ERROR_MEMORY, "out of memory for a sparse factor of %zu MB",
                           spl_ldlt_bytes(f, false) >> 20);

@@ -15,9 +15,10 @@ typedef struct spl_ldlt_failure {
 } spl_ldlt_failure;
 
 typedef struct spl_ldlt_options {
-    bool indefinite; /* pivots of both signs are fine (quasi-definite systems); only vanishing ones fail */
-    bool single;     /* keep a float copy of the factor for spl_ldlt_solve_float */
-    bool plain;      /* use the plain kernels, for tests */
+    bool indefinite;      /* pivots of both signs are fine (quasi-definite systems); only vanishing ones fail */
+    bool single;          /* keep a float copy of the factor for spl_ldlt_solve_float */
+    bool plain;           /* use the plain kernels, for tests */
+    const int32_t *order; /* of elimination, needed only at creation; NULL: a fill-reducing one is found */
 } spl_ldlt_options;
 
 /* Analyses a pattern and takes all memory that factorisation and solves need. `pool` may be NULL; it must outlive this.

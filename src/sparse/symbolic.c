@@ -364,15 +364,16 @@ void spl_symbolic_release(spl_symbolic *s, const supple_allocator *a)
     *s = (spl_symbolic){0};
 }
 
-supple_result spl_symbolic_create(const spl_pattern *p, const supple_allocator *a, spl_symbolic *out,
-                                  supple_error *error)
+supple_result spl_symbolic_create(const spl_pattern *p, const int32_t *order, const supple_allocator *a,
+                                  spl_symbolic *out, supple_error *error)
 {
     *out = (spl_symbolic){.n = p->n * p->block, .nodes = p->n, .block = p->block};
     supple_result result = spl_pattern_check(p, error);
     if (result != SUPPLE_OK) return result;
     analysis w;
     bool ok = allocate_analysis(&w, p, a);
-    if (ok) result = spl_order_amd(p, w.order, a, error);
+    if (ok && order) memcpy(w.order, order, (size_t)p->n * sizeof *order);
+    if (ok && !order) result = spl_order_amd(p, w.order, a, error);
     if (ok && result == SUPPLE_OK) ok = analyse(&w, out, a);
     if (ok && result == SUPPLE_OK) {
         out->order = w.order;

@@ -51,9 +51,10 @@ typedef struct spl_symbolic {
     double flops;       /* of the factorisation, without those */
 } spl_symbolic;
 
-/* Analyses a pattern; the values may come and go. */
-supple_result spl_symbolic_create(const spl_pattern *p, const supple_allocator *a, spl_symbolic *out,
-                                  supple_error *error);
+/* Analyses a pattern; the values may come and go. `order`: the nodes as they are to be eliminated, each once; NULL: as
+ * spl_order_amd says. */
+supple_result spl_symbolic_create(const spl_pattern *p, const int32_t *order, const supple_allocator *a,
+                                  spl_symbolic *out, supple_error *error);
 void spl_symbolic_release(spl_symbolic *s, const supple_allocator *a);
 
 /* A fill-reducing order of the nodes, order[k] first to be eliminated: AMD (order.c). */

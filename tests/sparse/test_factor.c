@@ -166,7 +166,7 @@ TEST(bits_do_not_depend_on_threads)
         spl_symbolic s;
         supple_allocator a = spl_allocator_of(NULL);
         int32_t top = 0, binned = 0;
-        REQUIRE(spl_symbolic_create(&p.assembly.pattern, &a, &s, NULL) == SUPPLE_OK);
+        REQUIRE(spl_symbolic_create(&p.assembly.pattern, NULL, &a, &s, NULL) == SUPPLE_OK);
         for (int32_t k = 0; k < s.count; k++)
             top += s.bin[k] == SPL_BINS, binned += s.bin[k] > 0 && s.bin[k] < SPL_BINS;
         CHECK(top > 3 && binned > 50);

@@ -72,6 +72,64 @@ static void divide(cutter *c, int32_t begin, int32_t end, int32_t parts)
     divide(c, middle, end, parts / 2);
 }
 
+/* Nested dissection: halves, and behind both of them what separates them: those of the second that have a neighbour in
+ * the first. `mark` is by vertex, 0 outside; `room` has as many places as the list. */
+typedef struct dissection {
+    cutter c;
+    const size_t *start; /* of a node's neighbours in `column`; they are nodes */
+    const int32_t *column, *node;
+    int32_t *side; /* by node: the halving that it was last in the first half of */
+    int32_t *room;
+    int32_t halvings;
+} dissection;
+
+static bool touches_first(const dissection *d, int32_t vertex, int32_t halving, int32_t count)
+{
+    int32_t i = d->node[vertex];
+    for (size_t q = d->start[i]; q < d->start[i + 1]; q++)
+        if (d->column[q] < count && d->side[d->column[q]] == halving) return true;
+    return false;
+}
+
+static void dissect(dissection *d, int32_t begin, int32_t end, int32_t count)
+{
+    enum { LEAF = 48 };
+    if (end - begin <= LEAF) return;
+    int32_t middle = begin + (end - begin) / 2, halving = ++d->halvings, kept = middle, apart = 0;
+    halve(&d->c, begin, end, middle, longest_axis(&d->c, begin, end));
+    for (int32_t i = begin; i < middle; i++) d->side[d->node[d->c.list[i]]] = halving;
+    for (int32_t i = middle; i < end; i++) {
+        if (touches_first(d, d->c.list[i], halving, count))
+            d->room[apart++] = d->c.list[i];
+        else
+            d->c.list[kept++] = d->c.list[i];
+    }
+    for (int32_t i = 0; i < apart; i++) d->c.list[kept + i] = d->room[i];
+    dissect(d, begin, middle, count);
+    dissect(d, middle, kept, count);
+}
+
+supple_result spl_node_dissection(const spl_node_order *o, const double *position, const size_t *start,
+                                  const int32_t *column, int32_t count, int32_t *order, supple_error *error)
+{
+    const supple_allocator *a = &o->allocator;
+    dissection d = {.c = {.position = position, .list = order},
+                    .start = start,
+                    .column = column,
+                    .node = o->node,
+                    .side = spl_new(a, (size_t)count, sizeof *d.side),
+                    .room = spl_new(a, (size_t)count, sizeof *d.room)};
+    bool ok = d.side && d.room;
+    if (ok) {
+        for (int32_t i = 0; i < count; i++) order[i] = o->vertex[i];
+        dissect(&d, 0, count, count);
+        for (int32_t i = 0; i < count; i++) order[i] = o->node[order[i]];
+    }
+    spl_free(a, d.side);
+    spl_free(a, d.room);
+    return ok ? SUPPLE_OK : spl_fail_memory(error, "the order of the flesh's vertices");
+}
+
 /* A vertex with a neighbour in an earlier part stands between the parts. */
 static void separate(const cutter *c, const spl_elements *e)
 {

@@ -21,6 +21,11 @@ typedef struct spl_node_order {
 supple_result spl_node_order_create(const spl_elements *e, const int32_t *held, const bool *boundary,
                                     const double *position, const supple_allocator *a, spl_node_order *out,
                                     supple_error *error);
+/* An order of elimination for the first `count` nodes of a matrix (rows by `start` and `column`, further nodes left
+ * out): geometric nested dissection. order[k] is the node that is eliminated as the k-th. */
+supple_result spl_node_dissection(const spl_node_order *o, const double *position, const size_t *start,
+                                  const int32_t *column, int32_t count, int32_t *order, supple_error *error);
+
 void spl_node_order_release(spl_node_order *o);
 
 #endif
