@@ -172,6 +172,7 @@ static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w
         n->stats.newton = step;
         n->stats.converged = has_arrived(n, o, w, step);
         if (n->stats.converged || step >= o->max_steps || n->system->order.count == 0) return SUPPLE_OK;
+        n->slow = step > 0 && w->norm > 0.5 * w->last;
         if (step > 0) adapt(n->springs, w);
         w->last = w->norm;
         supple_result result = n->formulation->step(n->state, n, goal_of(n, o, w), error);

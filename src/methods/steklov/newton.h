@@ -43,6 +43,7 @@ struct spl_newton {
     double *past, *change; /* 3 a node: from the last frame's start to its end, and less the same a frame before */
     double *start;         /* 3 a node: where this frame began */
     int32_t past_count;    /* how many of them are known */
+    bool slow;             /* the last step left more than half of the residual */
     double last_scale;     /* of the residual, at the last solution; 0: unknown */
     spl_steklov_stats stats;
 };

@@ -87,25 +87,39 @@ spl_pcg_result spl_schur_relax(spl_schur *s, const double *x, double *y, double 
     return spl_pcg_solve(s->inner, &p, x, y, 1);
 }
 
-/* The largest eigenvalue of M^-1 A_ii, and by the same of its distance from there the smallest: a few steps of the
- * power method each. The polynomial's square forgives wrong bounds. */
-static double power(spl_schur *s, double shift)
+/* The largest eigenvalue of M^-1 A_ii, or by the same of its distance from `shift` the smallest: a few steps of the
+ * power method from the vector d, which they replace. */
+static double power(spl_schur *s, double shift, double *d)
 {
     enum { STEPS = 16 };
     size_t n = inner_count(s);
     double value = 0;
-    for (size_t i = 0; i < n; i++) s->d[i] = 1 + (double)(i * 2654435761U % 1024) / 1024;
     for (int k = 0; k < STEPS; k++) {
-        double norm = sqrt(dot(s->d, s->d, n));
+        double norm = sqrt(dot(d, d, n));
         if (!(norm > 0)) return 0;
-        for (size_t i = 0; i < n; i++) s->d[i] /= norm;
-        spl_exrotated_multiply(s->system, SPL_II, s->d, s->r, 0);
+        for (size_t i = 0; i < n; i++) d[i] /= norm;
+        spl_exrotated_multiply(s->system, SPL_II, d, s->r, 0);
         spl_ic3_solve(s->ic, s->system->turn, s->r, s->z);
-        for (size_t i = 0; i < n; i++) s->z[i] -= shift * s->d[i];
-        value = dot(s->d, s->z, n);
-        memcpy(s->d, s->z, n * sizeof *s->d);
+        for (size_t i = 0; i < n; i++) s->z[i] -= shift * d[i];
+        value = dot(d, s->z, n);
+        memcpy(d, s->z, n * sizeof *d);
     }
     return value + shift;
+}
+
+static void any_vector(const spl_schur *s, double *d)
+{
+    for (size_t i = 0; i < inner_count(s); i++) d[i] = 1 + (double)(i * 2654435761U % 1024) / 1024;
+}
+
+/* Eigenvalues above the bound make X negative there, and the boundary's operator so stiff that Newton stands still: the
+ * more, the higher the degree. A bent joint has larger ones than the rest shape, more so where bones taper. So the
+ * bound follows the pose; the vector of the last one is nearly right. */
+static void raise_bound(spl_schur *s)
+{
+    if (s->system->order.interior == 0 || s->options.degree == 0) return;
+    double high = 1.1 * power(s, 0, s->wave);
+    if (isfinite(high)) s->high = fmax(high, s->rest_high);
 }
 
 static supple_result make_interior(spl_schur *s, supple_error *error)
@@ -117,9 +131,12 @@ static supple_result make_interior(spl_schur *s, supple_error *error)
         spl_ic3_create(&e->matrix.rows, e->order.interior, &o, &e->allocator, e->pool, &s->ic, error);
     if (result == SUPPLE_OK) result = spl_ic3_factorise(s->ic, e->matrix.value, NULL, NULL, error);
     if (result != SUPPLE_OK) return result;
-    s->high = 1.1 * power(s, 0);
-    s->low = fmin(fmax(power(s, s->high), s->high / 100), 0.9 * s->high);
+    any_vector(s, s->wave);
+    any_vector(s, s->d);
+    s->high = 1.1 * power(s, 0, s->wave);
+    s->low = fmin(fmax(power(s, s->high, s->d), s->high / 100), 0.9 * s->high);
     if (!(s->high > 0)) s->low = 0.5, s->high = 1; /* no interior */
+    s->rest_high = s->high;
     return SUPPLE_OK;
 }
 
@@ -213,13 +230,14 @@ static supple_result take_memory(spl_schur *s, supple_error *error)
     s->z = spl_new(a, ni, sizeof *s->z);
     s->d = spl_new(a, ni, sizeof *s->d);
     s->r = spl_new(a, ni, sizeof *s->r);
+    s->wave = spl_new(a, ni, sizeof *s->wave);
     s->inner_image = spl_new(a, ni, sizeof *s->inner_image);
     s->image = spl_new(a, nb, sizeof *s->image);
     s->dx = spl_new(a, nb, sizeof *s->dx);
     s->turned = spl_new(a, nb, sizeof *s->turned);
     s->stiff = spl_new(a, nb / 3, sizeof *s->stiff);
     s->history = s->options.history ? spl_new(a, (size_t)s->options.max_iterations + 1, sizeof *s->history) : NULL;
-    bool ok = s->side && s->inside && s->t && s->z && s->d && s->r && s->dx && s->turned && s->stiff &&
+    bool ok = s->side && s->inside && s->wave && s->t && s->z && s->d && s->r && s->dx && s->turned && s->stiff &&
               s->inner_image && s->image;
     if (!ok || (s->options.history && !s->history)) return spl_fail_memory(error, "the flesh's surface");
     supple_result result = spl_pcg_create(ni, 1, a, s->system->pool, &s->inner, error);
@@ -249,8 +267,8 @@ void spl_schur_release(spl_schur *s)
     spl_rows_release(&s->rows, a);
     spl_pcg_destroy(s->inner);
     spl_pcg_destroy(s->outer);
-    void *blocks[] = {s->value, s->row_value, s->side,   s->inside,  s->t,           s->z,     s->d,
-                      s->r,     s->dx,        s->turned, s->history, s->inner_image, s->image, s->stiff};
+    void *blocks[] = {s->value, s->row_value, s->side,    s->inside,      s->t,     s->z,     s->d,   s->r,
+                      s->dx,    s->turned,    s->history, s->inner_image, s->image, s->stiff, s->wave};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(a, blocks[i]);
     *s = (spl_schur){0};
 }
@@ -348,6 +366,7 @@ static supple_result relax(spl_schur *s, spl_newton *n, const double *from, doub
 
 static supple_result begin(void *state, spl_newton *n, double goal, supple_error *error)
 {
+    raise_bound(state);
     return relax(state, n, NULL, goal, error);
 }
 
@@ -383,6 +402,7 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
 {
     spl_schur *s = state;
     const double *b = n->residual + inner_count(s);
+    if (n->stats.newton > 0 && n->springs->same && n->slow) raise_bound(s); /* a jump: the vector was of another pose */
     supple_result result = prepare(s, n, error);
     if (result != SUPPLE_OK) return result;
     double start = spl_now_ms();
