@@ -129,7 +129,8 @@ static void find_neighbours(spl_yield *y)
 
 /* ---- which bones are where ---- */
 
-/* Whether a bone's vertex may be in a tet: of a part of the body that is neither its limb nor near it. */
+/* Whether a bone's vertex may be in a tet: a limb's in the trunk or the trunk's in a limb, and not near. Two limbs do
+ * not turn each other aside: hands that cross had to decide who goes first, and snapped past each other. */
 static bool accept(const void *context, int32_t point, int32_t tet)
 {
     const spl_yield *y = context;
@@ -138,7 +139,7 @@ static bool accept(const void *context, int32_t point, int32_t tet)
     for (size_t k = 0; k < 4; k++) {
         int32_t other = bone_of(y, y->near->shell->tet[4 * (size_t)tet + k]);
         if (y->close[bone * count + other]) return false;
-        if (y->limb[bone] >= 0 ? y->limb[bone] == y->limb[other] : y->limb[other] < 0) return false;
+        if ((y->limb[bone] < 0) == (y->limb[other] < 0)) return false;
     }
     return true;
 }
@@ -262,20 +263,17 @@ void spl_yield_reset(spl_yield *y)
 
 /* ---- what pushes ---- */
 
-/* A vertex's way out as a limb sees it: the limb's share of it. False if it is not the limb's to make. */
-static bool share_way(const spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 *way)
+/* Whether a place is the limb's of a bone to move: far enough from the joint that it turns about. */
+static bool has_lever(const spl_yield *y, int32_t bone, spl_vec3 at)
 {
-    int32_t own = y->limb[bone], other = y->limb[against];
-    if (own < 0) return false;
-    double lever = spl_distance(at, spl_drive_joint(&y->solid->drive, y->pivot[own]));
-    if (!(lever > LEVER * y->reach[own])) return false;
-    if (other >= 0) *way = spl_scale(*way, y->share[other] / (y->share[own] + y->share[other]));
-    return true;
+    int32_t first = y->limb[bone];
+    if (first < 0) return false;
+    return spl_distance(at, spl_drive_joint(&y->solid->drive, y->pivot[first])) > LEVER * y->reach[first];
 }
 
-static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
+static void add_deepest(spl_yield *y, int32_t bone, spl_vec3 at, spl_vec3 way)
 {
-    if (!share_way(y, bone, against, at, &way)) return;
+    if (!has_lever(y, bone, at)) return;
     limb *l = &y->state[y->limb[bone]];
     double depth = spl_norm(way);
     if (!(depth > l->deepest)) return;
@@ -284,9 +282,9 @@ static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at
 }
 
 /* Ways out to the other side do not count: what is flat has two, and a limb has to decide. */
-static void add_push(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
+static void add_push(spl_yield *y, int32_t bone, spl_vec3 at, spl_vec3 way)
 {
-    if (!share_way(y, bone, against, at, &way)) return;
+    if (!has_lever(y, bone, at)) return;
     limb *l = &y->state[y->limb[bone]];
     double depth = spl_norm(way);
     if (!(spl_dot(way, l->side) > 0)) return;
@@ -308,16 +306,16 @@ static double find_pushes(spl_yield *y)
     for (int32_t i = 0; i < y->point_count; i++) {
         deepest = fmax(deepest, spl_norm(y->way[i]));
         if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_deepest(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
-        add_deepest(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
+        add_deepest(y, bone[y->vertex[i]], y->position[i], y->way[i]);
+        add_deepest(y, y->other[i], y->position[i], spl_scale(y->way[i], -1));
     }
     for (int32_t b = 0; b < count; b++)
         if (y->state[b].deepest > 0 && spl_dot(y->state[b].side, y->state[b].side) == 0)
             y->state[b].side = spl_scale(y->state[b].first, 1 / y->state[b].deepest);
     for (int32_t i = 0; i < y->point_count; i++) {
         if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_push(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
-        add_push(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
+        add_push(y, bone[y->vertex[i]], y->position[i], y->way[i]);
+        add_push(y, y->other[i], y->position[i], spl_scale(y->way[i], -1));
     }
     return deepest;
 }

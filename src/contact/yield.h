@@ -6,7 +6,7 @@
  * first long bone until they are out, by the least rotation. Skin and flesh then press as they would have.
  *
  * A limb is a chain of bones, with all that hangs on it, that carries less than an eighth of the body and reaches far:
- * an arm; legs stand, and a head is short. Of two limbs that meet each turns by the other's share of their flesh.
+ * an arm; legs stand, and a head is short. Limbs yield to the rest of the body, not to each other.
  * Bones less than three joints apart are neighbours: what a joint does to itself is left to the flesh. So is what
  * overlaps at rest.
  *
