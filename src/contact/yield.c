@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define LIMB_SHARE 0.12 /* of the body's vertices: chains that carry less are limbs: arms, not legs, which stand */
-#define LONG_BONE  0.6  /* of a limb's longest: as long are those that it may turn about */
-#define LEVER      0.5  /* of the bone that it turns about: nearer to its joint nothing turns a limb */
+#define LONG_BONE  0.8  /* of a limb's longest: as long are those that it may turn about */
+#define REACHES    0.18 /* of the body's diagonal: what is shorter, a head, is no limb */
+#define LEVER      0.3  /* of a limb's reach: nearer to its joint nothing turns it */
 #define ENOUGH     1e-3 /* metres: so deep a bone may be */
 #define MOST_ANGLE 0.6  /* radians, in all: a motion that asks for more is not corrected further */
 #define FADE       0.05 /* seconds, in which half of a turn that is not needed any more goes */
@@ -43,6 +44,7 @@ struct spl_yield {
     spl_hits hits;
     int32_t *limb;  /* by bone: the first bone of its limb, -1: the trunk's */
     int32_t *pivot; /* by bone: that turns about its head, if it is the first of a limb */
+    double *reach;  /* by bone: from there, metres */
     double *share;  /* by bone: of the body's vertices, with all that hangs on it */
     bool *close;    /* bones x bones: neighbours */
     limb *state;    /* by bone: of limbs, at their first */
@@ -80,15 +82,29 @@ static double length_of(const spl_yield *y, int32_t bone)
 }
 
 /* A limb turns about the head of its first long bone: a shoulder rather than a collar bone, an elbow or a wrist. */
+static void set_pivot(spl_yield *y, int32_t first)
+{
+    const spl_bones *bones = &y->solid->body->bones;
+    double longest = 0;
+    for (int32_t b = first; b < bones->bone_count; b++)
+        if (y->limb[b] == first) longest = fmax(longest, length_of(y, b));
+    for (int32_t b = bones->bone_count - 1; b >= first; b--)
+        if (y->limb[b] == first && length_of(y, b) >= LONG_BONE * longest) y->pivot[first] = b;
+    spl_vec3 from = bones->bone[y->pivot[first]].head;
+    for (int32_t b = first; b < bones->bone_count; b++)
+        if (y->limb[b] == first)
+            y->reach[first] = fmax(y->reach[first], spl_distance(from, bones->bone[b].tail) * y->solid->body->metre);
+}
+
 static void find_pivots(spl_yield *y)
 {
-    for (int32_t first = 0; first < y->solid->body->bones.bone_count; first++) {
-        double longest = 0;
-        y->pivot[first] = first;
-        for (int32_t b = first; b < y->solid->body->bones.bone_count; b++)
-            if (y->limb[b] == first) longest = fmax(longest, length_of(y, b));
-        for (int32_t b = y->solid->body->bones.bone_count - 1; b >= first; b--)
-            if (y->limb[b] == first && length_of(y, b) >= LONG_BONE * longest) y->pivot[first] = b;
+    int32_t count = y->solid->body->bones.bone_count;
+    for (int32_t first = 0; first < count; first++) {
+        if (y->limb[first] != first) continue;
+        set_pivot(y, first);
+        if (y->reach[first] > REACHES * y->solid->diagonal) continue;
+        for (int32_t b = count - 1; b >= first; b--)
+            if (y->limb[b] == first) y->limb[b] = -1;
     }
 }
 
@@ -113,7 +129,8 @@ static void find_neighbours(spl_yield *y)
 
 /* ---- which bones are where ---- */
 
-/* Whether a bone's vertex may be in a tet: of a part of the body that is neither its limb nor near it. */
+/* Whether a bone's vertex may be in a tet: a limb's in the trunk or the trunk's in a limb, and not near. Two limbs do
+ * not turn each other aside: hands that cross had to decide who goes first, and snapped past each other. */
 static bool accept(const void *context, int32_t point, int32_t tet)
 {
     const spl_yield *y = context;
@@ -122,7 +139,7 @@ static bool accept(const void *context, int32_t point, int32_t tet)
     for (size_t k = 0; k < 4; k++) {
         int32_t other = bone_of(y, y->near->shell->tet[4 * (size_t)tet + k]);
         if (y->close[bone * count + other]) return false;
-        if (y->limb[bone] >= 0 ? y->limb[bone] == y->limb[other] : y->limb[other] < 0) return false;
+        if ((y->limb[bone] < 0) == (y->limb[other] < 0)) return false;
     }
     return true;
 }
@@ -191,11 +208,12 @@ static supple_result take_bones(spl_yield *y, supple_error *error)
     size_t n = (size_t)y->solid->body->bones.bone_count, nodes = (size_t)y->solid->body->scene->node_count;
     y->limb = spl_new(a, n, sizeof *y->limb);
     y->pivot = spl_new(a, n, sizeof *y->pivot);
+    y->reach = spl_new(a, n, sizeof *y->reach);
     y->share = spl_new(a, n, sizeof *y->share);
     y->close = spl_new(a, n * n, sizeof *y->close);
     y->state = spl_new(a, n, sizeof *y->state);
     y->turns = spl_new(a, nodes > n ? nodes : n, sizeof *y->turns);
-    if (!y->limb || !y->pivot || !y->share || !y->close || !y->state || !y->turns)
+    if (!y->limb || !y->pivot || !y->reach || !y->share || !y->close || !y->state || !y->turns)
         return spl_fail_memory(error, "the limbs that yield");
     find_limbs(y);
     find_pivots(y);
@@ -232,7 +250,7 @@ void spl_yield_destroy(spl_yield *y)
     supple_allocator a = y->allocator;
     spl_hits_release(&y->hits);
     void *own[] = {y->vertex, y->apart, y->position, y->way,   y->other, y->limb, y->pivot,
-                   y->share,  y->close, y->state,    y->turns, y->x,     y};
+                   y->reach,  y->share, y->close,    y->state, y->turns, y->x,    y};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) spl_free(&a, own[i]);
 }
 
@@ -245,20 +263,17 @@ void spl_yield_reset(spl_yield *y)
 
 /* ---- what pushes ---- */
 
-/* A vertex's way out as a limb sees it: the limb's share of it. False if it is not the limb's to make. */
-static bool share_way(const spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 *way)
+/* Whether a place is the limb's of a bone to move: far enough from the joint that it turns about. */
+static bool has_lever(const spl_yield *y, int32_t bone, spl_vec3 at)
 {
-    int32_t own = y->limb[bone], other = y->limb[against];
-    if (own < 0) return false;
-    double lever = spl_distance(at, spl_drive_joint(&y->solid->drive, y->pivot[own]));
-    if (!(lever > LEVER * length_of(y, y->pivot[own]))) return false;
-    if (other >= 0) *way = spl_scale(*way, y->share[other] / (y->share[own] + y->share[other]));
-    return true;
+    int32_t first = y->limb[bone];
+    if (first < 0) return false;
+    return spl_distance(at, spl_drive_joint(&y->solid->drive, y->pivot[first])) > LEVER * y->reach[first];
 }
 
-static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
+static void add_deepest(spl_yield *y, int32_t bone, spl_vec3 at, spl_vec3 way)
 {
-    if (!share_way(y, bone, against, at, &way)) return;
+    if (!has_lever(y, bone, at)) return;
     limb *l = &y->state[y->limb[bone]];
     double depth = spl_norm(way);
     if (!(depth > l->deepest)) return;
@@ -267,9 +282,9 @@ static void add_deepest(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at
 }
 
 /* Ways out to the other side do not count: what is flat has two, and a limb has to decide. */
-static void add_push(spl_yield *y, int32_t bone, int32_t against, spl_vec3 at, spl_vec3 way)
+static void add_push(spl_yield *y, int32_t bone, spl_vec3 at, spl_vec3 way)
 {
-    if (!share_way(y, bone, against, at, &way)) return;
+    if (!has_lever(y, bone, at)) return;
     limb *l = &y->state[y->limb[bone]];
     double depth = spl_norm(way);
     if (!(spl_dot(way, l->side) > 0)) return;
@@ -291,16 +306,16 @@ static double find_pushes(spl_yield *y)
     for (int32_t i = 0; i < y->point_count; i++) {
         deepest = fmax(deepest, spl_norm(y->way[i]));
         if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_deepest(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
-        add_deepest(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
+        add_deepest(y, bone[y->vertex[i]], y->position[i], y->way[i]);
+        add_deepest(y, y->other[i], y->position[i], spl_scale(y->way[i], -1));
     }
     for (int32_t b = 0; b < count; b++)
         if (y->state[b].deepest > 0 && spl_dot(y->state[b].side, y->state[b].side) == 0)
             y->state[b].side = spl_scale(y->state[b].first, 1 / y->state[b].deepest);
     for (int32_t i = 0; i < y->point_count; i++) {
         if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_push(y, bone[y->vertex[i]], y->other[i], y->position[i], y->way[i]);
-        add_push(y, y->other[i], bone[y->vertex[i]], y->position[i], spl_scale(y->way[i], -1));
+        add_push(y, bone[y->vertex[i]], y->position[i], y->way[i]);
+        add_push(y, y->other[i], y->position[i], spl_scale(y->way[i], -1));
     }
     return deepest;
 }

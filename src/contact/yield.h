@@ -2,15 +2,16 @@
  *
  * Flesh can make up for flesh that overlaps, but not for bones in it: no deformation of a hip brings out a hand whose
  * bones are inside the pelvis. So a pose is corrected before it is solved: where vertices that a bone holds are in
- * flesh of another part of the body, as the skin's weights pose it, the limb is turned about its longest bone's head
- * until they are out, by the least rotation. Skin and flesh then press as they would have.
+ * flesh of another part of the body, as the skin's weights pose it, the limb is turned about the head of its
+ * first long bone until they are out, by the least rotation. Skin and flesh then press as they would have.
  *
- * A limb is a chain of bones, with all that hangs on it, that carries less than a quarter of the body. Of two limbs
- * that meet each turns by the other's share of their flesh; the trunk never does. Bones less than three joints apart
- * are neighbours: what a joint does to itself is left to the flesh. So is what overlaps at rest.
+ * A limb is a chain of bones, with all that hangs on it, that carries less than an eighth of the body and reaches far:
+ * an arm; legs stand, and a head is short. Limbs yield to the rest of the body, not to each other.
+ * Bones less than three joints apart are neighbours: what a joint does to itself is left to the flesh. So is what
+ * overlaps at rest.
  *
- * A limb keeps the side on which it was turned aside, and what turned it fades within a tenth of a second or two once it
- * is out: a hand that the motion takes through a hip slides around it. */
+ * A limb keeps the side on which it was turned aside, and what turned it fades within a tenth of a second or two once
+ * it is out: a hand that the motion takes through a hip slides around it. */
 #ifndef SPL_CONTACT_YIELD_H
 #define SPL_CONTACT_YIELD_H
 

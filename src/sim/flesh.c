@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define TOLD_DEGREES 2 /* by which limbs are turned before it is told, once */
+
 const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
     [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
@@ -279,7 +281,15 @@ supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, 
     spl_contacts_list(f->contacts, &contacts);
     if (c->dt > 0 && contacts == 0 && spl_yield_angle(f->yield) == 0)
         return spl_drive_pose(&f->solid.drive, pose, error);
-    return spl_yield_pose(f->yield, pose, elapsed, c->pool, error);
+    supple_result result = spl_yield_pose(f->yield, pose, elapsed, c->pool, error);
+    double degrees = spl_yield_angle(f->yield) * (180 / M_PI);
+    if (result == SUPPLE_OK && degrees > TOLD_DEGREES && !f->told) {
+        f->told = true;
+        spl_log(c->config, SUPPLE_LOG_INFO,
+                "frame %d: the motion takes bones into other flesh; limbs are turned aside (yield=off leaves them)",
+                (int)f->frame);
+    }
+    return result;
 }
 
 supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)

@@ -48,7 +48,8 @@ typedef struct spl_flesh_sim {
     spl_contacts *contacts; /* NULL: none are wanted */
     spl_polish *polish;     /* of the visual mesh around self-contacts; NULL without */
     spl_yield *yield;       /* of bones to flesh; NULL without */
-    double time;            /* of the last pose that yielded */
+    double time;            /* of the last pose that could yield */
+    bool told;              /* that limbs were turned */
     int32_t stepped;        /* frames since the last reset */
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
