@@ -49,7 +49,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "incomplete|cholesky"},
     [P_DROP] = {"drop", "", 0, 0, 1, "what that leaves out is forgotten, or added to its diagonal (slow)",
                 "plain|diagonal"},
-    [P_PRECISION] = {"precision", "", 0, 0, 1, "numbers of the preconditioner", "single|double"},
+    [P_PRECISION] = {"precision", "", 0, 0, 1, "numbers of the preconditioner and of products", "single|double"},
     [P_TAPER] = {"taper", "degrees", 162, 0, 179, "how far joints may bend before bones meet: they taper; 0: off",
                  NULL},
 };
