@@ -10,6 +10,7 @@
 #include "methods/method.h"
 #include "methods/steklov/schur.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -62,6 +63,8 @@ typedef struct steklov {
     spl_newton newton;
     spl_volume volume;
     spl_schur schur;
+    double bend;  /* the largest of the last pose, radians */
+    bool settled; /* the last frame converged */
     supple_named_value value[VALUES];
 } steklov;
 
@@ -140,6 +143,23 @@ static void steklov_reset(void *state)
 
 /* ---- a frame ---- */
 
+/* After a jump, or a frame that found no balance, what was carried along may be tangled, and its contacts would hold it
+ * so for good: then skinning alone is the start, if its forces are smaller by far. */
+static void choose_start(steklov *m, const spl_method_context *c, double *x)
+{
+    const double JUMP = 0.5;
+    double bend = c->solid->drive.max_bend, *posed = m->newton.best;
+    bool calm = m->settled && fabs(bend - m->bend) < JUMP;
+    m->bend = bend;
+    if (calm) return;
+    double carried = spl_exrotated_forces(&m->system, x);
+    spl_solid_pose(c->solid, posed, c->pool);
+    spl_drive_hold(&c->solid->drive, m->system.pins.held, posed);
+    if (!(spl_exrotated_forces(&m->system, posed) < 0.5 * carried)) return;
+    memcpy(x, posed, 3 * (size_t)c->solid->elements.vertex_count * sizeof *x);
+    steklov_reset(m);
+}
+
 static supple_result steklov_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
                                    supple_error *error)
 {
@@ -154,7 +174,9 @@ static supple_result steklov_solve(void *state, const spl_method_context *c, dou
     spl_exrotated_assemble(&m->system);
     n->stats.ms_skinning = skinned - start;
     n->stats.ms_stiffness = spl_now_ms() - skinned;
+    choose_start(m, c, x);
     supple_result result = spl_newton_solve(n, &o, x, error);
+    m->settled = result == SUPPLE_OK && n->stats.converged;
     if (result != SUPPLE_OK) {
         steklov_reset(m);
         return result;
