@@ -112,13 +112,28 @@ static void any_vector(const spl_schur *s, double *d)
     for (size_t i = 0; i < inner_count(s); i++) d[i] = 1 + (double)(i * 2654435761U % 1024) / 1024;
 }
 
+/* The vector of the largest eigenvalue between the nodes' own axes and the world's. */
+static void turn_wave(spl_schur *s, bool back)
+{
+    for (size_t i = 0; i < inner_count(s) / 3; i++) {
+        spl_mat3 R;
+        memcpy(R.m, s->system->turn + 9 * i, sizeof R.m);
+        if (back) R = spl_mat3_transpose(&R);
+        double *w = s->wave + 3 * i;
+        spl_vec3 v = spl_mat3_apply(&R, spl_v3(w[0], w[1], w[2]));
+        w[0] = v.x, w[1] = v.y, w[2] = v.z;
+    }
+}
+
 /* Eigenvalues above the bound make X negative there, and the boundary's operator so stiff that Newton stands still: the
  * more, the higher the degree. A bent joint has larger ones than the rest shape, more so where bones taper. So the
  * bound follows the pose; the vector of the last one is nearly right. */
 static void raise_bound(spl_schur *s)
 {
     if (s->system->order.interior == 0 || s->options.degree == 0) return;
+    turn_wave(s, false); /* it is kept as the nodes see it, so that a turn of the whole changes nothing */
     double high = 1.1 * power(s, 0, s->wave);
+    turn_wave(s, true);
     if (isfinite(high)) s->high = fmax(high, s->rest_high);
 }
 

@@ -35,7 +35,7 @@ typedef struct spl_schur {
     spl_ic3 *ic;      /* of A_ii at rest */
     double low, high; /* eigenvalues of the factor's inverse times A_ii that the polynomial is made for */
     double rest_high; /* the latter in the rest pose */
-    double *wave;     /* 3 an interior node: the largest one's vector, of the last pose */
+    double *wave;     /* 3 an interior node: the largest one's vector, of the last pose, in the nodes' axes */
     spl_boundary boundary;
     double lift;        /* share added to K_b's diagonal to make it definite */
     double *value;      /* K_b with springs, 9 an entry */
