@@ -86,12 +86,12 @@ static spl_train_options options_of(const supple_train_config *c)
     return o;
 }
 
-static supple_result keep_recipe(spl_model *m, const supple_body_config *bc, const supple_body_info *info,
-                                 supple_error *error)
+/* As it was asked for: a resolution that was chosen is no request for the same one, the lattice then lies elsewhere. */
+static supple_result keep_recipe(spl_model *m, const supple_body_config *bc, supple_error *error)
 {
     spl_body_recipe *r = &m->recipe;
     *r = (spl_body_recipe){.kind = (int32_t)bc->kind,
-                           .resolution = info->resolution,
+                           .resolution = bc->resolution,
                            .max_tets = bc->max_tets,
                            .grade = bc->grade,
                            .size_m = bc->size_m};
@@ -182,7 +182,7 @@ supple_result supple_model_train(const supple_scene *scene, const supple_train_c
     spl_train_options o = options_of(&c);
     result = open_workshop(&w, scene, &c, &bc, &host, error);
     if (result == SUPPLE_OK) result = spl_train(scene, &w.solid, &o, &host, w.pool, &model->model, &report, error);
-    if (result == SUPPLE_OK) result = keep_recipe(&model->model, &bc, supple_body_get_info(w.body), error);
+    if (result == SUPPLE_OK) result = keep_recipe(&model->model, &bc, error);
     if (result == SUPPLE_OK) describe(model, &report);
     close_workshop(&w);
     if (result != SUPPLE_OK) {

@@ -339,6 +339,8 @@ TEST(few_poses)
     supple_train_config tc = small_config(&bc);
     supple_model *model = NULL;
     supple_error error = {0};
+    bc.resolution = 0; /* chosen: the player's body must come out the same */
+    bc.max_tets = 2000;
     tc.samples = 2;
     tc.rank = 40;
     tc.modes = 8;
@@ -349,6 +351,9 @@ TEST(few_poses)
         CHECK(model->model.domain[i].rank <= 10 && model->model.domain[i].rank >= 3);
         CHECK(model->model.domain[i].pose_rank <= 2);
     }
+    supple_sim *sim = play(scene, model, "on", false);
+    CHECK(sim && supple_sim_step_clip(sim, 0, 0.2, NULL) == SUPPLE_OK);
+    supple_sim_destroy(sim);
     supple_model_destroy(model);
     supple_scene_destroy(scene);
 }
