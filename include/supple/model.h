@@ -1,5 +1,5 @@
 /* Supple: trained models. A character's flesh is learned once (docs/subspace.md), then method "subspace" plays it
- * thousands of times faster than it could be solved. A model is constant once made and may be shared by any number of
+ * about a thousand times faster than it could be solved. A model is constant once made and may be shared by any number of
  * simulations of its character. */
 #ifndef SUPPLE_MODEL_H
 #define SUPPLE_MODEL_H

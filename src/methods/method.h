@@ -34,6 +34,7 @@ typedef struct spl_method_context {
     spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
     double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     bool dynamics;           /* whether there will be steps with dt > 0 */
+    bool loop;               /* clips are cycles */
     double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
     const spl_mat4 *moved;   /* x and velocity have been taken along by this since the last step; NULL: by nothing */
     double root_inertia;     /* what the root bone's motion does to the flesh, 0 to 1 */

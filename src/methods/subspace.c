@@ -224,6 +224,12 @@ static spl_frame from_root(const spl_frame *root, const spl_frame *f)
     return (spl_frame){spl_mat3_mul(&inverse, &f->R), spl_mat3_apply(&inverse, spl_sub(f->t, root->t))};
 }
 
+/* A clip that is no cycle stands still before its start and behind its end. */
+static spl_frame track_at(const spl_method_context *c, const spl_track *track, const spl_track *root, double time)
+{
+    return c->loop ? spl_track_cycle_at(track, root, time) : spl_track_at(track, time);
+}
+
 /* How the i-th frame moves: centrally along a clip's spline, by past frames where the future is not known. */
 static spl_frame_motion motion_of(const subspace *s, const spl_method_context *c, int32_t i, const spl_frame *root)
 {
@@ -234,9 +240,9 @@ static spl_frame_motion motion_of(const subspace *s, const spl_method_context *c
     for (int32_t k = 0; k < count; k++) {
         const spl_track *track = clip ? &s->track[c->clip * (n + 1)] : NULL;
         double time = c->time + (k == 0 ? 0 : k == 1 ? -c->dt : c->dt);
-        f[k] = clip ? spl_track_at(&track[i], time) : k == 0 ? s->now[i] : s->past[k - 1][i];
+        f[k] = clip ? track_at(c, &track[i], &track[n], time) : k == 0 ? s->now[i] : s->past[k - 1][i];
         if (!root) continue;
-        spl_frame r = clip ? spl_track_at(&track[n], time) : k == 0 ? s->now[n] : s->past[k - 1][n];
+        spl_frame r = clip ? track_at(c, &track[n], &track[n], time) : k == 0 ? s->now[n] : s->past[k - 1][n];
         f[k] = from_root(&r, &f[k]);
     }
     spl_frame_motion m = clip ? spl_motion_central(&f[1], &f[0], &f[2], c->dt, s->pivot[i])
@@ -281,8 +287,7 @@ static void keep_frames(subspace *s, const spl_method_context *c)
     memmove(s->past + 1, s->past, (PAST - 1) * sizeof *s->past);
     s->past[0] = last;
     memcpy(last, s->now, ((size_t)s->model->domain_count + 1) * sizeof *last);
-    s->past_count = c->dt > 0 ? s->past_count + (s->past_count < PAST) : 0;
-    if (c->dt <= 0) s->past_count = 1;
+    s->past_count = c->dt > 0 ? s->past_count + (s->past_count < PAST) : 1;
 }
 
 /* U^T R^T f of forces on vertices; copies of a vertex share by their masses' part of it. */
@@ -354,7 +359,7 @@ static const supple_named_value *subspace_values(const void *state, int32_t *cou
 
 const spl_method spl_method_subspace = {
     .name = "subspace",
-    .summary = "plays a trained model (--model): thousands of times faster than solving, with dynamics",
+    .summary = "plays a trained model (--model): about a thousand times faster than solving, with dynamics",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY | SPL_NEEDS_MODEL,
     .answers = SPL_ANSWERS_DYNAMICS | SPL_STARTS_ITSELF,
     .output = SPL_OUTPUT_BODY,

@@ -291,6 +291,7 @@ static supple_result init_method(supple_sim *sim, const supple_sim_config *sc, s
                                         .setup = &sim->setup,
                                         .clip = -1,
                                         .dynamics = sc->dynamics,
+                                        .loop = sc->loop,
                                         .model = sc->model ? &sc->model->model : NULL,
                                         .whole = sc->measure || sim->flesh.verify > 0,
                                         .root_inertia = sc->root_inertia,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODEL_VERSION = 1, DOMAIN_NUMBERS = 5, SCALARS = 5, CUBATURE_REALS = 16 };
+enum { MODEL_VERSION = 1, DOMAIN_NUMBERS = 5, SCALARS = 3, CUBATURE_REALS = 16 };
 static const char kind[] = "subspace";
 
 static void release_domain(spl_model_domain *d, const supple_allocator *a)
@@ -154,7 +154,7 @@ static void add_recipe(spl_store_writer *w, const spl_body_recipe *r)
 
 static void add_all(spl_store_writer *w, const spl_model *m, const flat *f, const totals *t)
 {
-    double scalars[SCALARS] = {m->edge, m->young, m->lowest, 0, 0};
+    double scalars[SCALARS] = {m->edge, m->young, m->lowest};
     int32_t counts[4] = {m->vertex_count, m->tet_count, m->samples, m->recipe.rule_count};
     size_t d = (size_t)m->domain_count;
     spl_store_add(w, "law", SPL_STORE_U8, 1, strlen(m->law->name), m->law->name, NULL);

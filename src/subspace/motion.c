@@ -167,6 +167,29 @@ spl_frame spl_track_at(const spl_track *t, double time)
     return out;
 }
 
+/* a after b, and the way back. */
+static spl_frame after(const spl_frame *a, const spl_frame *b)
+{
+    return (spl_frame){spl_mat3_mul(&a->R, &b->R), spl_add(spl_mat3_apply(&a->R, b->t), a->t)};
+}
+
+static spl_frame inverse(const spl_frame *f)
+{
+    spl_mat3 back = spl_mat3_transpose(&f->R);
+    return (spl_frame){back, spl_scale(spl_mat3_apply(&back, f->t), -1)};
+}
+
+spl_frame spl_track_cycle_at(const spl_track *t, const spl_track *root, double time)
+{
+    double length = (t->count - 1) * t->dt;
+    if ((time >= 0 && time <= length) || !(length > 0)) return spl_track_at(t, time);
+    bool behind = time > length;
+    spl_frame start = spl_track_at(root, 0), end = spl_track_at(root, length);
+    spl_frame from = inverse(behind ? &start : &end), step = after(behind ? &end : &start, &from);
+    spl_frame other = spl_track_at(t, behind ? time - length : time + length);
+    return after(&step, &other);
+}
+
 spl_frame_motion spl_track_motion(const spl_track *t, double time, double h)
 {
     spl_frame before = spl_track_at(t, time - h), now = spl_track_at(t, time), after = spl_track_at(t, time + h);

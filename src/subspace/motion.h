@@ -52,6 +52,10 @@ void spl_track_release(spl_track *t);
 /* The frame at a time from 0 to (count - 1) dt; before and after it stands still. */
 spl_frame spl_track_at(const spl_track *t, double time);
 
+/* The same of a clip that is a cycle: what lies before its start and behind its end is the other end of it, taken along
+ * as the root moves in one cycle. */
+spl_frame spl_track_cycle_at(const spl_track *t, const spl_track *root, double time);
+
 /* Central differences of the spline with a step `h`. */
 spl_frame_motion spl_track_motion(const spl_track *t, double time, double h);
 

@@ -168,6 +168,45 @@ TEST(short_tracks_and_failing_memory)
     CHECK(spl_track_create(frame, 2, 0, pivot, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
 }
 
+/* A body that walks around a circle in steps, one of which is the clip: across its ends it moves as it does inside. */
+TEST(a_cycle_goes_on_across_its_ends)
+{
+    enum { FRAMES = 31 };
+    spl_frame root[FRAMES], limb[FRAMES];
+    spl_track r, t;
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_vec3 at_rest = spl_v3(0.2, 0.1, 0);
+    for (int k = 0; k < FRAMES; k++) {
+        double turn = 0.5 * k / (FRAMES - 1);
+        root[k].R = spl_quat_to_mat3(spl_quat_axis_angle(spl_v3(0, 1, 0), turn));
+        root[k].t = spl_mat3_apply(&root[k].R, spl_v3(2, 1, 0));
+        spl_mat3 bend = spl_quat_to_mat3(spl_quat_axis_angle(spl_v3(1, 0, 0), 0.3));
+        limb[k].R = spl_mat3_mul(&root[k].R, &bend);
+        limb[k].t = spl_add(root[k].t, spl_mat3_apply(&root[k].R, spl_v3(0, 0.4, 0)));
+    }
+    REQUIRE(spl_track_create(root, FRAMES, 1.0 / 30, at_rest, &a, &r, NULL) == SUPPLE_OK);
+    REQUIRE(spl_track_create(limb, FRAMES, 1.0 / 30, at_rest, &a, &t, NULL) == SUPPLE_OK);
+    double h = 1.0 / 120, at[3] = {0.5, 1, 0};
+    spl_frame_motion m[3];
+    for (int k = 0; k < 3; k++) {
+        spl_frame before = spl_track_cycle_at(&t, &r, at[k] - h), now = spl_track_cycle_at(&t, &r, at[k]);
+        spl_frame next = spl_track_cycle_at(&t, &r, at[k] + h);
+        m[k] = spl_motion_central(&before, &now, &next, h, at_rest);
+    }
+    for (int k = 1; k < 3; k++) { /* as its own frame sees it, it always moves alike */
+        CHECK_NEAR(spl_norm(m[k].v), spl_norm(m[0].v), 2e-3);
+        CHECK_NEAR(spl_distance(m[k].omega, m[0].omega), 0, 2e-3);
+        CHECK_NEAR(spl_norm(m[k].alpha), 0, 0.1);
+    }
+    spl_frame_motion stop = spl_track_motion(&t, 1, h); /* a clip that ends: thrown by its stop */
+    CHECK(spl_norm(stop.a) > 50 * spl_norm(m[0].a));
+    /* the splines' ends are natural, so that the last frame bends less: not as inside, but nothing like a stop */
+    for (int k = 1; k < 3; k++) CHECK(spl_norm(m[k].a) < 0.03 * spl_norm(stop.a));
+    spl_track_release(&r);
+    spl_track_release(&t);
+}
+
 TEST_MAIN(RUN(central_differences_converge_with_the_square_of_the_step), RUN(backward_differences_know_the_past_alone),
           RUN(differences_do_not_grow_with_time), RUN(a_jump_by_any_angle_is_finite),
-          RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(short_tracks_and_failing_memory))
+          RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(short_tracks_and_failing_memory),
+          RUN(a_cycle_goes_on_across_its_ends))
