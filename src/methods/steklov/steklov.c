@@ -33,10 +33,8 @@ enum {
 
 static const spl_parameter PARAMETERS[] = {
     [P_FORMULATION] = {"formulation", "", 0, 0, 2, "which unknowns are solved for", "auto|surface|volume"},
-    [P_WEIGHTS] =
-        {"weights", "", 2, 0, 2,
-         "what blends the bones' rotations: bounded biharmonic, or harmonic; auto: the latter for huge bodies",
-         "bounded|harmonic|auto"},
+    [P_WEIGHTS] = {"weights", "", 2, 0, 2, "what blends rotations: bounded biharmonic, or harmonic; auto: by size",
+                   "bounded|harmonic|auto"},
     [P_PRECONDITION] = {"precondition", "", 0, 0, 3, "the factor at rest, turned; with contacts in it or not",
                         "contact|skinned|none|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a frame ends", NULL},
