@@ -407,7 +407,7 @@ static supple_result write_frame(job *j, int range, int index, supple_error *err
     supple_sim_read_positions(j->sim, j->position, 3 * sizeof(float));
     supple_sim_read_normals(j->sim, j->normal, 3 * sizeof(float));
     supple_sim_read_tangents(j->sim, j->tangent, 4 * sizeof(float));
-    supple_frame frame = {range, index, j->position, j->normal, j->tangent};
+    supple_frame frame = {range, index, j->position, j->normal, j->tangent, NULL};
     for (int i = 0; i < j->output_count; i++) {
         supple_writer *writer = j->shared[i] ? j->shared[i] : j->current[i];
         frame.range = j->shared[i] ? range : 0;

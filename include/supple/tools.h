@@ -22,6 +22,12 @@ typedef struct supple_range {
     int32_t frame_count;
 } supple_range;
 
+/* What pictures and films paint on a character. */
+typedef enum supple_show {
+    SUPPLE_SHOW_MATERIAL, /* its materials, the textures slid where skin slides */
+    SUPPLE_SHOW_STRETCH,  /* how much the skin is stretched, as a heat map with its scale */
+} supple_show;
+
 /* Everything an output must know before its first frame. */
 typedef struct supple_plan {
     const supple_range *ranges; /* copied */
@@ -29,15 +35,30 @@ typedef struct supple_plan {
     double fps;
     double glb_error; /* how far a vertex in a .glb or .gltf may be off, of the diagonal of all frames: morph targets
                          are then principal components where that is smaller; below 1e-6: exact, at most 255 frames */
+    bool slide;       /* every frame brings a supple_slide_frame; else none does */
+    supple_show show; /* what pictures and films show of it */
 } supple_plan;
+
+/* Skin that has slid (docs/slide-output.md). A corner is a position in the scene's list of triangles: corner 3 t + k is
+ * corner k of triangle t, mesh instances in node order, each mesh's primitives in file order. */
+typedef struct supple_slide_frame {
+    const float *corner_uv; /* 2 a corner: the texture coordinate that the skin has there now, v down as in glTF */
+    const float *stretch;   /* 1 a vertex: area of the skin now over its area at rest, 1 = none; or NULL: 1 */
+    size_t corners;         /* 3 x supple_scene_triangle_count */
+    size_t vertices;        /* supple_scene_vertex_count */
+} supple_slide_frame;
+
+/* The sliding skin's part of a simulation's last step, valid until the next one; false where no skin slides. */
+SUPPLE_API bool supple_sim_slide(const supple_sim *sim, supple_slide_frame *out);
 
 /* One deformed frame. Arrays are in the scene's output order, world space. */
 typedef struct supple_frame {
-    int32_t range;         /* index into the plan's ranges */
-    int32_t index;         /* 0 .. frame_count-1 within the range */
-    const float *position; /* 3 a vertex */
-    const float *normal;   /* 3 a vertex */
-    const float *tangent;  /* 4 a vertex (rubbish where the input has none) */
+    int32_t range;                   /* index into the plan's ranges */
+    int32_t index;                   /* 0 .. frame_count-1 within the range */
+    const float *position;           /* 3 a vertex */
+    const float *normal;             /* 3 a vertex */
+    const float *tangent;            /* 4 a vertex (rubbish where the input has none) */
+    const supple_slide_frame *slide; /* where the plan says so, else NULL */
 } supple_frame;
 
 /* Whether a path ends in a format that can be written; fills `error` with the list of formats if not. */

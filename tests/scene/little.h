@@ -58,6 +58,7 @@ static void make_little(little *s, int32_t count, const char *const *names)
                               .instance_count = count,
                               .instance = s->instance,
                               .vertex_count = 6 * count,
+                              .triangle_count = 2 * count,
                               .point_count = 6 * count};
 }
 

@@ -238,4 +238,41 @@ TEST(many_frames_at_a_rate)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(samples_are_exact), RUN(still_frames_are_stored_once), RUN(many_frames_at_a_rate))
+/* Texture coordinates that slide: a sample a frame, of the faces' corners; one sample where the skin stays. */
+TEST(sliding_coordinates_are_samples)
+{
+    static const char *const names[] = {"slides", "mirror", "still"};
+    little s;
+    make_little(&s, 3, names);
+    s.node[1].s[2] = -1;
+    clean_folder(folder);
+    frames f = make_frames(&s.scene, &seven, 24);
+    float *slid = swirl_uv(&s.scene, 7, 2);
+    REQUIRE(write_slid(&s.scene, path, &seven, &f, slid, NULL, NULL) == SUPPLE_OK);
+    uint64_t top, mesh;
+    uint8_t *data = open_file(&top);
+    for (size_t i = 0; i < 3; i++) {
+        static const int order[2][6] = {{0, 2, 1, 3, 5, 4}, {0, 1, 2, 3, 4, 5}}; /* clockwise, but for a mirror image */
+        property uv = find(geometry(top, i, names[i], &mesh), "uv");
+        REQUIRE(uv.group);
+        CHECK(uv.samples == 7 && uv.time == 1 && (uv.info & 3) == 2 && (uv.info >> 12 & 255) == 2);
+        CHECK(meta_is((int)(uv.info >> 20), "arrayExtent=1;geoScope=fvr;interpretation=vector;isGeomParam=true;"
+                                            "podExtent=2;podName=float32_t"));
+        CHECK(((uv.info & 0x800) != 0) == (i == 2) && child_count(uv.group) == (i == 2 ? 2 : 14));
+        for (size_t k = 0; k < 7; k++) {
+            float expected[12];
+            for (size_t c = 0; c < 6; c++) {
+                const float *at = slid + 36 * k + 12 * i + 2 * order[i == 1][c];
+                expected[2 * c] = at[0];
+                expected[2 * c + 1] = 1.0f - at[1];
+            }
+            check_floats(sample(uv, k), expected, 12);
+        }
+    }
+    free(data);
+    free(slid);
+    free_frames(&f);
+}
+
+TEST_MAIN(RUN(samples_are_exact), RUN(still_frames_are_stored_once), RUN(many_frames_at_a_rate),
+          RUN(sliding_coordinates_are_samples))

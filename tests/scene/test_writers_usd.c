@@ -114,4 +114,44 @@ TEST(a_mesh_without_normals_gets_none)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(samples_are_exact), RUN(a_mesh_without_normals_gets_none))
+/* Texture coordinates that slide: a sample a frame for every corner, v upwards, in the order of the faces' indices; a
+ * mesh whose skin stays where it is keeps its constant ones. */
+TEST(sliding_coordinates_are_samples)
+{
+    static const char *const names[] = {"slides", "mirror", "still"};
+    little s;
+    make_little(&s, 3, names);
+    s.node[1].s[2] = -1;
+    clean_folder(folder);
+    frames f = make_frames(&s.scene, &seven, 24);
+    float *uv = swirl_uv(&s.scene, 7, 2), expected[7 * 12];
+    REQUIRE(write_slid(&s.scene, path, &seven, &f, uv, NULL, NULL) == SUPPLE_OK);
+    size_t size;
+    char *text = (char *)read_bytes(path, &size);
+    REQUIRE(text);
+    char *still = strstr(text, "def Mesh \"still\"");
+    REQUIRE(still);
+    CHECK(strstr(still, "texCoord2f[] primvars:st = [") && strstr(still, "interpolation = \"vertex\""));
+    CHECK(!strstr(still, "primvars:st.timeSamples"));
+    for (size_t i = 0; i < 2; i++) {
+        static const int order[2][6] = {{0, 1, 2, 3, 4, 5}, {0, 2, 1, 3, 5, 4}}; /* a mirror image is turned round */
+        for (size_t k = 0; k < 7; k++)
+            for (size_t c = 0; c < 6; c++) {
+                const float *at = uv + 36 * k + 12 * i + 2 * order[i][c];
+                expected[12 * k + 2 * c] = at[0];
+                expected[12 * k + 2 * c + 1] = 1.0f - at[1];
+            }
+        const char *mesh = after(text, i ? "def Mesh \"mirror\"" : "def Mesh \"slides\"");
+        const char *st =
+            after(mesh, "texCoord2f[] primvars:st (\n            interpolation = \"faceVarying\"\n        )\n"
+                        "        texCoord2f[] primvars:st.timeSamples = {\n");
+        check_samples(st, expected, 12, 12, 7);
+        check_samples(after(mesh, "point3f[] points.timeSamples = {\n"), f.position + 18 * i, 54, 18, 7);
+        check_samples(after(mesh, "normal3f[] normals.timeSamples = {\n"), f.normal + 18 * i, 54, 18, 7);
+    }
+    free(text);
+    free(uv);
+    free_frames(&f);
+}
+
+TEST_MAIN(RUN(samples_are_exact), RUN(a_mesh_without_normals_gets_none), RUN(sliding_coordinates_are_samples))

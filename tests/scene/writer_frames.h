@@ -76,7 +76,7 @@ static inline frames make_frames(const supple_scene *scene, const supple_range *
 static inline supple_frame frame_at(const frames *f, int32_t range, int32_t k)
 {
     size_t at = (size_t)k * (size_t)f->vertices;
-    return (supple_frame){range, k, f->position + 3 * at, f->normal + 3 * at, f->tangent + 4 * at};
+    return (supple_frame){range, k, f->position + 3 * at, f->normal + 3 * at, f->tangent + 4 * at, NULL};
 }
 
 /* Opens, writes all frames of the ranges and closes; the first failure is the result. */
@@ -103,6 +103,47 @@ static inline supple_result write_frames(const supple_scene *scene, const char *
                                          double fps, const frames *f, supple_error *error)
 {
     return write_ranges(scene, path, range, 1, fps, f, NULL, error);
+}
+
+/* One range with skin that slides: `uv` has 2 floats a corner, frame after frame; frames without normals may come. */
+static inline supple_result write_slid(const supple_scene *scene, const char *path, const supple_range *range,
+                                       const frames *f, const float *uv, const supple_config *config,
+                                       supple_error *error)
+{
+    supple_writer *w = NULL;
+    supple_plan plan = {.ranges = range, .range_count = 1, .fps = 24, .slide = true};
+    size_t corners = 3 * (size_t)scene->triangle_count;
+    supple_result result = spl_writer_open_with(all_formats, FORMAT_COUNT, scene, path, &plan, config, &w, error);
+    for (int32_t k = 0; k < range->frame_count && result == SUPPLE_OK; k++) {
+        supple_slide_frame slide = {uv + 2 * corners * (size_t)k, NULL, corners, 0};
+        supple_frame frame = frame_at(f, 0, k);
+        frame.slide = &slide;
+        result = supple_writer_frame(w, &frame, error);
+    }
+    if (result == SUPPLE_OK) return supple_writer_close(w, error);
+    supple_writer_abort(w);
+    return result;
+}
+
+/* Texture coordinates that swirl about (0.5, 0.5), more from frame to frame; those of frame 0 are the file's own. The
+ * instance `still` keeps its own throughout. */
+static inline float *swirl_uv(const supple_scene *scene, int32_t frame_count, int32_t still)
+{
+    float *uv = calloc(6 * (size_t)scene->triangle_count * (size_t)frame_count, sizeof *uv), *at = uv;
+    for (int32_t k = 0; uv && k < frame_count; k++)
+        for (int32_t i = 0; i < scene->instance_count; i++) {
+            const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
+            for (int32_t m = 0; m < mesh->primitive_count; m++)
+                for (int32_t c = 0; c < 3 * mesh->primitive[m].triangle_count; c++, at += 2) {
+                    const spl_primitive *p = &mesh->primitive[m];
+                    const float *own = p->uv + 2 * (size_t)p->triangle[c];
+                    double x = (double)own[0] - 0.5, y = (double)own[1] - 0.5, a = 0.1 * k * (1 + 0.01 * c);
+                    bool moves = k > 0 && i != still;
+                    at[0] = moves ? (float)(0.5 + cos(a) * x - sin(a) * y) : own[0];
+                    at[1] = moves ? (float)(0.5 + sin(a) * x + cos(a) * y) : own[1];
+                }
+        }
+    return uv;
 }
 
 /* ---- folders and files ---- */

@@ -1,20 +1,22 @@
 /* Alembic (.abc, Ogawa): every mesh instance a transform NAME, which is the identity, with a polygon mesh NAMEShape.
  *
- * Points, normals and bounds go to the file as the frames come; what does not change (faces, texture coordinates, face
- * sets) and all that refers to the samples follows at the end, so memory holds one number a mesh, frame and property.
- * One face set for each primitive of a mesh that has several, named after its material. Faces wind clockwise, and v
- * runs upwards, as Alembic has it. Where a mesh has ids its points are those, and normals belong to the corners. */
+ * Points, normals, bounds and texture coordinates that slide go to the file as the frames come; what does not change
+ * (faces, texture coordinates, face sets) and all that refers to the samples follows at the end, so memory holds one
+ * number a mesh, frame and property. One face set for each primitive of a mesh that has several, named after its
+ * material. Faces wind clockwise, and v runs upwards, as Alembic has it. Where a mesh has ids its points are those, and
+ * normals belong to the corners. */
 #include "scene/writers/alembic.h"
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "scene/writers/slid.h"
 #include "scene/writers/writer.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct abc_mesh {
-    spl_abc_series point, normal, bounds;
+    spl_abc_series point, normal, bounds, uv; /* uv: where the frames bring sliding skin */
     bool has_normal;
 } abc_mesh;
 
@@ -25,7 +27,8 @@ typedef struct abc_writer {
     char **names; /* of the mesh instances */
     bool *mirrored;
     abc_mesh *mesh; /* of the mesh instances */
-    uint8_t *row;   /* a sample: 3 floats a vertex of the largest mesh */
+    uint8_t *row;   /* a sample: 3 floats a vertex, or a corner, of the largest mesh */
+    spl_slid slid;
 } abc_writer;
 
 /* ---- open ------------------------------------------------------------------------------------------------------- */
@@ -48,11 +51,11 @@ static supple_result make_meshes(abc_writer *w, supple_error *error)
         const spl_mesh *shape = &scene->mesh[scene->instance[i].mesh];
         size_t n = (size_t)scene->instance[i].vertex_count, corners = 0;
         for (int32_t k = 0; k < shape->primitive_count; k++) corners += (size_t)spl_face_corners(&shape->primitive[k]);
-        if (shape->point_count && corners > n) n = corners;
+        if ((shape->point_count || w->base.slide) && corners > n) n = corners;
         largest = n > largest ? n : largest;
         mesh->has_normal = spl_mesh_has_normals(shape);
         ok = make_series(w, &mesh->point) && make_series(w, &mesh->bounds) &&
-             (!mesh->has_normal || make_series(w, &mesh->normal));
+             (!mesh->has_normal || make_series(w, &mesh->normal)) && (!w->base.slide || make_series(w, &mesh->uv));
     }
     if (ok) w->row = spl_new(a, largest, 12);
     return ok && w->row ? SUPPLE_OK : spl_fail_memory(error, "an Alembic file");
@@ -65,6 +68,8 @@ static supple_result abc_open(supple_writer *writer, supple_error *error)
     w->mirrored = spl_writer_mirrored(writer);
     if (!w->names || !w->mirrored) return spl_fail_memory(error, "an Alembic file");
     supple_result result = make_meshes(w, error);
+    if (result == SUPPLE_OK && writer->slide)
+        result = spl_slid_init(&w->slid, writer->scene, &writer->allocator, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output, error);
     w->abc.allocator = &writer->allocator;
     return result == SUPPLE_OK ? spl_ogawa_begin(&w->abc.file, &w->output, error) : result;
@@ -122,6 +127,15 @@ static void record_corner_normals(abc_writer *w, int32_t instance, const float *
     spl_abc_record(&w->abc, &w->mesh[instance].normal, w->row, (size_t)(row - w->row));
 }
 
+/* Texture coordinates of the faces' corners, as the skin has them now. */
+static void record_uv(abc_writer *w, int32_t instance, const supple_slide_frame *slide)
+{
+    const float *uv = slide->corner_uv + 2 * w->slid.first_corner[instance];
+    size_t count = spl_slid_rows(&w->slid, instance, uv, !w->mirrored[instance]);
+    for (size_t i = 0; i < 2 * count; i++) spl_put_f32(w->row + 4 * i, w->slid.row[i], false);
+    spl_abc_record(&w->abc, &w->mesh[instance].uv, w->row, 8 * count);
+}
+
 static supple_result abc_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
     abc_writer *w = (abc_writer *)writer;
@@ -138,6 +152,7 @@ static supple_result abc_frame(supple_writer *writer, const supple_frame *frame,
             record_corner_normals(w, i, normal);
         else if (w->mesh[i].has_normal)
             record_rows(w, &w->mesh[i].normal, normal, n);
+        if (frame->slide) record_uv(w, i, frame->slide);
     }
     return w->abc.result;
 }
@@ -189,13 +204,17 @@ static void add_faces(abc_writer *w, spl_abc_list *list, const spl_mesh *mesh, b
 }
 
 /* Texture coordinates of every corner; zeros where one primitive has none and another has. */
-static void add_uv(abc_writer *w, spl_abc_list *list, const spl_mesh *mesh, bool mirrored)
+static void add_uv(abc_writer *w, spl_abc_list *list, int32_t instance)
 {
+    const spl_mesh *mesh = &w->base.scene->mesh[w->base.scene->instance[instance].mesh];
+    bool mirrored = w->mirrored[instance];
     spl_ogawa_bytes uv = {.allocator = w->abc.allocator};
     bool any = false;
     for (int32_t m = 0; m < mesh->primitive_count; m++)
         any = any || (mesh->primitive[m].uv && mesh->primitive[m].triangle_count);
-    for (int32_t m = 0; any && m < mesh->primitive_count; m++) {
+    if (any && w->base.slide) spl_abc_add_series(&w->abc, list, &PROPERTY_UV, &w->mesh[instance].uv);
+    if (!any || w->base.slide) return;
+    for (int32_t m = 0; m < mesh->primitive_count; m++) {
         const spl_primitive *p = &mesh->primitive[m];
         for (int32_t f = 0, n; f < spl_face_count(p); f++) {
             spl_face(p, f, &n);
@@ -206,7 +225,7 @@ static void add_uv(abc_writer *w, spl_abc_list *list, const spl_mesh *mesh, bool
             }
         }
     }
-    if (any) add_array(&w->abc, list, &PROPERTY_UV, &uv);
+    add_array(&w->abc, list, &PROPERTY_UV, &uv);
 }
 
 /* ---- objects ---------------------------------------------------------------------------------------------------- */
@@ -255,7 +274,7 @@ static spl_ogawa_child mesh_object(abc_writer *w, int32_t instance)
     if (series->has_normal)
         spl_abc_add_series(abc, &geom, mesh->point_count ? &PROPERTY_CORNER_NORMALS : &PROPERTY_NORMALS,
                            &series->normal);
-    add_uv(w, &geom, mesh, mirrored);
+    add_uv(w, &geom, instance);
     spl_abc_add_compound(abc, &own, ".geom", SPL_ABC_META_MESH, spl_abc_end_compound(abc, &geom));
     if (mesh->primitive_count > 1) add_face_sets(w, &children, mesh);
     return spl_abc_end_object(abc, &children, spl_abc_end_compound(abc, &own));
@@ -297,7 +316,9 @@ static void abc_release(supple_writer *writer)
         spl_free(a, w->mesh[i].point.sample);
         spl_free(a, w->mesh[i].normal.sample);
         spl_free(a, w->mesh[i].bounds.sample);
+        spl_free(a, w->mesh[i].uv.sample);
     }
+    spl_slid_release(&w->slid, a);
     spl_free(a, w->mesh);
     spl_free(a, w->row);
     spl_free(a, w->mirrored);

@@ -4,10 +4,11 @@
  * as they come, and the text is made at the end, one sample at a time. Numbers have the fewest digits that give the
  * same float back. Time codes are frames from 0; texture coordinates have v upwards; a mesh whose primitives have
  * several materials has a GeomSubset for each primitive. Where a mesh has ids its points are those, and normals and
- * texture coordinates belong to the corners of its faces. */
+ * texture coordinates belong to the corners of its faces; so do texture coordinates that slide with the frames. */
 #include "core/decimal.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "scene/writers/slid.h"
 #include "scene/writers/writer.h"
 
 #include <errno.h>
@@ -24,6 +25,8 @@ typedef struct usd_writer {
     float *row;      /* 3 floats a vertex of the largest mesh */
     float *corner;   /* 3 floats a corner of the largest mesh with ids, or of none */
     bool has_normal; /* every frame so far brought normals */
+    spl_slid slid;   /* where the frames bring sliding skin */
+    float *slid_row; /* 2 floats a triangle corner of the largest mesh, then */
     bool failed;     /* the text could not be written */
 } usd_writer;
 
@@ -66,15 +69,29 @@ static supple_result make_names(usd_writer *w, supple_error *error)
                : spl_fail_memory(error, "a .usda");
 }
 
+static supple_result make_slid(usd_writer *w, supple_error *error)
+{
+    size_t most = 0;
+    supple_result result = spl_slid_init(&w->slid, w->base.scene, &w->base.allocator, error);
+    if (result != SUPPLE_OK) return result;
+    for (int32_t i = 0; i < w->base.scene->instance_count; i++) {
+        size_t corners = w->slid.first_corner[i + 1] - w->slid.first_corner[i];
+        most = corners > most ? corners : most;
+    }
+    w->slid_row = spl_new(&w->base.allocator, most, 2 * sizeof *w->slid_row);
+    return w->slid_row ? SUPPLE_OK : spl_fail_memory(error, "a .usda");
+}
+
 static supple_result usd_open(supple_writer *writer, supple_error *error)
 {
     usd_writer *w = (usd_writer *)writer;
     supple_result result = make_names(w, error);
+    if (result == SUPPLE_OK && writer->slide) result = make_slid(w, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output, error);
     return result == SUPPLE_OK ? spl_writer_spool(writer, &w->spool, error) : result;
 }
 
-/* ---- frames: positions, then normals, of the whole scene -------------------------------------------------------- */
+/* ---- frames: positions, normals, then what slides, of the whole scene -------------------------------------------- */
 
 static supple_result usd_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
@@ -83,7 +100,24 @@ static supple_result usd_frame(supple_writer *writer, const supple_frame *frame,
     if (!frame->normal) w->has_normal = false;
     supple_result result = spl_output_bytes(&w->spool, frame->position, bytes, error);
     if (result != SUPPLE_OK) return result;
-    return spl_output_bytes(&w->spool, frame->normal ? frame->normal : frame->position, bytes, error);
+    result = spl_output_bytes(&w->spool, frame->normal ? frame->normal : frame->position, bytes, error);
+    if (result != SUPPLE_OK || !frame->slide) return result;
+    spl_slid_note(&w->slid, frame->slide->corner_uv);
+    return spl_output_bytes(&w->spool, frame->slide->corner_uv, 2 * frame->slide->corners * sizeof(float), error);
+}
+
+/* Where a frame begins in the spool, in floats. */
+static uint64_t frame_start(const usd_writer *w, int32_t frame)
+{
+    const supple_scene *scene = w->base.scene;
+    uint64_t slid = w->base.slide ? 6 * (uint64_t)scene->triangle_count : 0;
+    return (uint64_t)frame * (6 * (uint64_t)scene->vertex_count + slid);
+}
+
+static bool read_floats(usd_writer *w, uint64_t at, float *out, size_t count)
+{
+    return fseeko(w->spool.stream, (off_t)(at * sizeof(float)), SEEK_SET) == 0 &&
+           fread(out, sizeof(float), count, w->spool.stream) == count;
 }
 
 /* Reads the positions or the normals of one mesh in one frame into `row`. */
@@ -91,10 +125,16 @@ static bool read_row(usd_writer *w, int32_t instance, int32_t frame, bool normal
 {
     const supple_scene *scene = w->base.scene;
     const spl_instance *at = &scene->instance[instance];
-    uint64_t vertex = (2 * (uint64_t)frame + normal) * (uint64_t)scene->vertex_count + (uint64_t)at->first_vertex;
-    size_t count = 3 * (size_t)at->vertex_count;
-    return fseeko(w->spool.stream, (off_t)(3 * vertex * sizeof(float)), SEEK_SET) == 0 &&
-           fread(w->row, sizeof(float), count, w->spool.stream) == count;
+    uint64_t vertex = (normal ? (uint64_t)scene->vertex_count : 0) + (uint64_t)at->first_vertex;
+    return read_floats(w, frame_start(w, frame) + 3 * vertex, w->row, 3 * (size_t)at->vertex_count);
+}
+
+/* Reads the texture coordinates of one mesh's triangle corners in one frame into `slid_row`. */
+static bool read_slid(usd_writer *w, int32_t instance, int32_t frame)
+{
+    const size_t *first = w->slid.first_corner + instance;
+    uint64_t at = frame_start(w, frame) + 6 * (uint64_t)w->base.scene->vertex_count + 2 * (uint64_t)first[0];
+    return read_floats(w, at, w->slid_row, 2 * (first[1] - first[0]));
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
@@ -187,19 +227,22 @@ static void put_sample(usd_writer *w, int32_t instance, bool normal)
     put_rows(w, rows, count, 3);
 }
 
-typedef enum sampled { EXTENT, POINTS, NORMALS } sampled;
+typedef enum sampled { EXTENT, POINTS, NORMALS, UV } sampled;
 
 /* An attribute with a sample for each frame. */
 static supple_result put_samples(usd_writer *w, int32_t instance, sampled what, supple_error *error)
 {
-    static const char *const declaration[] = {"float3[] extent", "point3f[] points", "normal3f[] normals"};
+    static const char *const declaration[] = {"float3[] extent", "point3f[] points", "normal3f[] normals",
+                                              "texCoord2f[] primvars:st"};
     fprintf(w->output.stream, "        %s.timeSamples = {\n", declaration[what]);
     for (int32_t k = 0; k < w->base.frame_total && !w->failed; k++) {
-        if (!read_row(w, instance, k, what == NORMALS))
+        if (!(what == UV ? read_slid(w, instance, k) : read_row(w, instance, k, what == NORMALS)))
             return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: the spool cannot be read", w->base.path);
         fprintf(w->output.stream, "            %d: ", (int)k);
         if (what == EXTENT)
             put_extent(w, instance);
+        else if (what == UV)
+            put_rows(w, w->slid.row, spl_slid_rows(&w->slid, instance, w->slid_row, w->mirrored[instance]), 2);
         else
             put_sample(w, instance, what == NORMALS);
         put_text(w, ",\n");
@@ -237,10 +280,10 @@ static void put_faces(usd_writer *w, const spl_mesh *mesh, bool mirrored)
 }
 
 /* Whose values an attribute has, as its metadata. */
-static void put_interpolation(usd_writer *w, const char *before, const spl_mesh *mesh)
+static void put_interpolation(usd_writer *w, const char *before, bool corners)
 {
     fprintf(w->output.stream, "%s            interpolation = \"%s\"\n        )\n", before,
-            mesh->point_count ? "faceVarying" : "vertex");
+            corners ? "faceVarying" : "vertex");
 }
 
 /* Texture coordinates of every vertex; zeros where one primitive has none and another has. */
@@ -262,7 +305,18 @@ static void put_uv(usd_writer *w, int32_t instance, const spl_mesh *mesh)
         put_rows(w, w->corner, spread(w, instance, w->row, 2), 2);
     else
         put_rows(w, w->row, (size_t)(row - w->row) / 2, 2);
-    put_interpolation(w, " (\n", mesh);
+    put_interpolation(w, " (\n", mesh->point_count > 0);
+}
+
+/* Texture coordinates: those that slide are samples of the corners. */
+static supple_result put_texture(usd_writer *w, int32_t instance, const spl_mesh *mesh, supple_error *error)
+{
+    if (!w->base.slide || !w->slid.moves[instance]) {
+        put_uv(w, instance, mesh);
+        return SUPPLE_OK;
+    }
+    put_interpolation(w, "        texCoord2f[] primvars:st (\n", true);
+    return put_samples(w, instance, UV, error);
 }
 
 static void put_binding(usd_writer *w, const char *indent, int32_t material)
@@ -301,12 +355,12 @@ static supple_result put_mesh(usd_writer *w, int32_t instance, supple_error *err
             "        uniform token subdivisionScheme = \"none\"\n",
             w->names[instance]);
     put_faces(w, mesh, w->mirrored[instance]);
-    put_uv(w, instance, mesh);
+    supple_result result = put_texture(w, instance, mesh, error);
     if (one) put_binding(w, "        ", mesh->primitive[0].material);
-    supple_result result = put_samples(w, instance, EXTENT, error);
+    if (result == SUPPLE_OK) result = put_samples(w, instance, EXTENT, error);
     if (result == SUPPLE_OK) result = put_samples(w, instance, POINTS, error);
     if (result == SUPPLE_OK && w->has_normal && spl_mesh_has_normals(mesh)) {
-        put_interpolation(w, "        normal3f[] normals (\n", mesh);
+        put_interpolation(w, "        normal3f[] normals (\n", mesh->point_count > 0);
         result = put_samples(w, instance, NORMALS, error);
     }
     if (!one) put_subsets(w, mesh);
@@ -384,11 +438,13 @@ static void usd_release(supple_writer *writer)
     spl_free(a, w->mirrored);
     spl_free(a, w->row);
     spl_free(a, w->corner);
+    spl_free(a, w->slid_row);
+    spl_slid_release(&w->slid, a);
 }
 
 const spl_format spl_format_usda = {
     .ending = ".usda",
-    .summary = "USD as text: points and normals of every mesh as time samples",
+    .summary = "USD as text: points, normals and sliding texture coordinates of every mesh as time samples",
     .state_size = sizeof(usd_writer),
     .open = usd_open,
     .frame = usd_frame,

@@ -90,6 +90,8 @@ static supple_writer *make_writer(const spl_format *format, const supple_scene *
     w->scene = scene;
     w->fps = plan->fps;
     w->glb_error = plan->glb_error;
+    w->slide = plan->slide;
+    w->show = plan->show;
     w->range_count = plan->range_count;
     w->path = spl_strdup(&a, path);
     w->ranges = spl_new(&a, (size_t)plan->range_count, sizeof *w->ranges);
@@ -149,6 +151,25 @@ static bool all_finite(const float *values, size_t count)
     return sum == 0;
 }
 
+/* The skin's part of a frame: there if the plan says so, whole, and of numbers. */
+static supple_result check_slide(const supple_writer *writer, const supple_frame *frame, supple_error *error)
+{
+    const supple_slide_frame *s = frame->slide;
+    int32_t number = writer->ranges[frame->range].first_frame + frame->index;
+    if ((s != NULL) != writer->slide)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: frame %d %s sliding skin, and the plan says otherwise",
+                        writer->path, (int)number, s ? "has" : "lacks");
+    if (!s) return SUPPLE_OK;
+    size_t corners = 3 * (size_t)writer->scene->triangle_count, vertices = (size_t)writer->scene->vertex_count;
+    if (!s->corner_uv || s->corners != corners || (s->stretch && s->vertices != vertices))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: frame %d slides %zu corners of the %zu there are",
+                        writer->path, (int)number, s->corners, corners);
+    if (!all_finite(s->corner_uv, 2 * corners) || (s->stretch && !all_finite(s->stretch, vertices)))
+        return spl_fail(error, SUPPLE_ERROR_SOLVE, "%s: frame %d has skin that is not numbers", writer->path,
+                        (int)number);
+    return SUPPLE_OK;
+}
+
 supple_result supple_writer_frame(supple_writer *writer, const supple_frame *frame, supple_error *error)
 {
     if (writer->broken)
@@ -165,7 +186,9 @@ supple_result supple_writer_frame(supple_writer *writer, const supple_frame *fra
     if (!all_finite(frame->position, 3 * (size_t)writer->scene->vertex_count))
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "%s: frame %d has positions that are not numbers", writer->path,
                         (int)(index + writer->ranges[range].first_frame));
-    supple_result result = writer->format->frame(writer, frame, error);
+    supple_result result = check_slide(writer, frame, error);
+    if (result != SUPPLE_OK) return result;
+    result = writer->format->frame(writer, frame, error);
     if (result == SUPPLE_OK)
         writer->frames_done++;
     else

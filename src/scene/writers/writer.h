@@ -20,6 +20,8 @@ struct supple_writer {
     int32_t range_count;
     int32_t frame_total, frames_done;
     double fps, glb_error;
+    bool slide; /* frames bring texture coordinates that slide */
+    supple_show show;
     float *points; /* room for a frame in cache order; NULL where that is the output order */
     bool broken;   /* a frame failed: what was written is not whole and never will be */
 };
