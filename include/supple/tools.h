@@ -88,6 +88,49 @@ SUPPLE_API supple_result supple_writer_close(supple_writer *writer, supple_error
 /* Frees the writer and leaves nothing behind. Accepts NULL. */
 SUPPLE_API void supple_writer_abort(supple_writer *writer);
 
+/* ---- textures that slide ---------------------------------------------------------------------------------------- */
+
+/* Bakes slid skin into a picture a frame, by the original texture coordinates (docs/slide-output.md). */
+typedef struct supple_bake supple_bake;
+
+typedef enum supple_bake_kind {
+    SUPPLE_BAKE_COLOUR,
+    SUPPLE_BAKE_NORMAL, /* tangent-space normals, x along u and y against v (glTF, OpenGL), turned with the skin */
+} supple_bake_kind;
+
+/* Zeroed fields are defaults. */
+typedef struct supple_bake_config {
+    const char *texture; /* .png or .jpg */
+    const char *folder;  /* made where it is not there; files are FOLDER/NAME.0007.png, NAME being the texture's */
+    supple_bake_kind kind;
+    const char *part; /* meshes or materials that the texture belongs to, by name or pattern; NULL: those whose material
+                         has the very image, else all that have texture coordinates */
+} supple_bake_config;
+
+typedef struct supple_bake_info {
+    int32_t width, height, triangles, islands;
+    int64_t covered, gutter; /* texels that a triangle covers, and that were filled around those */
+    int64_t shared;   /* of the covered: by several triangles, the first of which is shown (mirrored or tiled charts) */
+    int32_t left_out; /* triangles over more tiles than are looked at */
+} supple_bake_info;
+
+/* SUPPLE_ERROR_INPUT for a texture that cannot be read or belongs to nothing, SUPPLE_ERROR_OUTPUT for a folder that
+ * cannot be written to. The scene must outlive the bake. */
+SUPPLE_API supple_result supple_bake_create(const supple_scene *scene, const supple_bake_config *bake,
+                                            const supple_config *config, supple_bake **out, supple_error *error);
+
+/* Writes the picture of one frame, whole or not at all: number `number`, of a clip that is named in the file's name too
+ * unless it is NULL. The frame needs positions and slide. */
+SUPPLE_API supple_result supple_bake_frame(supple_bake *bake, const supple_frame *frame, const char *clip,
+                                           int32_t number, supple_error *error);
+
+SUPPLE_API const supple_bake_info *supple_bake_get_info(const supple_bake *bake);
+
+/* Frees a bake. Accepts NULL. */
+SUPPLE_API void supple_bake_destroy(supple_bake *bake);
+
+/* ---- a simulation's arrays --------------------------------------------------------------------------------------- */
+
 /* Writes what a simulation of a body computes with as .npy arrays into an existing folder (docs/command-line.md):
  * frame -1: what is constant; else what the last step left, numbered so. */
 SUPPLE_API supple_result supple_sim_dump(const supple_sim *sim, const char *folder, int32_t frame, supple_error *error);
