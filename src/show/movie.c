@@ -6,6 +6,7 @@
 #include "core/child.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "show/heat.h"
 #include "show/show.h"
 
 #include <math.h>
@@ -22,6 +23,8 @@ typedef struct movie_writer {
     char ffmpeg[PATH_SIZE];
     float *position, *normal; /* one frame */
     bool has_normal;          /* every frame so far brought normals */
+    size_t skin_count;        /* floats of a frame that show how skin has slid; 0: none */
+    float *skin, *color;      /* those: coordinates of corners, or stretch of vertices and its colours */
     uint8_t *row;             /* a picture without its alpha */
 } movie_writer;
 
@@ -35,6 +38,19 @@ typedef struct stage {
     spl_show_options options;
 } stage;
 
+/* Room for what a frame shows of sliding skin. */
+static bool make_skin(movie_writer *w)
+{
+    const supple_scene *scene = w->base.scene;
+    const supple_allocator *a = &w->base.allocator;
+    if (!w->base.slide) return true;
+    bool stretch = w->base.show == SUPPLE_SHOW_STRETCH;
+    w->skin_count = stretch ? (size_t)scene->vertex_count : 6 * (size_t)scene->triangle_count;
+    w->skin = spl_new(a, w->skin_count, sizeof *w->skin);
+    if (stretch) w->color = spl_new(a, w->skin_count, 3 * sizeof *w->color);
+    return w->skin && (w->color || !stretch);
+}
+
 static supple_result movie_open(supple_writer *writer, supple_error *error)
 {
     movie_writer *w = (movie_writer *)writer;
@@ -46,7 +62,7 @@ static supple_result movie_open(supple_writer *writer, supple_error *error)
     w->position = spl_new(&writer->allocator, n, 3 * sizeof *w->position);
     w->normal = spl_new(&writer->allocator, n, 3 * sizeof *w->normal);
     w->row = spl_new(&writer->allocator, (size_t)WIDTH_MAX * HEIGHT, 3);
-    if (!w->position || !w->normal || !w->row) return spl_fail_memory(error, "a film");
+    if (!w->position || !w->normal || !w->row || !make_skin(w)) return spl_fail_memory(error, "a film");
     supple_result r = spl_show_init(&w->show, writer->scene, &writer->config, error);
     if (r == SUPPLE_OK) r = spl_writer_output(writer, writer->path, &w->output, error);
     if (r == SUPPLE_OK) r = spl_writer_spool(writer, &w->spool, error);
@@ -60,16 +76,21 @@ static supple_result movie_frame(supple_writer *writer, const supple_frame *fram
     if (!frame->normal) w->has_normal = false;
     supple_result r = spl_output_bytes(&w->spool, frame->position, bytes, error);
     const float *normal = frame->normal ? frame->normal : frame->position;
-    return r == SUPPLE_OK ? spl_output_bytes(&w->spool, normal, bytes, error) : r;
+    if (r == SUPPLE_OK) r = spl_output_bytes(&w->spool, normal, bytes, error);
+    if (r != SUPPLE_OK || !w->skin) return r;
+    const float *skin = w->color ? frame->slide->stretch : frame->slide->corner_uv;
+    for (size_t i = 0; !skin && i < w->skin_count; i++) w->skin[i] = 1; /* no stretch was given: at rest */
+    return spl_output_bytes(&w->spool, skin ? skin : w->skin, w->skin_count * sizeof *skin, error);
 }
 
 static supple_result read_frame(movie_writer *w, int32_t index, supple_error *error)
 {
     size_t count = 3 * (size_t)w->base.scene->vertex_count;
     FILE *f = w->spool.stream;
-    off_t at = (off_t)((uint64_t)index * 2 * count * sizeof(float));
+    off_t at = (off_t)((uint64_t)index * (2 * count + w->skin_count) * sizeof(float));
     if (fflush(f) == 0 && fseeko(f, at, SEEK_SET) == 0 && fread(w->position, sizeof(float), count, f) == count &&
-        fread(w->normal, sizeof(float), count, f) == count)
+        fread(w->normal, sizeof(float), count, f) == count &&
+        (!w->skin || fread(w->skin, sizeof(float), w->skin_count, f) == w->skin_count))
         return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: the spool cannot be read", w->base.path);
 }
@@ -175,7 +196,12 @@ static supple_result draw_all(movie_writer *w, const stage *s, supple_error *err
         camera.eye = spl_add(camera.eye, shift_of(s, &box));
         spl_pixels picture;
         const float *normal = w->has_normal ? w->normal : NULL;
-        r = spl_show_render(&w->show, w->position, normal, &camera, &s->options, &picture, error);
+        spl_show_options options = s->options;
+        if (w->color) spl_heat_colors(w->skin, w->skin_count, w->color);
+        options.vertex_color = w->color;
+        options.corner_uv = w->color ? NULL : w->skin;
+        r = spl_show_render(&w->show, w->position, normal, &camera, &options, &picture, error);
+        if (r == SUPPLE_OK && w->color) spl_heat_legend(&picture, 10, HEIGHT - SPL_HEAT_HEIGHT - 10);
         if (r == SUPPLE_OK) r = send(w, &picture, error);
         spl_pixels_free(&picture, &w->base.allocator);
     }
@@ -208,6 +234,8 @@ static void movie_release(supple_writer *writer)
     spl_free(&writer->allocator, w->position);
     spl_free(&writer->allocator, w->normal);
     spl_free(&writer->allocator, w->row);
+    spl_free(&writer->allocator, w->skin);
+    spl_free(&writer->allocator, w->color);
 }
 
 const spl_format spl_format_mp4 = {

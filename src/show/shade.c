@@ -25,11 +25,13 @@ spl_lights spl_lights_for(const spl_camera *c)
     return l;
 }
 
-static void blend_uv(const spl_draw *d, const int32_t *index, const double w[3], double uv[2])
+static void blend_uv(const spl_draw *d, int32_t triangle, const double w[3], double uv[2])
 {
-    for (int c = 0; c < 2; c++) {
-        uv[c] = 0;
-        for (int i = 0; i < 3; i++) uv[c] += w[i] * (double)d->uv[2 * (size_t)index[i] + (size_t)c];
+    uv[0] = uv[1] = 0;
+    for (size_t i = 0; i < 3; i++) {
+        size_t corner = 3 * (size_t)triangle + i;
+        const float *at = d->corner_uv ? d->corner_uv + 2 * corner : d->uv + 2 * (size_t)d->triangle[corner];
+        for (int c = 0; c < 2; c++) uv[c] += w[i] * (double)at[c];
     }
 }
 
@@ -37,13 +39,12 @@ static void blend_uv(const spl_draw *d, const int32_t *index, const double w[3],
 static void sample_texture(const spl_draw *d, const spl_raster_triangle *t, double x, double y, const double w[3],
                            float out[4])
 {
-    const int32_t *index = d->triangle + 3 * (size_t)t->source;
     double uv[2], du[2], dv[2], next[3];
-    blend_uv(d, index, w, uv);
+    blend_uv(d, t->source, w, uv);
     spl_raster_weights(t, x + 1, y, next);
-    blend_uv(d, index, next, du);
+    blend_uv(d, t->source, next, du);
     spl_raster_weights(t, x, y + 1, next);
-    blend_uv(d, index, next, dv);
+    blend_uv(d, t->source, next, dv);
     for (int c = 0; c < 2; c++) du[c] -= uv[c], dv[c] -= uv[c];
     double a = sqrt(du[0] * du[0] + du[1] * du[1]), b = sqrt(dv[0] * dv[0] + dv[1] * dv[1]);
     double footprint[2] = {a > b ? a : b, a > b ? b : a};
@@ -52,7 +53,7 @@ static void sample_texture(const spl_draw *d, const spl_raster_triangle *t, doub
 
 static bool textured(const spl_draw *d)
 {
-    return d->texture && d->texture->level_count && d->uv && !d->color;
+    return d->texture && d->texture->level_count && (d->uv || d->corner_uv) && !d->color;
 }
 
 float spl_surface_alpha(const spl_draw *d, const spl_raster_triangle *t, double x, double y)

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "show/font.h"
+#include "show/heat.h"
 #include "show/show.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ static const uint8_t INK[3] = {52, 56, 64}, PALE[3] = {104, 109, 118};
 typedef struct kept_frame {
     int32_t index; /* within its range */
     float *position, *normal;
+    float *corner_uv, *color; /* of skin that slides: what the sheet shows of it, or NULL */
     spl_box box;
     spl_vec3 shift; /* of the camera, where it follows the character */
 } kept_frame;
@@ -57,6 +59,18 @@ static int32_t column_frame(int32_t frames, int32_t column)
     return n > 1 ? (int32_t)((2 * column * ((int64_t)frames - 1) + (n - 1)) / (2 * (n - 1))) : 0;
 }
 
+/* Room for what a frame shows of sliding skin. */
+static bool make_skin(const sheet_writer *w, kept_frame *f)
+{
+    const supple_scene *scene = w->base.scene;
+    const supple_allocator *a = &w->base.allocator;
+    if (!w->base.slide) return true;
+    bool stretch = w->base.show == SUPPLE_SHOW_STRETCH;
+    if (stretch) f->color = spl_new(a, (size_t)scene->vertex_count, 3 * sizeof *f->color);
+    if (!stretch) f->corner_uv = spl_new(a, 3 * (size_t)scene->triangle_count, 2 * sizeof *f->corner_uv);
+    return f->color || f->corner_uv;
+}
+
 static supple_result sheet_open(supple_writer *writer, supple_error *error)
 {
     sheet_writer *w = (sheet_writer *)writer;
@@ -72,7 +86,8 @@ static supple_result sheet_open(supple_writer *writer, supple_error *error)
     for (int32_t i = 0; i < w->columns; i++) {
         w->frame[i].position = spl_new(&writer->allocator, floats, sizeof(float));
         w->frame[i].normal = spl_new(&writer->allocator, floats, sizeof(float));
-        if (!w->frame[i].position || !w->frame[i].normal) return spl_fail_memory(error, "the frames of a sheet");
+        bool ok = w->frame[i].position && w->frame[i].normal && make_skin(w, &w->frame[i]);
+        if (!ok) return spl_fail_memory(error, "the frames of a sheet");
     }
     supple_result r = spl_show_init(&w->show, writer->scene, &writer->config, error);
     return r == SUPPLE_OK ? spl_output_open(&w->output, writer->path, &writer->allocator, error) : r;
@@ -145,7 +160,7 @@ typedef struct block {
 
 static supple_result draw_row(sheet_writer *w, const block *b, int32_t row, supple_error *error)
 {
-    const spl_show_options *o = &b->options;
+    spl_show_options options = b->options, *o = &options;
     spl_framing framing = spl_framing_begin(sheet_view[row], o->width, o->height, 0.05);
     framing.ky = framing.focal / (framing.cy - LABEL);
     for (int32_t i = 0; i < w->kept; i++) spl_show_frame(&w->show, w->frame[i].position, w->frame[i].shift, &framing);
@@ -153,6 +168,8 @@ static supple_result draw_row(sheet_writer *w, const block *b, int32_t row, supp
     for (int32_t i = 0; i < w->kept; i++) {
         spl_camera camera = still;
         camera.eye = spl_add(still.eye, w->frame[i].shift);
+        o->corner_uv = w->frame[i].corner_uv;
+        o->vertex_color = w->frame[i].color;
         spl_pixels cell;
         supple_result r = spl_show_render(&w->show, w->frame[i].position, w->frame[i].normal, &camera, o, &cell, error);
         if (r != SUPPLE_OK) return r;
@@ -189,6 +206,8 @@ static void draw_caption(sheet_writer *w, const supple_range *range, int32_t top
     spl_text_draw(&w->page, x, y + 7, 2, INK, clip);
     x += spl_text_width(clip, 2) + 24;
     if (range->clip >= 0) spl_text_draw(&w->page, x, y + 7, 2, PALE, about);
+    if (w->base.slide && w->base.show == SUPPLE_SHOW_STRETCH)
+        spl_heat_legend(&w->page, w->page.width - MARGIN - SPL_HEAT_WIDTH, top + 4);
 }
 
 /* Tall enough for the tallest view, within reason. */
@@ -245,6 +264,8 @@ static supple_result sheet_frame(supple_writer *writer, const supple_frame *fram
         spl_scene_upright(w->base.scene, f->position, (size_t)w->base.scene->vertex_count);
         spl_scene_upright(w->base.scene, f->normal, (size_t)w->base.scene->vertex_count);
         f->box = spl_show_box(&w->show, f->position);
+        if (f->corner_uv) memcpy(f->corner_uv, frame->slide->corner_uv, 2 * frame->slide->corners * sizeof(float));
+        if (f->color) spl_heat_colors(frame->slide->stretch, (size_t)writer->scene->vertex_count, f->color);
     }
     return frame->index == range->frame_count - 1 ? draw_block(w, range, error) : SUPPLE_OK;
 }
@@ -272,6 +293,8 @@ static void sheet_release(supple_writer *writer)
     for (int32_t i = 0; i < COLUMNS; i++) {
         spl_free(&writer->allocator, w->frame[i].position);
         spl_free(&writer->allocator, w->frame[i].normal);
+        spl_free(&writer->allocator, w->frame[i].corner_uv);
+        spl_free(&writer->allocator, w->frame[i].color);
     }
 }
 

@@ -61,7 +61,9 @@ static supple_result list_draws(spl_show *show, supple_error *error)
         count += (size_t)scene->mesh[scene->instance[i].mesh].primitive_count;
     show->draw = spl_new(&show->allocator, count, sizeof *show->draw);
     show->first_vertex = spl_new(&show->allocator, count, sizeof *show->first_vertex);
-    if (!show->draw || !show->first_vertex) return spl_fail_memory(error, "the parts to draw");
+    show->first_corner = spl_new(&show->allocator, count, sizeof *show->first_corner);
+    size_t corner = 0;
+    if (!show->draw || !show->first_vertex || !show->first_corner) return spl_fail_memory(error, "the parts to draw");
     for (int32_t i = 0; i < scene->instance_count; i++) {
         const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
         int32_t first = scene->instance[i].first_vertex;
@@ -72,8 +74,10 @@ static supple_result list_draws(spl_show *show, supple_error *error)
             for (int c = 0; c < 4; c++) d->base_color[c] = CLAY[c];
             if (p->material >= 0 && p->material < scene->material_count)
                 set_material(show, d, &scene->material[p->material]);
+            show->first_corner[show->draw_count] = corner;
             show->first_vertex[show->draw_count++] = first;
             first += p->vertex_count;
+            corner += 3 * (size_t)p->triangle_count;
         }
     }
     return SUPPLE_OK;
@@ -97,6 +101,7 @@ void spl_show_release(spl_show *show)
     spl_free(&show->allocator, show->texture);
     spl_free(&show->allocator, show->draw);
     spl_free(&show->allocator, show->first_vertex);
+    spl_free(&show->allocator, show->first_corner);
     spl_pool_destroy(show->pool);
     *show = (spl_show){0};
 }
@@ -132,6 +137,7 @@ supple_result spl_show_render(spl_show *show, const float *position, const float
         draw[i] = show->draw[i];
         draw[i].position = position + at;
         draw[i].normal = normal ? normal + at : NULL;
+        if (options->corner_uv && draw[i].uv) draw[i].corner_uv = options->corner_uv + 2 * show->first_corner[i];
         draw[i].color = options->vertex_color ? options->vertex_color + at : NULL;
         if (!options->flat && !options->vertex_color) continue;
         draw[i].texture = NULL;

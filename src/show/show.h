@@ -14,6 +14,7 @@ typedef struct spl_draw {
     const float *position;   /* 3 a vertex, world space */
     const float *normal;     /* 3 a vertex, or NULL: faceted */
     const float *uv;         /* 2 a vertex, or NULL */
+    const float *corner_uv;  /* 2 a triangle corner, or NULL; instead of `uv` */
     const float *color;      /* 3 a vertex, or NULL; replaces base colour and texture */
     const int32_t *triangle; /* 3 a triangle */
     int32_t triangle_count;
@@ -29,6 +30,7 @@ typedef struct spl_show_options {
     bool flat;                 /* `flat_color` instead of materials */
     float flat_color[3];       /* linear light */
     const float *vertex_color; /* 3 a vertex of the scene (linear light), or NULL: heat maps */
+    const float *corner_uv;    /* 2 a corner of the scene's triangles, or NULL: textures that have slid */
     bool ground;               /* shadow and a faint grid on the floor */
     double ground_y;           /* its height; NAN: the lowest point drawn */
     bool grid;                 /* lines on the floor */
@@ -55,6 +57,7 @@ typedef struct spl_show {
     int32_t draw_count;
     spl_draw *draw;        /* without position, normal and colour */
     int32_t *first_vertex; /* draw_count: in output order */
+    size_t *first_corner;  /* draw_count: in the scene's list of triangles */
 } spl_show;
 
 /* Images that cannot be decoded give a warning in the log and the plain base colour. */

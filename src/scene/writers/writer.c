@@ -52,6 +52,8 @@ static supple_result check_plan(const spl_format *format, const supple_scene *sc
     if (!(plan->glb_error >= 0 && plan->glb_error <= 1))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: an error of %g of the diagonal is not from 0 to 1",
                         plan->glb_error);
+    if (plan->show == SUPPLE_SHOW_STRETCH && !plan->slide)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "output: there is no stretch to show without sliding skin");
     if (plan->range_count > 1 && !format->takes_ranges)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "output: %s holds one clip in a file, not %d; write a file for each or a .glb", format->ending,
