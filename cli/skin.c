@@ -3,6 +3,7 @@
 #include "dynamics_options.h"
 #include "metrics.h"
 #include "progress.h"
+#include "slide_output.h"
 #include "solver.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ static const cli_option options[] = {
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
     CLI_DYNAMICS_OPTIONS,
+    CLI_BAKE_OPTIONS,
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
@@ -56,6 +58,8 @@ typedef struct job {
     int32_t motion;      /* the clip that --motion added, or -1 */
     bool plays_vertices; /* and it is a vertex animation */
     double glb_error;    /* negative: not given */
+    cli_slide_output slide;
+    supple_bake *bake; /* or NULL */
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
@@ -191,7 +195,8 @@ static int add_motion(job *j, const cli_arguments *arguments)
 static int check_outputs(job *j, const cli_arguments *arguments)
 {
     j->output_count = cli_count(arguments, "-o");
-    if (j->output_count == 0) return cli_usage_error("no output: add -o OUT, for example -o out.glb");
+    if (j->output_count == 0 && !j->slide.bake.texture)
+        return cli_usage_error("no output: add -o OUT, for example -o out.glb");
     if (j->output_count > MAX_OUTPUTS) return cli_usage_error("more than %d outputs", MAX_OUTPUTS);
     for (int i = 0; i < j->output_count; i++) {
         supple_error error;
@@ -247,7 +252,8 @@ static int read_settings(const cli_arguments *arguments, supple_setting *setting
         if (!equals || equals == text || (size_t)(equals - text) >= sizeof keys[i])
             return cli_usage_error("--set %.60s: takes KEY=VALUE", text);
         snprintf(keys[i], sizeof keys[i], "%.*s", (int)(equals - text), text);
-        if (strcmp(keys[i], "max-tets") == 0 || strcmp(keys[i], "grade") == 0 || strcmp(keys[i], "glb-error") == 0)
+        if (strcmp(keys[i], "max-tets") == 0 || strcmp(keys[i], "grade") == 0 || strcmp(keys[i], "glb-error") == 0 ||
+            cli_slide_output_key(keys[i]))
             continue;
         settings[sc->setting_count++] = (supple_setting){keys[i], equals + 1};
     }
@@ -319,7 +325,8 @@ static int prepare(job *j, const cli_arguments *arguments)
     if (!cli_progress_init(&j->progress, cli_get(arguments, "--progress", 0))) return 2;
     j->config.progress = cli_progress_stage;
     j->config.progress_user = &j->progress;
-    int code = check_outputs(j, arguments);
+    int code = cli_slide_output_read(arguments, &j->slide);
+    if (code == 0) code = check_outputs(j, arguments);
     if (code == 0) code = check_motion(arguments, &j->plays_vertices);
     if (code == 0) code = read_glb_error(j, arguments);
     if (code == 0) code = cli_load_solver(arguments, &j->config);
@@ -340,6 +347,10 @@ static int prepare(job *j, const cli_arguments *arguments)
         error.code = SUPPLE_ERROR_INPUT;
         return cli_fail(&error);
     }
+    cli_slide_output_check(&j->slide, j->outputs, j->output_count, &j->config);
+    if (j->slide.bake.texture &&
+        supple_bake_create(j->scene, &j->slide.bake, &j->config, &j->bake, &error) != SUPPLE_OK)
+        return cli_fail(&error);
     code = add_motion(j, arguments);
     if (code == 0) code = choose_ranges(j, arguments);
     if (code == 0) code = create_sim(j, arguments);
@@ -360,6 +371,8 @@ static int prepare(job *j, const cli_arguments *arguments)
 static supple_result open_output(job *j, int output, int range, supple_writer **writer, supple_error *error)
 {
     supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps};
+    plan.slide = j->slide.slides;
+    plan.show = j->slide.show;
     char path[PATH_SIZE];
     const char *name = j->outputs[output];
     if (range >= 0) {
@@ -407,14 +420,19 @@ static supple_result write_frame(job *j, int range, int index, supple_error *err
     supple_sim_read_positions(j->sim, j->position, 3 * sizeof(float));
     supple_sim_read_normals(j->sim, j->normal, 3 * sizeof(float));
     supple_sim_read_tangents(j->sim, j->tangent, 4 * sizeof(float));
+    supple_slide_frame slide;
     supple_frame frame = {range, index, j->position, j->normal, j->tangent, NULL};
+    if (j->slide.slides && supple_sim_slide(j->sim, &slide)) frame.slide = &slide;
     for (int i = 0; i < j->output_count; i++) {
         supple_writer *writer = j->shared[i] ? j->shared[i] : j->current[i];
         frame.range = j->shared[i] ? range : 0;
         supple_result result = supple_writer_frame(writer, &frame, error);
         if (result != SUPPLE_OK) return result;
     }
-    return SUPPLE_OK;
+    if (!j->bake) return SUPPLE_OK;
+    const supple_range *r = &j->ranges[range];
+    const char *clip = j->range_count > 1 ? supple_scene_clip_name(j->scene, r->clip) : NULL;
+    return supple_bake_frame(j->bake, &frame, clip, r->first_frame + index, error);
 }
 
 static supple_result cancelled(supple_error *error)
@@ -529,6 +547,7 @@ static int run(const cli_arguments *arguments)
         supple_writer_abort(j.shared[i]);
         supple_writer_abort(j.current[i]);
     }
+    supple_bake_destroy(j.bake);
     cli_metrics_free(j.metrics);
     supple_sim_destroy(j.sim);
     supple_model_destroy(j.model);

@@ -67,6 +67,9 @@ SUPPLE_API supple_result supple_output_check(const char *path, supple_error *err
 /* Whether the format of this path holds several clips in one file. */
 SUPPLE_API bool supple_output_takes_ranges(const char *path);
 
+/* Whether the format of this path shows skin that slides. */
+SUPPLE_API bool supple_output_takes_slide(const char *path);
+
 /* A path with a name set before its ending ("out.glb", "walk" -> "out.walk.glb"), the name made safe for a file name.
  * False if it does not fit. */
 SUPPLE_API bool supple_output_variant(const char *path, const char *name, char *out, size_t size);

@@ -241,6 +241,7 @@ static void movie_release(supple_writer *writer)
 const spl_format spl_format_mp4 = {
     .ending = ".mp4",
     .summary = "a film of the clip, where ffmpeg is installed",
+    .takes_slide = true,
     .state_size = sizeof(movie_writer),
     .open = movie_open,
     .frame = movie_frame,

@@ -31,6 +31,12 @@ bool supple_output_takes_ranges(const char *path)
     return format && format->takes_ranges;
 }
 
+bool supple_output_takes_slide(const char *path)
+{
+    const spl_format *format = spl_format_find(formats, FORMAT_COUNT, path);
+    return format && format->takes_slide;
+}
+
 const char *supple_output_ending(int32_t index)
 {
     return index >= 0 && index < FORMAT_COUNT ? formats[index]->ending : NULL;

@@ -302,6 +302,7 @@ const spl_format spl_format_png = {
     .ending = ".png",
     .summary = "a contact sheet: up to eight frames of each clip, from two sides",
     .takes_ranges = true,
+    .takes_slide = true,
     .state_size = sizeof(sheet_writer),
     .open = sheet_open,
     .frame = sheet_frame,

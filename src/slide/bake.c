@@ -60,8 +60,9 @@ static void repeat(const spl_slide_bake *b, const double p[2], double out[2])
 {
     const double size[2] = {b->input.width, b->input.height};
     for (int c = 0; c < 2; c++) {
-        double x = p[c] - size[c] * floor(p[c] / size[c]);
-        out[c] = x >= 0 && x <= size[c] ? x : 0;
+        double x = p[c];
+        if (!(x >= 0 && x < size[c])) x -= size[c] * floor(x / size[c]);
+        out[c] = x >= 0 && x < size[c] ? x : 0;
     }
 }
 
@@ -212,17 +213,17 @@ static bool sample(const spl_slide_bake *b, const double p[2], int32_t island, f
     static const float LEAST = 1e-3f;
     double at[2];
     repeat(b, p, at);
-    double x0 = floor(at[0]), y0 = floor(at[1]);
+    int32_t x0 = (int32_t)at[0], y0 = (int32_t)at[1]; /* not negative */
     float fx = (float)(at[0] - x0), fy = (float)(at[1] - y0), sum = 0;
     for (int c = 0; c < 4; c++) out[c] = 0;
     for (int i = 0; i < 4; i++) {
         float w = (i & 1 ? fx : 1 - fx) * (i & 2 ? fy : 1 - fy);
-        const spl_slide_bake_texel *texel =
-            spl_slide_bake_texel_at(&b->layout, (int64_t)x0 + (i & 1), (int64_t)y0 + (i >> 1));
-        bool own = island < 0 ||
-                   (texel->triangle >= 0 && texel->ring == 0 && b->layout.triangle[texel->triangle].island == island);
-        if (!own) continue;
-        const uint8_t *rgba = b->input.rgba + 4 * (size_t)(texel - b->layout.texel);
+        int32_t x = x0 + (i & 1), y = y0 + (i >> 1);
+        if (x >= b->input.width) x -= b->input.width;
+        if (y >= b->input.height) y -= b->input.height;
+        size_t texel = (size_t)y * (size_t)b->input.width + (size_t)x;
+        if (island >= 0 && b->layout.texel[texel].island != island) continue;
+        const uint8_t *rgba = b->input.rgba + 4 * texel;
         for (int c = 0; c < 4; c++) out[c] += w * (float)rgba[c];
         sum += w;
     }

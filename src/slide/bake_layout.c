@@ -297,6 +297,8 @@ static supple_result cover_all(spl_slide_bake_layout *l, int32_t *parent, const 
         int32_t root = find(parent, t);
         l->triangle[t].island = root == t ? l->island_count++ : l->triangle[root].island;
     }
+    for (size_t i = 0; i < (size_t)l->width * (size_t)l->height; i++)
+        l->texel[i].island = l->texel[i].triangle >= 0 ? l->triangle[l->texel[i].triangle].island : -1;
     return r;
 }
 
@@ -307,7 +309,7 @@ static const int8_t NEIGHBOUR[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 
 /* Chooses for a texel of a ring; what the ring itself holds does not count, so the order of texels does not matter. */
 static void choose(spl_slide_bake_layout *l, int64_t x, int64_t y, uint8_t ring)
 {
-    spl_slide_bake_texel best = {.triangle = -1, .ring = ring};
+    spl_slide_bake_texel best = {.triangle = -1, .island = -1, .ring = ring};
     double least = INFINITY;
     for (int n = 0; n < 8; n++) {
         int64_t nx = x + NEIGHBOUR[n][0], ny = y + NEIGHBOUR[n][1];

@@ -19,6 +19,7 @@ typedef struct spl_slide_bake_triangle {
 /* Which triangle a texel shows. */
 typedef struct spl_slide_bake_texel {
     int32_t triangle; /* -1: none is near */
+    int32_t island;   /* the triangle's where it covers the centre, else -1 */
     int8_t tile[2];   /* the triangle's copy: the texel is at x + tile width in the triangle's coordinates */
     uint8_t ring;     /* 0: its centre is covered; else how many steps into the gutter it is */
     uint8_t flags;

@@ -83,6 +83,12 @@ TEST(a_picture_a_frame)
     CHECK(supple_bake_frame(b, &frame, NULL, 8, &error) == SUPPLE_ERROR_ARGUMENT);
     CHECK(files_in("bake.d/out") == 2);
     supple_bake_destroy(b);
+    CHECK(files_in("bake.d/out") == 2);
+    bc.folder = "bake.d/unused"; /* a folder that it made and did not use is gone again */
+    REQUIRE(supple_bake_create(&c.scene, &bc, NULL, &b, &error) == SUPPLE_OK);
+    CHECK(access(bc.folder, W_OK) == 0);
+    supple_bake_destroy(b);
+    CHECK(access(bc.folder, F_OK) != 0);
     supple_bake_destroy(NULL);
     free(uv);
     free_charts(&c);

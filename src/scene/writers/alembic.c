@@ -328,6 +328,7 @@ static void abc_release(supple_writer *writer)
 const spl_format spl_format_abc = {
     .ending = ".abc",
     .summary = "Alembic: points, normals and texture coordinates of every mesh (Maya, Houdini, Blender)",
+    .takes_slide = true,
     .state_size = sizeof(abc_writer),
     .open = abc_open,
     .frame = abc_frame,

@@ -445,6 +445,7 @@ static void usd_release(supple_writer *writer)
 const spl_format spl_format_usda = {
     .ending = ".usda",
     .summary = "USD as text: points, normals and sliding texture coordinates of every mesh as time samples",
+    .takes_slide = true,
     .state_size = sizeof(usd_writer),
     .open = usd_open,
     .frame = usd_frame,

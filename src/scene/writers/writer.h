@@ -30,6 +30,7 @@ struct spl_format {
     const char *ending;  /* with the dot, lower case */
     const char *summary; /* one clause for --help and docs */
     bool takes_ranges;   /* several clips in one file */
+    bool takes_slide;    /* shows skin that slides */
     size_t state_size;   /* of the struct that begins with supple_writer */
     /* The common part is filled already; the rest is zero. On failure the caller calls release. */
     supple_result (*open)(supple_writer *writer, supple_error *error);

@@ -1,0 +1,30 @@
+/* What is written of skin that slides: baked textures, and what pictures show of it. */
+#ifndef SUPPLE_CLI_SLIDE_OUTPUT_H
+#define SUPPLE_CLI_SLIDE_OUTPUT_H
+
+#include "cli.h"
+
+#define CLI_BAKE_OPTIONS                                                                                               \
+    {"--bake-texture", "IN.png", "with --slide: the texture that slid skin is baked into, one picture a frame",        \
+     false},                                                                                                           \
+    {                                                                                                                  \
+        "--bake-dir", "DIR", "the folder for baked textures: DIR/IN.0000.png and so on", false                         \
+    }
+
+typedef struct cli_slide_output {
+    bool slides;             /* --slide was given */
+    supple_bake_config bake; /* texture NULL: nothing is baked */
+    supple_show show;
+} cli_slide_output;
+
+/* Reads --bake-texture, --bake-dir, --set slide.bake=, slide.bake-part= and show=; an exit code if they are wrong. */
+int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out);
+
+/* Whether a key of --set is one of those, and so not the method's. */
+bool cli_slide_output_key(const char *key);
+
+/* Says so where nothing that is written can show skin that slides. */
+void cli_slide_output_check(const cli_slide_output *slide, const char *const *outputs, int count,
+                            const supple_config *config);
+
+#endif
