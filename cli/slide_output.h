@@ -5,8 +5,8 @@
 #include "cli.h"
 
 #define CLI_BAKE_OPTIONS                                                                                               \
-    {"--bake-texture", "IN.png", "with --slide: the texture that slid skin is baked into, one picture a frame",        \
-     false},                                                                                                           \
+    {"--bake-texture", "IN.png",                                                                                       \
+     "with --slide: baked with slid skin, a picture a frame (--set slide.bake=normal: normals)", false},               \
     {                                                                                                                  \
         "--bake-dir", "DIR", "the folder for baked textures: DIR/IN.0000.png and so on", false                         \
     }

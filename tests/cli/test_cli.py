@@ -91,6 +91,14 @@ def section_usage(s):
     for value in ("-1", "two", "100000000000"):
         refuse(f"threads_{value}", ["threads"], *skin, "--threads", value)
     refuse("unknown_progress", ["progress"], *skin, "--progress", "sometimes")
+    refuse("bake_dir_alone", ["--bake-dir", "--bake-texture"], *skin, "--bake-dir", s.path("baked"))
+    refuse("bake_texture_alone", ["--bake-texture", "--bake-dir"], *skin, "--bake-texture", "skin.png")
+    refuse("bake_without_slide", ["--slide"], *skin, "--bake-texture", "skin.png", "--bake-dir", s.path("baked"))
+    refuse("bake_of_what", ["slide.bake", "colour", "normal"], *skin, "--set", "slide.bake=bumps")
+    refuse("bake_setting_alone", ["slide.bake", "--bake-texture"], *skin, "--set", "slide.bake=normal")
+    refuse("bake_part_alone", ["slide.bake-part", "--bake-texture"], *skin, "--set", "slide.bake-part=head")
+    refuse("show_what", ["show", "material", "stretch"], *skin, "--set", "show=bones")
+    refuse("show_stretch_without_slide", ["stretch", "--slide"], *skin, "--set", "show=stretch")
     refuse("unknown_demo", ["hydra", "hero", "turtle"], "demo", "hydra", "-o", s.path("o.glb"))
     refuse("unknown_demo_as_input", ["hydra"], "skin", "demo:hydra", "-o", out, codes=(2, 3))
 
