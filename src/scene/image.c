@@ -83,10 +83,12 @@ static void png_on_error(png_structp png, png_const_charp message)
     png_longjmp(png, 1);
 }
 
+/* Warnings are not told, but for the one whose error says nothing: "Invalid IHDR data". */
 static void png_on_warning(png_structp png, png_const_charp message)
 {
-    (void)png;
-    (void)message;
+    png_codec *p = png_get_error_ptr(png);
+    if (!strstr(message, "exceeds user limit")) return;
+    snprintf(p->base.why, sizeof p->base.why, "too large; at most %d pixels a side are read", SIDE_MAX);
 }
 
 static png_voidp png_allocate(png_structp png, png_alloc_size_t size)
