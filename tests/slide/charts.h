@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHARTS = 2, CHART_SIDE = 40 }; /* at most */
+enum { CHARTS = 3 }; /* at most */
 
 /* A sheet of n x n squares over [0, 1]^2, stretched by `width` along x; its texture coordinates are affine. */
 typedef struct chart {
@@ -57,7 +57,7 @@ static inline void fill_chart(const chart *in, float *position, float *uv, int32
 
 static inline void make_charts(charts *c, const chart *in, int count)
 {
-    static char *const names[CHARTS] = {(char *)"skin", (char *)"shirt"};
+    static char *const names[CHARTS] = {(char *)"skin", (char *)"shirt", (char *)"shoe"};
     size_t vertices = 0, triangles = 0;
     memset(c, 0, sizeof *c);
     for (int i = 0; i < count; i++) {

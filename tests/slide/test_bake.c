@@ -206,6 +206,35 @@ TEST(a_shift_is_a_shifted_image)
     free_charts(&c);
 }
 
+/* u' = centre + M (u - centre); the centre follows M. */
+static void turn_about(double u, double v, int part, const double *m, double out[2])
+{
+    (void)part;
+    out[0] = m[4] + m[0] * (u - m[4]) + m[1] * (v - m[5]);
+    out[1] = m[5] + m[2] * (u - m[4]) + m[3] * (v - m[5]);
+}
+
+/* A chart over the texture's corner is the same chart in the middle of a texture that is rolled by half its size. */
+TEST(charts_over_the_border)
+{
+    static const chart border = {6, 1, {2.7, 0.6, 0}, {-1.3, 0, 0.6}}, middle = {6, 1, {0.2, 0.6, 0}, {0.2, 0, 0.6}};
+    static const double far[6] = {0.8, 0.3, -0.2, 0.9, 3, -1}, near[6] = {0.8, 0.3, -0.2, 0.9, 0.5, 0.5};
+    spl_pixels input = noise(64, 64), rolled = new_picture(64, 64);
+    for (int32_t i = 0; i < 64 * 64; i++) memcpy(rolled.rgba + 4 * i, pixel(&input, i % 64 + 32, i / 64 + 32), 4);
+    charts a, b;
+    make_charts(&a, &border, 1);
+    make_charts(&b, &middle, 1);
+    spl_pixels one = bake(&a, &input, false, turn_about, far, NULL);
+    spl_pixels two = bake(&b, &rolled, false, turn_about, near, NULL);
+    CHECK(largest_difference(&two, &one, 32, 32) <= 1);
+    free_picture(&one);
+    free_picture(&two);
+    free_picture(&input);
+    free_picture(&rolled);
+    free_charts(&a);
+    free_charts(&b);
+}
+
 /* Against a slow twin: every texel well inside the chart by its own interpolation in the square that holds it. */
 TEST(a_swirl_is_looked_up_where_it_came_from)
 {
@@ -283,7 +312,8 @@ TEST(no_foreign_colour_in_the_gutters)
 /* Where the texture goes on, the gutter goes on with it: no step at a border, as copies of border texels would make. */
 TEST(gutters_go_on_straight)
 {
-    static const chart in = {8, 1, {0.2, 0.6, 0}, {0.2, 0, 0.6}};
+    /* Its borders run half way between texels, where what lies outside counts most. */
+    static const chart in = {8, 1, {10.0 / 48, 28.0 / 48, 0}, {10.0 / 48, 0, 28.0 / 48}};
     static const double shrink[4] = {0.7, 0.1, -0.1, 0.7};
     spl_pixels ramp = new_picture(48, 48);
     for (int32_t i = 0; i < 48 * 48; i++) { /* five levels a texel */
@@ -296,7 +326,7 @@ TEST(gutters_go_on_straight)
     double worst = 0;
     for (int i = 0; i <= 100; i++)
         for (int side = 0; side < 4; side++) {
-            double along = 0.2 + 0.6 * i / 100, across = side & 1 ? 0.8 : 0.2, slid[2], seen[4], meant[4];
+            double along = (10 + 0.28 * i) / 48, across = (side & 1 ? 38.0 : 10.0) / 48, slid[2], seen[4], meant[4];
             double u = side & 2 ? along : across, v = side & 2 ? across : along;
             affine(u, v, 0, shrink, slid);
             look_up(&out, u, v, seen);
@@ -362,13 +392,15 @@ TEST(normals_turn_with_the_skin)
 /* Charts on one another: the first is shown, and how much is shared is told. */
 TEST(the_first_of_charts_on_one_another)
 {
-    static const chart in[2] = {{4, 1, {0.1, 0.5, 0}, {0.1, 0, 0.5}}, {6, 1, {0.6, -0.5, 0}, {0.1, 0, 0.5}}};
-    static const double by[4] = {4.0 / 64, 0, -7.0 / 64, 3.0 / 64};
+    static const chart in[3] = {{4, 1, {0.1, 0.5, 0}, {0.1, 0, 0.5}},
+                                {6, 1, {0.6, -0.5, 0}, {0.1, 0, 0.5}},
+                                {3, 1, {0.1, 0, 0.5}, {0.1, 0.5, 0}}};
+    static const double by[6] = {4.0 / 64, 0, -7.0 / 64, 3.0 / 64, 0, 9.0 / 64};
     spl_pixels input = noise(64, 64);
     charts one, both;
     spl_slide_bake_layout l;
     make_charts(&one, in, 1);
-    make_charts(&both, in, 2);
+    make_charts(&both, in, 3);
     spl_pixels a = bake(&one, &input, false, shift, by, NULL), b = bake(&both, &input, false, shift, by, &l);
     CHECK(largest_difference(&a, &b, 0, 0) == 0);
     CHECK(l.shared > 0.8 * (double)l.covered && l.shared <= l.covered && l.island_count == 1);
@@ -471,6 +503,7 @@ TEST(every_allocation_may_fail)
 }
 
 TEST_MAIN(RUN(still_skin_bakes_the_input), RUN(covered_texels_are_the_input), RUN(a_shift_is_a_shifted_image),
-          RUN(a_swirl_is_looked_up_where_it_came_from), RUN(no_foreign_colour_in_the_gutters),
-          RUN(gutters_go_on_straight), RUN(normals_turn_with_the_skin), RUN(the_first_of_charts_on_one_another),
-          RUN(wild_skin_is_bounded), RUN(threads_give_the_same_bits), RUN(every_allocation_may_fail))
+          RUN(charts_over_the_border), RUN(a_swirl_is_looked_up_where_it_came_from),
+          RUN(no_foreign_colour_in_the_gutters), RUN(gutters_go_on_straight), RUN(normals_turn_with_the_skin),
+          RUN(the_first_of_charts_on_one_another), RUN(wild_skin_is_bounded), RUN(threads_give_the_same_bits),
+          RUN(every_allocation_may_fail))
