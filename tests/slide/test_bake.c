@@ -217,7 +217,7 @@ static void turn_about(double u, double v, int part, const double *m, double out
 /* A chart over the texture's corner is the same chart in the middle of a texture that is rolled by half its size. */
 TEST(charts_over_the_border)
 {
-    static const chart border = {6, 1, {2.7, 0.6, 0}, {-1.3, 0, 0.6}}, middle = {6, 1, {0.2, 0.6, 0}, {0.2, 0, 0.6}};
+    static const chart border = {5, 1, {2.7, 0.6, 0}, {-1.3, 0, 0.6}}, middle = {5, 1, {0.2, 0.6, 0}, {0.2, 0, 0.6}};
     static const double far[6] = {0.8, 0.3, -0.2, 0.9, 3, -1}, near[6] = {0.8, 0.3, -0.2, 0.9, 0.5, 0.5};
     spl_pixels input = noise(64, 64), rolled = new_picture(64, 64);
     for (int32_t i = 0; i < 64 * 64; i++) memcpy(rolled.rgba + 4 * i, pixel(&input, i % 64 + 32, i / 64 + 32), 4);
