@@ -90,8 +90,11 @@ static supple_result read_frame(movie_writer *w, int32_t index, supple_error *er
     off_t at = (off_t)((uint64_t)index * (2 * count + w->skin_count) * sizeof(float));
     if (fflush(f) == 0 && fseeko(f, at, SEEK_SET) == 0 && fread(w->position, sizeof(float), count, f) == count &&
         fread(w->normal, sizeof(float), count, f) == count &&
-        (!w->skin || fread(w->skin, sizeof(float), w->skin_count, f) == w->skin_count))
+        (!w->skin || fread(w->skin, sizeof(float), w->skin_count, f) == w->skin_count)) {
+        spl_scene_upright(w->base.scene, w->position, count / 3);
+        spl_scene_upright(w->base.scene, w->normal, count / 3);
         return SUPPLE_OK;
+    }
     return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: the spool cannot be read", w->base.path);
 }
 

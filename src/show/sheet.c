@@ -205,9 +205,11 @@ static void draw_caption(sheet_writer *w, const supple_range *range, int32_t top
     x += spl_text_width(name, 3) + 24;
     spl_text_draw(&w->page, x, y + 7, 2, INK, clip);
     x += spl_text_width(clip, 2) + 24;
-    if (range->clip >= 0) spl_text_draw(&w->page, x, y + 7, 2, PALE, about);
-    if (w->base.slide && w->base.show == SUPPLE_SHOW_STRETCH)
-        spl_heat_legend(&w->page, w->page.width - MARGIN - SPL_HEAT_WIDTH, top + 4);
+    bool heat = w->base.slide && w->base.show == SUPPLE_SHOW_STRETCH;
+    int32_t scale = w->page.width - MARGIN - SPL_HEAT_WIDTH;
+    bool fits = !heat || x + spl_text_width(about, 2) < scale; /* a page of one column is narrow */
+    if (range->clip >= 0 && fits) spl_text_draw(&w->page, x, y + 7, 2, PALE, about);
+    if (heat) spl_heat_legend(&w->page, scale, top + 4);
 }
 
 /* Tall enough for the tallest view, within reason. */

@@ -22,6 +22,16 @@ static void install(const char *script)
     chmod("movie_tools.d/ffmpeg", 0755);
 }
 
+/* A vector of y up in a space with z up: what the picture turns back. */
+static void lay_down(float *v)
+{
+    float y = v[1];
+    v[1] = -v[2];
+    v[2] = y;
+}
+
+static bool z_up; /* the toy stands in a space with z up */
+
 static supple_result film(double travel, bool end, const supple_config *config, supple_error *error)
 {
     static const spl_format *const formats[] = {&spl_format_mp4};
@@ -31,10 +41,13 @@ static supple_result film(double travel, bool end, const supple_config *config, 
     toy t;
     supple_writer *w;
     toy_init(&t);
+    if (z_up) t.scene.up = SPL_UP_Z;
     supple_result r = spl_writer_open_with(formats, 1, &t.scene, path, &plan, config, &w, error);
     for (int32_t i = 0; i < FRAMES && r == SUPPLE_OK; i++) {
         toy_pose(&t, i, travel, position);
         supple_frame frame = {.index = i, .position = position, .normal = t.normal};
+        for (int v = 0; z_up && v < TOY_COUNT; v++) lay_down(position + 3 * v);
+        for (int v = 0; z_up && i == 0 && v < TOY_COUNT; v++) lay_down(t.normal + 3 * v);
         r = supple_writer_frame(w, &frame, error);
         if (r != SUPPLE_OK) supple_writer_abort(w);
     }
@@ -67,6 +80,23 @@ TEST(every_picture_reaches_it)
     CHECK(memcmp(data, data + frame, frame) != 0); /* it moves */
     free(data);
     free(said);
+}
+
+/* A file with z up gives the very film of the same file with y up. */
+TEST(it_stands_upright)
+{
+    uint8_t *data[2] = {NULL, NULL};
+    size_t size[2] = {0, 1};
+    for (int i = 0; i < 2; i++) {
+        install(copies);
+        z_up = i == 1;
+        CHECK(film(0, true, NULL, NULL) == SUPPLE_OK);
+        data[i] = read_bytes(path, &size[i]);
+    }
+    z_up = false;
+    CHECK(data[0] && data[1] && size[0] == size[1] && memcmp(data[0], data[1], size[0]) == 0);
+    free(data[0]);
+    free(data[1]);
 }
 
 TEST(threads_change_nothing)
@@ -150,5 +180,5 @@ TEST(allocations_may_fail)
     CHECK(failed > 10);
 }
 
-TEST_MAIN(RUN(every_picture_reaches_it), RUN(threads_change_nothing), RUN(without_ffmpeg),
+TEST_MAIN(RUN(every_picture_reaches_it), RUN(it_stands_upright), RUN(threads_change_nothing), RUN(without_ffmpeg),
           RUN(nothing_is_left_of_a_failure), RUN(cancelled_or_aborted), RUN(allocations_may_fail))
