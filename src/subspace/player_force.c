@@ -193,6 +193,7 @@ void spl_player_balance(spl_player *p, const double *q, spl_balance *out)
     spl_player_rates(p, q);
     elastic_forces(p, q, out);
     add_guard(p, q, out);
+    spl_player_add_contacts(p, q, out);
     memset(out->linear, 0, p->blocks.offset[p->count] * sizeof *out->linear);
     add_inertia(p, p->acting);
     scale += collect(p, p->acting, out->linear);

@@ -6,6 +6,7 @@
 #include "subspace/blocks.h"
 #include "subspace/coupling.h"
 #include "subspace/element.h"
+#include "subspace/press.h"
 #include "subspace/rigid.h"
 
 /* Some tets of one domain: what a thread takes at once. */
@@ -18,7 +19,8 @@ typedef struct spl_piece {
 /* Forces at one q. Those but the elastic ones are linear in q within a step. */
 typedef struct spl_balance {
     double *elastic, *linear; /* padded as blocks.offset */
-    double energy;            /* of the tets */
+    double energy;            /* of the tets, and of contacts */
+    double pressed;           /* that of contacts, as the step weighs it */
     double springs;           /* energy of the interfaces */
     double residual;          /* |sum of forces| / (sum of |forces| + floor) */
     bool finite;
@@ -40,6 +42,7 @@ struct spl_player {
 
     spl_element_set *set;   /* by domain */
     spl_rigid *rigid;       /* by domain */
+    spl_press *press;       /* by domain: its contacts; NULL where none are answered */
     double **rest;          /* by domain: K at rest, pad x pad */
     spl_coupling *coupling; /* by interface */
     spl_blocks blocks;
@@ -76,6 +79,22 @@ double spl_player_over(const spl_player *p, int32_t i, int32_t k, double q, doub
 
 /* Forces at q, wide; sets qd and qdd. */
 void spl_player_balance(spl_player *p, const double *q, spl_balance *out);
+
+/* ---- player_contact.c ---- */
+
+supple_result spl_player_make_contacts(spl_player *p, supple_error *error);
+
+/* Looks for contacts at p->q, where the step starts from. */
+void spl_player_find_contacts(spl_player *p);
+
+/* Forces of contacts at q, into the elastic ones. */
+void spl_player_add_contacts(spl_player *p, const double *q, spl_balance *out);
+
+/* What the Jacobian of contacts is multiplied by. */
+double spl_player_contact_weight(const spl_player *p);
+
+/* After the iterations: velocities and accelerations, and what is told of contacts. */
+void spl_player_end_contacts(spl_player *p);
 
 /* ---- player_system.c ---- */
 

@@ -25,7 +25,7 @@ static factors factors_of(const spl_player *p)
     return h > 0 ? (factors){1 / (b * h * h), g / (b * h)} : (factors){0, 0};
 }
 
-/* A diagonal block: its pieces' sums in their order, mass, damping and what holds back. */
+/* A diagonal block: its pieces' sums in their order, mass, damping, what holds back and what presses. */
 static void fill_diagonals(void *context, size_t begin, size_t end)
 {
     spl_player *p = context;
@@ -46,6 +46,7 @@ static void fill_diagonals(void *context, size_t begin, size_t end)
             for (size_t r = 0; r < pad; r++)
                 for (size_t c = r & ~(size_t)3; c < pad; c++) A[r * ld + c] += K[r * pad + c];
         }
+        if (p->press) spl_press_hessian(&p->press[i], p->kernels, spl_player_contact_weight(p), A, ld);
     }
 }
 

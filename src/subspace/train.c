@@ -209,9 +209,10 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
     out->vertex = spl_new(a, n, sizeof *out->vertex);
     out->rest = spl_new(a, n, 3 * sizeof *out->rest);
     out->mass = spl_new(a, n, sizeof *out->mass);
+    out->area = spl_new(a, n, sizeof *out->area);
     out->basis = spl_new(a, 3 * n * (size_t)w->o->rank, sizeof *out->basis);
     out->reach = spl_new(a, (size_t)w->o->rank, sizeof *out->reach);
-    if (!out->vertex || !out->rest || !out->mass || !out->basis || !out->reach)
+    if (!out->vertex || !out->rest || !out->mass || !out->area || !out->basis || !out->reach)
         return spl_fail_memory(error, "a model");
     memcpy(out->vertex, d->vertex, n * sizeof *out->vertex);
     memcpy(out->mass, d->mass, n * sizeof *out->mass);
@@ -348,6 +349,42 @@ static supple_result copy_interfaces(training *w, spl_model *m, supple_error *er
     return SUPPLE_OK;
 }
 
+/* By body vertex: a third of the surface's triangles around it at rest, m^2. */
+static void measure_surface(const spl_solid *s, double *area)
+{
+    const spl_tets *tets = &s->body->tets;
+    for (int32_t k = 0; k < tets->surface_count; k++) {
+        const int32_t *c = tets->surface + 3 * (size_t)k;
+        spl_vec3 x[3];
+        for (int i = 0; i < 3; i++) memcpy(&x[i], s->drive.rest + 3 * (size_t)c[i], sizeof x[i]);
+        double third = spl_norm(spl_cross(spl_sub(x[1], x[0]), spl_sub(x[2], x[0]))) / 6;
+        for (int i = 0; i < 3; i++) area[c[i]] += third;
+    }
+}
+
+/* The surface that contacts press on. Copies of a vertex at a seam share its area as they share its mass. */
+static supple_result share_surface(training *w, spl_model *m, supple_error *error)
+{
+    const supple_allocator *a = &w->allocator;
+    size_t n = (size_t)w->solid->body->tets.vertex_count;
+    double *area = spl_new(a, n, sizeof *area), *mass = spl_new(a, n, sizeof *mass);
+    if (area && mass) {
+        measure_surface(w->solid, area);
+        for (int32_t i = 0; i < m->domain_count; i++)
+            for (int32_t k = 0; k < m->domain[i].vertex_count; k++)
+                mass[m->domain[i].vertex[k]] += m->domain[i].mass[k];
+        for (int32_t i = 0; i < m->domain_count; i++)
+            for (int32_t k = 0; k < m->domain[i].vertex_count; k++) {
+                int32_t v = m->domain[i].vertex[k];
+                m->domain[i].area[k] = area[v] * m->domain[i].mass[k] / mass[v];
+            }
+    }
+    supple_result result = area && mass ? SUPPLE_OK : spl_fail_memory(error, "the surface");
+    spl_free(a, area);
+    spl_free(a, mass);
+    return result;
+}
+
 static void describe(const training *w, spl_model *m)
 {
     const spl_solid *s = w->solid;
@@ -379,6 +416,7 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
     report->ms_modes = spl_now_ms() - then;
     if (result == SUPPLE_OK) result = make_domains(w, m, report, error);
     if (result == SUPPLE_OK) result = copy_interfaces(w, m, error);
+    if (result == SUPPLE_OK) result = share_surface(w, m, error);
     if (result == SUPPLE_OK) describe(w, m);
     report->ms_total = spl_now_ms() - start;
     return result;
