@@ -102,7 +102,8 @@ static bool take_vectors(spl_player *p, const supple_allocator *a)
     for (size_t k = 0; k < sizeof padded / sizeof *padded; k++)
         if (!(*padded[k] = spl_new(a, p->blocks.offset[p->count], sizeof(double)))) return false;
     p->room = spl_new(a, spl_coupling_room((int32_t)most), sizeof *p->room);
-    return p->room != NULL;
+    p->drift = spl_new(a, most, sizeof *p->drift);
+    return p->room && p->drift;
 }
 
 static bool take_pieces(spl_player *p, const supple_allocator *a)
@@ -233,7 +234,7 @@ void spl_player_destroy(spl_player *p)
     void *all[] = {p->at,           p->centre,      p->set,       p->rigid,  p->rest, p->frame,       p->coupling,
                    p->piece,        p->sums,        p->q,         p->qd,     p->qdd,  p->q_n,         p->qd_n,
                    p->qdd_n,        p->trial,       p->direction, p->acting, p->room, p->now.elastic, p->now.linear,
-                   p->next.elastic, p->next.linear, p->press};
+                   p->next.elastic, p->next.linear, p->press,     p->drift};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) spl_free(&a, all[k]);
     spl_free(&a, p);
 }

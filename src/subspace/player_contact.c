@@ -1,13 +1,12 @@
 /* Colliders in a step. Contacts are found once, where the step starts from; their forces are as implicit as elastic
  * ones.
  *
- * Trapezoidal Newmark would throw flesh back from a stiff contact, and carry the blow on as an acceleration that
- * alternates in sign. So contacts are integrated by backward Euler, an impulse h f_c within a step of the rest,
- *
- *     q_n+1 = (Newmark without f_c) + h^2 f_c,        qd_n+1 = (Newmark without f_c) + h f_c,
- *
- * which is without bounce in the stiff limit: what comes back is the flesh's own elasticity. In the balance of qdd this
- * is the force f_c / b; at the end of the step it is taken out of qdd, and (g - b) h of it out of qd. */
+ * Trapezoidal Newmark throws flesh back from a stiff contact, and carries the blow on as an acceleration that
+ * alternates in sign. So domains that colliders touch are integrated by backward Euler, which is without bounce in the
+ * stiff limit: what comes back is the flesh's own elasticity. Both find the same equilibria, so they live side by side.
+ * (Tried and rejected: backward Euler for the force of contacts alone, beside trapezoidal elastic forces: under a
+ * steady load the two do not cancel in q and qd at once, and a stiff contact gains energy until the flesh flies apart.)
+ */
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -59,32 +58,17 @@ void spl_player_find_contacts(spl_player *p)
     p->stats.ms_contact += spl_now_ms() - start;
 }
 
-double spl_player_contact_weight(const spl_player *p)
+bool spl_player_touched(const spl_player *p, int32_t domain)
 {
-    return p->input->dt > 0 ? 1 / p->options.newmark_beta : 1;
+    return p->press && p->press[domain].count > 0 && p->input->dt > 0;
 }
 
 void spl_player_add_contacts(spl_player *p, const double *q, spl_balance *out)
 {
-    double by = spl_player_contact_weight(p);
     out->pressed = 0;
     for (int32_t i = 0; p->press && i < p->count; i++)
-        out->pressed += spl_press_force(&p->press[i], p->kernels, q + p->at[i], by, out->elastic + p->blocks.offset[i]);
+        out->pressed += spl_press_force(&p->press[i], p->kernels, q + p->at[i], out->elastic + p->blocks.offset[i]);
     out->energy += out->pressed;
-}
-
-/* The impulse in place of the force of a domain's contacts. */
-static void end_domain(spl_player *p, int32_t i)
-{
-    double h = p->input->dt, by = spl_player_contact_weight(p), *f = p->acting + p->blocks.offset[i];
-    spl_press *press = &p->press[i];
-    spl_press_force(press, p->kernels, p->q + p->at[i], by, f);
-    for (int32_t k = 0; k < press->count; k++) p->stats.contacts += press->depth[k] > 0;
-    for (int32_t k = 0; k < p->set[i].rank && h > 0; k++) {
-        p->qdd[p->at[i] + (size_t)k] -= f[k];
-        p->qd[p->at[i] + (size_t)k] -= (p->options.newmark_gamma - p->options.newmark_beta) * h * f[k];
-    }
-    memset(f, 0, (size_t)p->set[i].pad * sizeof *f);
 }
 
 void spl_player_end_contacts(spl_player *p)
@@ -92,8 +76,12 @@ void spl_player_end_contacts(spl_player *p)
     if (!p->press || !p->input->colliders) return;
     double start = spl_now_ms();
     for (int32_t i = 0; i < p->count; i++) {
-        p->stats.dropped += p->press[i].dropped;
-        if (p->press[i].count > 0) end_domain(p, i);
+        spl_press *press = &p->press[i];
+        double *f = p->acting + p->blocks.offset[i]; /* zero, and left so */
+        p->stats.dropped += press->dropped;
+        spl_press_force(press, p->kernels, p->q + p->at[i], f);
+        memset(f, 0, (size_t)press->pad * sizeof *f);
+        for (int32_t k = 0; k < press->count; k++) p->stats.contacts += press->depth[k] > 0;
         spl_press_query y = query_of(p, (size_t)i, 0);
         p->stats.penetration = fmax(p->stats.penetration, spl_press_deepest(&p->press[i], &y));
     }

@@ -20,7 +20,7 @@ typedef struct spl_piece {
 typedef struct spl_balance {
     double *elastic, *linear; /* padded as blocks.offset */
     double energy;            /* of the tets, and of contacts */
-    double pressed;           /* that of contacts, as the step weighs it */
+    double pressed;           /* that of contacts */
     double springs;           /* energy of the interfaces */
     double residual;          /* |sum of forces| / (sum of |forces| + floor) */
     bool finite;
@@ -56,6 +56,7 @@ struct spl_player {
     double *direction;             /* padded */
     double *acting;                /* padded: room for one kind of force */
     double *room;                  /* of the coupling */
+    double *drift;                 /* room for one domain's velocities, wide */
     spl_balance now, next;         /* at q, at a trial */
     const spl_player_input *input; /* of the running step */
     spl_frame_motion *frame;       /* by domain: of its centre, this step's */
@@ -64,7 +65,7 @@ struct spl_player {
     spl_player_stats stats;
 };
 
-/* qd and qdd of the step's q by Newmark's formulas (both 0 where it is quasistatic). */
+/* qd and qdd of the step's q by Newmark's formulas, or by backward Euler's (both 0 where it is quasistatic). */
 void spl_player_rates(spl_player *p, const double *q);
 
 /* ---- player_force.c ---- */
@@ -90,10 +91,10 @@ void spl_player_find_contacts(spl_player *p);
 /* Forces of contacts at q, into the elastic ones. */
 void spl_player_add_contacts(spl_player *p, const double *q, spl_balance *out);
 
-/* What the Jacobian of contacts is multiplied by. */
-double spl_player_contact_weight(const spl_player *p);
+/* Whether a domain has contacts in this step of dynamics, and is integrated by backward Euler. */
+bool spl_player_touched(const spl_player *p, int32_t domain);
 
-/* After the iterations: velocities and accelerations, and what is told of contacts. */
+/* After the iterations: what is told of contacts. */
 void spl_player_end_contacts(spl_player *p);
 
 /* ---- player_system.c ---- */

@@ -153,7 +153,7 @@ double spl_press_deepest(const spl_press *p, const spl_press_query *query)
 
 /* ---- forces ---- */
 
-double spl_press_force(spl_press *p, const spl_dense_kernels *kernels, const double *q, double by, double *f)
+double spl_press_force(spl_press *p, const spl_dense_kernels *kernels, const double *q, double *f)
 {
     double energy = 0;
     if (p->count == 0) return 0;
@@ -162,20 +162,20 @@ double spl_press_force(spl_press *p, const spl_dense_kernels *kernels, const dou
     for (int32_t i = 0; i < p->count; i++) {
         p->depth[i] = p->start[i] - p->depth[i];
         double d = fmax(p->depth[i], 0);
-        energy += 0.5 * by * p->spring[i] * d * d;
-        p->room[i] = by * p->spring[i] * d;
+        energy += 0.5 * p->spring[i] * d * d;
+        p->room[i] = p->spring[i] * d;
     }
     kernels->multiply_transposed(p->J, p->count, p->pad, (size_t)p->pad, p->room, f);
     return energy;
 }
 
-void spl_press_hessian(spl_press *p, const spl_dense_kernels *kernels, double by, double *K, size_t ld)
+void spl_press_hessian(spl_press *p, const spl_dense_kernels *kernels, double *K, size_t ld)
 {
     size_t pad = (size_t)p->pad;
     int32_t active = 0;
     for (int32_t i = 0; i < p->count; i++) {
         if (!(p->depth[i] > 0)) continue;
-        double root = sqrt(by * p->spring[i]), *to = p->room + pad * (size_t)active++;
+        double root = sqrt(p->spring[i]), *to = p->room + pad * (size_t)active++;
         for (size_t k = 0; k < pad; k++) to[k] = root * p->J[(size_t)i * pad + k];
     }
     if (active == 0) return;

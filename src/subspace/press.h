@@ -56,10 +56,10 @@ void spl_press_find(spl_press *p, const spl_press_query *query);
 /* The largest depth of any surface vertex in a collider; 0 if none is in one. */
 double spl_press_deepest(const spl_press *p, const spl_press_query *query);
 
-/* At q (padded): f += by times the forces, pad numbers; returns by times the energy. Keeps the depths. */
-double spl_press_force(spl_press *p, const spl_dense_kernels *kernels, const double *q, double by, double *f);
+/* At q (padded): f += the forces, pad numbers; returns the energy. Keeps the depths. */
+double spl_press_force(spl_press *p, const spl_dense_kernels *kernels, const double *q, double *f);
 
-/* K += by times the Jacobian at the depths kept: pad rows of length ld, upper triangle by tiles of four. */
-void spl_press_hessian(spl_press *p, const spl_dense_kernels *kernels, double by, double *K, size_t ld);
+/* K += the Jacobian at the depths kept: pad rows of length ld, upper triangle by tiles of four. */
+void spl_press_hessian(spl_press *p, const spl_dense_kernels *kernels, double *K, size_t ld);
 
 #endif
