@@ -20,7 +20,9 @@ supple_result spl_press_create(const spl_model_domain *domain, double stiffness,
     out->start = spl_new(a, n, sizeof *out->start);
     out->depth = spl_new(a, n, sizeof *out->depth);
     out->spring = spl_new(a, n, sizeof *out->spring);
-    if (out->contact && out->J && out->room && out->start && out->depth && out->spring) return SUPPLE_OK;
+    out->diagonal = spl_new(a, pad, sizeof *out->diagonal);
+    if (out->contact && out->J && out->room && out->start && out->depth && out->spring && out->diagonal)
+        return SUPPLE_OK;
     spl_press_release(out, a);
     return spl_fail_memory(error, "the contacts of a domain");
 }
@@ -34,6 +36,7 @@ void spl_press_release(spl_press *p, const supple_allocator *a)
     spl_free(a, p->start);
     spl_free(a, p->depth);
     spl_free(a, p->spring);
+    spl_free(a, p->diagonal);
     *p = (spl_press){0};
 }
 
@@ -128,11 +131,13 @@ static void reduce(spl_press *p, const spl_press_query *y, int32_t index)
     spl_vec3 still = to_world(y, spl_v3(rest[0], rest[1], rest[2]));
     p->start[index] = spl_dot(spl_sub(c->target, still), c->normal);
     p->spring[index] = p->stiffness * d->area[v];
+    for (size_t k = 0; k < rank; k++) p->diagonal[k] += p->spring[index] * j[k] * j[k];
 }
 
 void spl_press_find(spl_press *p, const spl_press_query *query)
 {
     p->count = p->dropped = 0;
+    memset(p->diagonal, 0, (size_t)p->pad * sizeof *p->diagonal);
     search(p, query, take_contact, p);
     for (int32_t i = 0; i < p->count; i++) reduce(p, query, i);
 }

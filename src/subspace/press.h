@@ -34,6 +34,7 @@ typedef struct spl_press {
     double *depth;              /* most: d at the q of the last force */
     double *spring;             /* most: k, N/m */
     double *room;               /* most x pad */
+    double *diagonal;           /* pad: of the Jacobian if all contacts pressed */
 } spl_press;
 
 /* What a search works with. */
