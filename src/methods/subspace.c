@@ -45,7 +45,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_ALPHA] = {"alpha", "1/s", 0.5, 0, 1e4, "Rayleigh damping by mass", NULL},
     [P_BETA] = {"beta", "s", 2e-3, 0, 10, "Rayleigh damping by stiffness", NULL},
     [P_GAP] = {"gap", "", 0, 0, 1, "measure how far domains part before seams are averaged", "off|on"},
-    [P_CONTACT] = {"contact", "", 10, 1e-3, 1e5, "stiffness of contacts with colliders, times E / edge by area", NULL},
+    [P_CONTACT] = {"contact", "", 3000, 1e-3, 1e6, "stiffness of contacts with colliders, times E / edge by area",
+                   NULL},
     [P_CONTACT_MOST] = {"contact-most", "", 256, 1, 1e6, "contacts of a domain at most; the deepest are kept", NULL},
 };
 

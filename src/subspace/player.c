@@ -21,7 +21,7 @@ spl_player_options spl_player_options_default(void)
         .beta = 2e-3,
         .newmark_beta = 0.25,
         .newmark_gamma = 0.5,
-        .contact = 10,
+        .contact = 3000,
         .contact_most = 256,
     };
 }

@@ -6,10 +6,26 @@
 #include <math.h>
 #include <string.h>
 
+/* k of all vertices. */
+static void set_stiffness(spl_press *p, double by_area)
+{
+    const spl_model_domain *d = p->domain;
+    double most = 0;
+    for (int32_t v = 0; v < d->vertex_count; v++) {
+        const double *U = d->basis + 3 * (size_t)v * (size_t)d->rank;
+        for (int32_t k = 0; k < 3 * d->rank; k++) p->stiffness[v] += U[k] * U[k];
+        most = fmax(most, p->stiffness[v]);
+    }
+    for (int32_t v = 0; v < d->vertex_count; v++) {
+        double share = most > 0 ? p->stiffness[v] / most : 0;
+        p->stiffness[v] = by_area * (d->area ? d->area[v] : 0) * share * share;
+    }
+}
+
 supple_result spl_press_create(const spl_model_domain *domain, double stiffness, int32_t most,
                                const supple_allocator *a, spl_press *out, supple_error *error)
 {
-    *out = (spl_press){.domain = domain, .pad = spl_pad4(domain->rank), .stiffness = stiffness};
+    *out = (spl_press){.domain = domain, .pad = spl_pad4(domain->rank)};
     supple_result result = spl_bounds_create(domain, a, &out->tree, error);
     if (result != SUPPLE_OK) return result;
     out->most = out->tree.count < most ? out->tree.count : most;
@@ -21,10 +37,14 @@ supple_result spl_press_create(const spl_model_domain *domain, double stiffness,
     out->depth = spl_new(a, n, sizeof *out->depth);
     out->spring = spl_new(a, n, sizeof *out->spring);
     out->diagonal = spl_new(a, pad, sizeof *out->diagonal);
-    if (out->contact && out->J && out->room && out->start && out->depth && out->spring && out->diagonal)
-        return SUPPLE_OK;
-    spl_press_release(out, a);
-    return spl_fail_memory(error, "the contacts of a domain");
+    out->stiffness = spl_new(a, (size_t)domain->vertex_count, sizeof *out->stiffness);
+    if (!out->contact || !out->J || !out->room || !out->start || !out->depth || !out->spring || !out->diagonal ||
+        !out->stiffness) {
+        spl_press_release(out, a);
+        return spl_fail_memory(error, "the contacts of a domain");
+    }
+    set_stiffness(out, stiffness);
+    return SUPPLE_OK;
 }
 
 void spl_press_release(spl_press *p, const supple_allocator *a)
@@ -36,6 +56,7 @@ void spl_press_release(spl_press *p, const supple_allocator *a)
     spl_free(a, p->start);
     spl_free(a, p->depth);
     spl_free(a, p->spring);
+    spl_free(a, p->stiffness);
     spl_free(a, p->diagonal);
     *p = (spl_press){0};
 }
@@ -130,7 +151,7 @@ static void reduce(spl_press *p, const spl_press_query *y, int32_t index)
     for (size_t k = 0; k < rank; k++) j[k] = U[k] * n.x + U[rank + k] * n.y + U[2 * rank + k] * n.z;
     spl_vec3 still = to_world(y, spl_v3(rest[0], rest[1], rest[2]));
     p->start[index] = spl_dot(spl_sub(c->target, still), c->normal);
-    p->spring[index] = p->stiffness * d->area[v];
+    p->spring[index] = p->stiffness[v];
     for (size_t k = 0; k < rank; k++) p->diagonal[k] += p->spring[index] * j[k] * j[k];
 }
 

@@ -5,7 +5,11 @@
  *
  *     d(q) = n . (target - R (p + U q) - t) = d_0 - j . q,        j = U^T R^T n,
  *
- * its energy is k/2 max(d, 0)^2, its force k max(d, 0) j, and its Jacobian k j j^T while d > 0: nothing pulls. */
+ * its energy is k/2 max(d, 0)^2, its force k max(d, 0) j, and its Jacobian k j j^T while d > 0: nothing pulls.
+ *
+ * k is the stiffness by area times the vertex's area times (|U_k|^2 / max_i |U_i|^2)^2. Where the basis hardly moves a
+ * vertex (soles, knuckles, all that is near bones), what pushes there moves the rest of the domain instead, and by that
+ * ratio farther: without the factor a floor that soles sink into by 10 mm bent feet by 70 to 140 mm, with it by 25. */
 #ifndef SPL_SUBSPACE_PRESS_H
 #define SPL_SUBSPACE_PRESS_H
 
@@ -24,7 +28,7 @@ typedef struct spl_press {
     const spl_model_domain *domain;
     spl_bounds tree;
     int32_t pad;                /* of the rank */
-    double stiffness;           /* of contacts, N/m^3: times a vertex's area, N/m */
+    double *stiffness;          /* by vertex of the domain: k, N/m */
     int32_t most;               /* contacts that there is room for */
     int32_t count;              /* contacts */
     int32_t dropped;            /* for want of room: the least deep ones */
