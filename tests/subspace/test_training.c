@@ -239,6 +239,8 @@ TEST(edited_files)
         double *real, wrong;
         int32_t *whole, number;
     } edits[] = {{&m->domain[0].mass[1], -1, NULL, 0},
+                 {&m->domain[0].area[1], -1, NULL, 0},
+                 {&m->domain[0].area[1], NAN, NULL, 0},
                  {&m->domain[0].basis[2], 1e3, NULL, 0},
                  {&m->domain[1].cubature[0].weight, -1, NULL, 0},
                  {&m->domain[1].cubature[0].volume, 0, NULL, 0},
