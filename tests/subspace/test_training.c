@@ -179,6 +179,67 @@ TEST(dynamics_and_its_twin)
     supple_scene_destroy(scene);
 }
 
+/* A ball beside the middle of the mesh, as wide as a fifth of it; it moves by `move` from 0.1 to 0.2 s, and back. */
+static void write_ball(const char *path, const float *low, const float *high)
+{
+    FILE *f = fopen(path, "w");
+    double r = 0.1 * (high[0] - low[0]), y = high[1] + r, in = -0.4 * (high[1] - low[1]);
+    fprintf(f, "{\"colliders\": [{\"sphere\": {\"center\": [%g, %g, %g], \"radius\": %g}, \"keys\": [",
+            0.5 * (low[0] + high[0]), y, 0.5 * (low[2] + high[2]), r);
+    static const double times[] = {0, 0.1, 0.2, 0.3, 0.4};
+    for (int k = 0; k < 5; k++)
+        fprintf(f, "%s{\"time\": %g, \"move\": [0, %g, 0]}", k ? ", " : "", times[k], k == 2 || k == 3 ? in : 0.02);
+    fprintf(f, "]}]}");
+    fclose(f);
+}
+
+/* A ball dents the arm, which recovers; flesh against flesh is refused. */
+TEST(a_ball_from_a_file)
+{
+    supple_scene *scene = demo_scene("arm", 0.4);
+    supple_model *model = train(scene, 2, NULL);
+    REQUIRE(model);
+    int32_t n = supple_scene_vertex_count(scene);
+    supple_sim *still = play(scene, model, "on", true), *sim = NULL;
+    REQUIRE(still && supple_sim_step_clip(still, 0, 0, NULL) == SUPPLE_OK);
+    float *x = malloc(3 * (size_t)n * sizeof *x), low[3] = {0}, high[3] = {0};
+    supple_sim_read_positions(still, x, 12);
+    for (int32_t i = 0; i < 3 * n; i++) {
+        if (i < 3 || x[i] < low[i % 3]) low[i % 3] = x[i];
+        if (i < 3 || x[i] > high[i % 3]) high[i % 3] = x[i];
+    }
+    free(x);
+    write_ball("play-ball.json", low, high);
+    const char *path = "play-ball.json";
+    supple_sim_config sc = supple_sim_config_default();
+    supple_error error = {0};
+    sc.model = model;
+    sc.dynamics = true;
+    sc.colliders = &path;
+    sc.collider_count = 1;
+    sc.collide = SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
+    CHECK(supple_sim_create(scene, &sc, NULL, &sim, &error) == SUPPLE_ERROR_ARGUMENT && strstr(error.message, "alone"));
+    sc.collide = SUPPLE_COLLIDE_AUTO;
+    REQUIRE(supple_sim_create(scene, &sc, NULL, &sim, &error) == SUPPLE_OK);
+    double dent = 0, left = 0;
+    int32_t contacts = 0;
+    for (int k = 0; k <= 72; k++) {
+        REQUIRE(supple_sim_step_clip(still, 0, k / 60.0, NULL) == SUPPLE_OK);
+        REQUIRE(supple_sim_step_clip(sim, 0, k / 60.0, NULL) == SUPPLE_OK);
+        supple_stats stats = *supple_sim_stats(sim);
+        left = largest_difference(sim, still, n);
+        dent = fmax(dent, left);
+        if (stats.contacts > contacts) contacts = stats.contacts;
+        if (k < 5) CHECK(left == 0 && stats.contacts == 0);
+    }
+    printf("    %d contacts, %.1f mm, %.2g mm at the end\n", (int)contacts, 1e3 * dent, 1e3 * left);
+    CHECK(contacts > 0 && dent > 0.003 && dent < 0.2 * (high[0] - low[0]) && left < 0.15 * dent);
+    supple_sim_destroy(sim);
+    supple_sim_destroy(still);
+    supple_model_destroy(model);
+    supple_scene_destroy(scene);
+}
+
 static supple_result try_load(const uint8_t *data, size_t size, supple_error *error)
 {
     supple_model *model = NULL;
@@ -360,5 +421,5 @@ TEST(few_poses)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(bits_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin),
+TEST_MAIN(RUN(bits_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin), RUN(a_ball_from_a_file),
           RUN(damaged_and_foreign_files), RUN(edited_files), RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
