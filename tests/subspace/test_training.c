@@ -240,6 +240,40 @@ TEST(a_ball_from_a_file)
     supple_scene_destroy(scene);
 }
 
+/* Columns for contacts come behind the others, in the same bits at any number of threads, and are played. */
+TEST(dents_are_columns_of_their_own)
+{
+    supple_scene *scene = demo_scene("arm", 0.4);
+    supple_body_config bc;
+    supple_train_config tc = small_config(&bc);
+    supple_config config = supple_config_default();
+    supple_model *model[3] = {NULL};
+    for (int k = 0; k < 3; k++) {
+        char path[64];
+        tc.dents = k == 0 ? 0 : 3;
+        config.thread_count = k == 1 ? 1 : 2;
+        REQUIRE(supple_model_train(scene, &tc, &config, &model[k], NULL) == SUPPLE_OK);
+        snprintf(path, sizeof path, "train-dents-%d.supple", k);
+        CHECK(supple_model_save(model[k], path, NULL, NULL) == SUPPLE_OK);
+    }
+    CHECK(same_bytes("train-dents-1.supple", "train-dents-2.supple"));
+    const spl_model *plain = &model[0]->model, *dented = &model[1]->model;
+    for (int32_t i = 0; i < plain->domain_count; i++) {
+        const spl_model_domain *d = &plain->domain[i], *e = &dented->domain[i];
+        CHECK(e->rank == d->rank + 3 && e->pose_rank == d->pose_rank);
+        for (int32_t k = 0; k < 3 * d->vertex_count; k++)
+            CHECK(memcmp(d->basis + k * d->rank, e->basis + k * e->rank, (size_t)d->rank * sizeof *d->basis) == 0);
+    }
+    supple_sim *sim = play(scene, model[1], "on", true);
+    CHECK(sim && supple_sim_step_clip(sim, 0, 0.1, NULL) == SUPPLE_OK);
+    supple_sim_destroy(sim);
+    tc.dents = -1;
+    supple_model *none = NULL;
+    CHECK(supple_model_train(scene, &tc, NULL, &none, NULL) == SUPPLE_ERROR_ARGUMENT && !none);
+    for (int k = 0; k < 3; k++) supple_model_destroy(model[k]);
+    supple_scene_destroy(scene);
+}
+
 static supple_result try_load(const uint8_t *data, size_t size, supple_error *error)
 {
     supple_model *model = NULL;
@@ -422,4 +456,5 @@ TEST(few_poses)
 }
 
 TEST_MAIN(RUN(bits_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin), RUN(a_ball_from_a_file),
-          RUN(damaged_and_foreign_files), RUN(edited_files), RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
+          RUN(dents_are_columns_of_their_own), RUN(damaged_and_foreign_files), RUN(edited_files),
+          RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
