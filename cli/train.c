@@ -13,6 +13,7 @@ static const cli_option options[] = {
     {"-o", "OUT.supple", "the trained model, for `supple skin IN --model OUT.supple`", false},
     {"--samples", "N", "poses to solve and learn from (100)", false},
     {"--rank", "N", "modes of each domain (20)", false},
+    {"--dents", "N", "further modes of each domain for things that press on it (0)", false},
     {"--domains", "N", "at most so many domains: the smallest join their neighbours (one for each bone)", false},
     {"--clip", "NAME", "a clip that says how far joints turn, by name, index, or all; as often as you like (all)",
      true},
@@ -113,6 +114,7 @@ static int read_request(const cli_arguments *arguments, supple_train_config *tc,
         return cli_usage_error("%.200s: a model is written as .supple", path);
     code = whole_number(arguments, "--samples", 1, 100000, &tc->samples);
     if (code == 0) code = whole_number(arguments, "--rank", 1, 512, &tc->rank);
+    if (code == 0) code = whole_number(arguments, "--dents", 0, 256, &tc->dents);
     if (code == 0) code = whole_number(arguments, "--domains", 1, 1024, &tc->domains);
     if (code == 0) code = cli_body_config(arguments, bc, false);
     for (int i = 0; code == 0 && (text = cli_get(arguments, "--set", i)); i++)

@@ -17,6 +17,7 @@ typedef struct supple_train_config {
     uint32_t cookie;       /* set by supple_train_config_default() */
     int32_t samples;       /* poses that are solved (100) */
     int32_t rank;          /* modes of a domain (20) */
+    int32_t dents;         /* further ones for what presses on its surface (0) */
     int32_t domains;       /* at most; 0: one for every bone with flesh of its own */
     int32_t modes;         /* linear vibration modes of the whole body (160) */
     int32_t derivatives;   /* modal derivatives (100) */

@@ -27,22 +27,23 @@ typedef struct spl_method_context {
     const supple_config *config; /* host services, never NULL */
     const supple_allocator *allocator;
     spl_pool *pool;
-    const double *parameter; /* values in the order of the method's table */
-    supple_setup *setup;     /* a method adds its times */
-    int32_t clip;            /* of the frame; -1 for the rest pose and for poses of the host's own */
-    double time;             /* in the clip, seconds; of the host's poses in dynamics: since the first one */
-    spl_contacts *contacts;  /* finds contacts for methods that answer them; NULL: none are wanted */
-    double dt;               /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
-    bool dynamics;           /* whether there will be steps with dt > 0 */
-    bool loop;               /* clips are cycles */
-    double *velocity;        /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
-    const spl_mat4 *moved;   /* x and velocity have been taken along by this since the last step; NULL: by nothing */
-    double root_inertia;     /* what the root bone's motion does to the flesh, 0 to 1 */
-    const spl_model *model;  /* a trained one, or NULL */
-    bool whole;              /* all of x is wanted; else the vertices of the surface will do */
-    spl_vec3 gravity;        /* m/s^2, the solver's space */
-    bool pushed;             /* the solid's force is more than its weight */
-    const double *mass;      /* by body vertex, lumped, where pushed */
+    const double *parameter;        /* values in the order of the method's table */
+    supple_setup *setup;            /* a method adds its times */
+    int32_t clip;                   /* of the frame; -1 for the rest pose and for poses of the host's own */
+    double time;                    /* in the clip, seconds; of the host's poses in dynamics: since the first one */
+    spl_contacts *contacts;         /* finds contacts for methods that answer them; NULL: none are wanted */
+    const spl_colliders *colliders; /* of the world, in this frame's place; NULL: none */
+    double dt;                      /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
+    bool dynamics;                  /* whether there will be steps with dt > 0 */
+    bool loop;                      /* clips are cycles */
+    double *velocity;               /* 3 x body vertices, m/s: in before the step, out after it; NULL where dt is 0 */
+    const spl_mat4 *moved;  /* x and velocity have been taken along by this since the last step; NULL: by nothing */
+    double root_inertia;    /* what the root bone's motion does to the flesh, 0 to 1 */
+    const spl_model *model; /* a trained one, or NULL */
+    bool whole;             /* all of x is wanted; else the vertices of the surface will do */
+    spl_vec3 gravity;       /* m/s^2, the solver's space */
+    bool pushed;            /* the solid's force is more than its weight */
+    const double *mass;     /* by body vertex, lumped, where pushed */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -71,6 +72,7 @@ enum {
     SPL_ANSWERS_CONTACT = 1,
     SPL_ANSWERS_DYNAMICS = 2,
     SPL_CONTACT_ON_REQUEST = 4, /* unless it is told, it answers colliders alone */
+    SPL_WORLD_ALONE = 16,       /* colliders, which it asks itself; no flesh against flesh */
     SPL_STARTS_ITSELF = 8,      /* it needs no x to start from, and may leave vertices inside the flesh alone */
 };
 

@@ -20,12 +20,16 @@ enum {
     P_ALPHA,
     P_BETA,
     P_GAP,
+    P_CONTACT,
+    P_CONTACT_MOST,
     V_GAP = 0,
     V_OUTSIDE,
     V_COUPLING,
     V_CUBATURE,
     V_CHOLESKY,
     V_READ,
+    V_DROPPED,
+    V_PENETRATION,
     VALUES,
     PAST = 2, /* frames before the present one that are remembered */
 };
@@ -41,6 +45,9 @@ static const spl_parameter PARAMETERS[] = {
     [P_ALPHA] = {"alpha", "1/s", 0.5, 0, 1e4, "Rayleigh damping by mass", NULL},
     [P_BETA] = {"beta", "s", 2e-3, 0, 10, "Rayleigh damping by stiffness", NULL},
     [P_GAP] = {"gap", "", 0, 0, 1, "measure how far domains part before seams are averaged", "off|on"},
+    [P_CONTACT] = {"contact", "", 3000, 1e-3, 1e6, "stiffness of contacts with colliders, times E / edge by area",
+                   NULL},
+    [P_CONTACT_MOST] = {"contact-most", "", 256, 1, 1e6, "contacts of a domain at most; the deepest are kept", NULL},
 };
 
 typedef struct subspace {
@@ -158,8 +165,9 @@ static supple_result make_tracks(subspace *s, const spl_method_context *c, suppl
 
 static supple_result subspace_init(void *state, const spl_method_context *c, supple_error *error)
 {
-    static const char *const names[VALUES] = {"seam_gap",    "outside_training", "ms_coupling",
-                                              "ms_cubature", "ms_cholesky",      "ms_read"};
+    static const char *const names[VALUES] = {"seam_gap",         "outside_training", "ms_coupling",
+                                              "ms_cubature",      "ms_cholesky",      "ms_read",
+                                              "contacts_dropped", "world_penetration"};
     subspace *s = state;
     double start = spl_now_ms();
     supple_result result = check_model(c, error);
@@ -174,6 +182,8 @@ static supple_result subspace_init(void *state, const spl_method_context *c, sup
     o.kappa_d = p[P_KAPPA_D];
     o.alpha = p[P_ALPHA];
     o.beta = p[P_BETA];
+    o.contact = c->colliders ? p[P_CONTACT] : 0;
+    o.contact_most = (int32_t)p[P_CONTACT_MOST];
     s->model = c->model;
     size_t n = (size_t)s->model->domain_count;
     for (int i = 0; i < VALUES; i++) s->value[i] = (supple_named_value){names[i], NAN};
@@ -312,6 +322,14 @@ static const double *push(subspace *s, const spl_method_context *c)
     return s->force;
 }
 
+static void tell_contacts(subspace *s, const spl_player_stats *did, supple_stats *stats)
+{
+    stats->contacts = did->contacts;
+    stats->ms_contact = (isfinite(stats->ms_contact) ? stats->ms_contact : 0) + did->ms_contact;
+    s->value[V_DROPPED].value = did->dropped;
+    s->value[V_PENETRATION].value = did->penetration;
+}
+
 static supple_result subspace_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
                                     supple_error *error)
 {
@@ -319,7 +337,7 @@ static supple_result subspace_solve(void *state, const spl_method_context *c, do
     spl_player_stats did;
     set_frames(s, c);
     spl_drive_hold(&c->solid->drive, c->solid->body->bone, x);
-    spl_player_input in = {.frame = s->frame, .held = x, .dt = c->dt, .force = push(s, c)};
+    spl_player_input in = {.frame = s->frame, .held = x, .dt = c->dt, .force = push(s, c), .colliders = c->colliders};
     if (!in.force) in.gravity = c->gravity;
     supple_result result = spl_player_step(s->player, &in, &did, error);
     if (result != SUPPLE_OK) {
@@ -333,6 +351,7 @@ static supple_result subspace_solve(void *state, const spl_method_context *c, do
     stats->converged = did.converged;
     stats->residual = did.residual;
     stats->energy = did.energy;
+    if (c->colliders) tell_contacts(s, &did, stats);
     s->value[V_GAP].value = c->parameter[P_GAP] > 0 ? spl_player_gap(s->player, s->frame) : NAN;
     s->value[V_OUTSIDE].value = did.outside;
     s->value[V_COUPLING].value = did.ms_coupling;
@@ -361,7 +380,7 @@ const spl_method spl_method_subspace = {
     .name = "subspace",
     .summary = "plays a trained model (--model): about a thousand times faster than solving, with dynamics",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY | SPL_NEEDS_MODEL,
-    .answers = SPL_ANSWERS_DYNAMICS | SPL_STARTS_ITSELF,
+    .answers = SPL_ANSWERS_CONTACT | SPL_WORLD_ALONE | SPL_ANSWERS_DYNAMICS | SPL_STARTS_ITSELF,
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,

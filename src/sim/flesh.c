@@ -139,7 +139,7 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
     supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
-    if (result != SUPPLE_OK) return result;
+    if (result != SUPPLE_OK || s->world_alone) return result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
     if (result == SUPPLE_OK && options.self && s->common[SPL_FLESH_YIELD] == 0)
         result = spl_yield_create(&f->solid, f->contacts, s->config, s->pool, &f->yield, error);
@@ -409,6 +409,7 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     set_forces(f);
     spl_world_pose(&f->world, c->time);
     c->contacts = f->contacts;
+    c->colliders = f->world.colliders;
     c->moved = NULL;
     c->root_inertia = f->root_inertia;
     c->pushed = f->force_file.force_count > 0;

@@ -43,7 +43,8 @@ static int32_t collide_of(const spl_method *method, const supple_sim_config *sc)
 {
     if (!(method->answers & SPL_ANSWERS_CONTACT)) return SUPPLE_COLLIDE_NONE;
     if (sc->collide != SUPPLE_COLLIDE_AUTO) return sc->collide;
-    return method->answers & SPL_CONTACT_ON_REQUEST ? SUPPLE_COLLIDE_WORLD : SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
+    return method->answers & (SPL_CONTACT_ON_REQUEST | SPL_WORLD_ALONE) ? SUPPLE_COLLIDE_WORLD
+                                                                        : SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
 }
 
 /* *no_flesh (may be NULL) is whether it failed for want of a body. */
@@ -58,6 +59,7 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
                              .baseline = !needs_body(sim),
                              .max_tets = sim->method->max_tets,
                              .own_start = (sim->method->answers & SPL_STARTS_ITSELF) != 0,
+                             .world_alone = (sim->method->answers & SPL_WORLD_ALONE) != 0,
                              .collide = collide_of(sim->method, sc)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
@@ -167,6 +169,10 @@ static supple_result check_answers(const supple_sim *sim, const supple_sim_confi
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "collisions: method %s answers none; these do: %s", m->name,
                         list);
     }
+    if (sc->collide > 0 && (sc->collide & SUPPLE_COLLIDE_SELF) && (m->answers & SPL_WORLD_ALONE))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
+                        "collisions: method %s answers colliders alone, not flesh against flesh: take --collide world",
+                        m->name);
     return SUPPLE_OK;
 }
 
@@ -297,7 +303,8 @@ static supple_result init_method(supple_sim *sim, const supple_sim_config *sc, s
                                         .root_inertia = sc->root_inertia,
                                         .gravity = spl_scale(spl_v3(sc->gravity[0], sc->gravity[1], sc->gravity[2]),
                                                              sim->flesh.solid.drive.to_solver < 0 ? -1 : 1),
-                                        .contacts = sim->flesh.contacts};
+                                        .contacts = sim->flesh.contacts,
+                                        .colliders = sim->flesh.world.colliders};
     supple_result result = sim->method->init(sim->state, &sim->context, error);
     sim->ready = true; /* release accepts a state whose init failed */
     return result;

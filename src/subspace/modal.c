@@ -296,6 +296,25 @@ supple_result spl_modal_create(const spl_solid *solid, const spl_law *law, int32
     return result;
 }
 
+supple_result spl_modal_respond(const spl_solid *solid, const spl_law *law, double *force, int32_t count,
+                                const supple_config *config, spl_pool *pool, supple_error *error)
+{
+    supple_allocator a = spl_allocator_of(config);
+    work w = {.solid = solid, .law = law, .allocator = &a, .pool = pool};
+    size_t n = (size_t)solid->elements.vertex_count;
+    supple_result result = linearise(&w, config, error);
+    for (int32_t s = 0; s < count && result == SUPPLE_OK; s++) {
+        double *u = force + 3 * (size_t)s * n;
+        for (size_t v = 0; v < n; v++)
+            for (size_t i = 0; i < 3 && w.unknown[v] >= 0; i++) w.side[3 * (size_t)w.unknown[v] + i] = u[3 * v + i];
+        result = spl_factor_solve(w.factor, w.side, 1, error);
+        memset(u, 0, 3 * n * sizeof *u);
+        spread(&w, w.side, u);
+    }
+    work_release(&w);
+    return result;
+}
+
 void spl_modal_release(spl_modal *m)
 {
     const supple_allocator *a = &m->allocator;

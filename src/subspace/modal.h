@@ -24,4 +24,9 @@ supple_result spl_modal_create(const spl_solid *solid, const spl_law *law, int32
                                const supple_config *config, spl_pool *pool, spl_modal *out, supple_error *error);
 void spl_modal_release(spl_modal *m);
 
+/* How the body gives way to forces, linearly about its rest shape: u = K \ f in place, `count` of 3 x vertex_count
+ * numbers; what acts on held vertices is lost. */
+supple_result spl_modal_respond(const spl_solid *solid, const spl_law *law, double *force, int32_t count,
+                                const supple_config *config, spl_pool *pool, supple_error *error);
+
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODEL_VERSION = 1, DOMAIN_NUMBERS = 5, SCALARS = 3, CUBATURE_REALS = 16 };
+enum { MODEL_VERSION = 2, DOMAIN_NUMBERS = 5, SCALARS = 3, CUBATURE_REALS = 16 };
 static const char kind[] = "subspace";
 
 static void release_domain(spl_model_domain *d, const supple_allocator *a)
@@ -15,6 +15,7 @@ static void release_domain(spl_model_domain *d, const supple_allocator *a)
     spl_free(a, d->vertex);
     spl_free(a, d->rest);
     spl_free(a, d->mass);
+    spl_free(a, d->area);
     spl_free(a, d->basis);
     spl_free(a, d->cubature);
     spl_free(a, d->reach);
@@ -63,13 +64,13 @@ static totals count_all(const spl_model *m)
 
 typedef struct flat {
     int32_t *domain, *vertex, *tet, *corner, *interface, *at;
-    double *error, *rest, *mass, *basis, *reach, *cubature, *area;
+    double *error, *rest, *mass, *surface, *basis, *reach, *cubature, *area;
 } flat;
 
 static void free_flat(flat *f, const supple_allocator *a)
 {
-    void *all[] = {f->domain, f->vertex, f->tet,   f->corner, f->interface, f->at,  f->error,
-                   f->rest,   f->mass,   f->basis, f->reach,  f->cubature,  f->area};
+    void *all[] = {f->domain, f->vertex, f->tet,   f->corner, f->interface, f->at,   f->error,
+                   f->rest,   f->mass,   f->basis, f->reach,  f->cubature,  f->area, f->surface};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
 }
 
@@ -81,6 +82,7 @@ static bool new_flat(flat *f, const spl_model *m, const totals *t, const supple_
     f->vertex = spl_new(a, t->vertices, sizeof *f->vertex);
     f->rest = spl_new(a, t->vertices, 3 * sizeof *f->rest);
     f->mass = spl_new(a, t->vertices, sizeof *f->mass);
+    f->surface = spl_new(a, t->vertices, sizeof *f->surface);
     f->basis = spl_new(a, t->numbers, sizeof *f->basis);
     f->reach = spl_new(a, t->ranks, sizeof *f->reach);
     f->tet = spl_new(a, t->cubature, sizeof *f->tet);
@@ -90,7 +92,7 @@ static bool new_flat(flat *f, const spl_model *m, const totals *t, const supple_
     f->at = spl_new(a, t->ties, 2 * sizeof *f->at);
     f->area = spl_new(a, t->ties, sizeof *f->area);
     return f->domain && f->error && f->vertex && f->rest && f->mass && f->basis && f->reach && f->tet && f->corner &&
-           f->cubature && f->interface && f->at && f->area;
+           f->cubature && f->interface && f->at && f->area && f->surface;
 }
 
 static void flatten_cubature(const spl_model_domain *d, flat *f, size_t at)
@@ -117,6 +119,7 @@ static void flatten(const spl_model *m, flat *f)
         memcpy(f->vertex + at.vertices, d->vertex, n * sizeof *d->vertex);
         memcpy(f->rest + 3 * at.vertices, d->rest, 3 * n * sizeof *d->rest);
         memcpy(f->mass + at.vertices, d->mass, n * sizeof *d->mass);
+        if (d->area) memcpy(f->surface + at.vertices, d->area, n * sizeof *d->area);
         memcpy(f->basis + at.numbers, d->basis, 3 * n * r * sizeof *d->basis);
         memcpy(f->reach + at.ranks, d->reach, r * sizeof *d->reach);
         flatten_cubature(d, f, at.cubature);
@@ -166,6 +169,7 @@ static void add_all(spl_store_writer *w, const spl_model *m, const flat *f, cons
     spl_store_add(w, "vertex", SPL_STORE_I32, 1, t->vertices, f->vertex, NULL);
     spl_store_add(w, "rest", SPL_STORE_F64, 3, t->vertices, f->rest, NULL);
     spl_store_add(w, "mass", SPL_STORE_F64, 1, t->vertices, f->mass, NULL);
+    spl_store_add(w, "surface", SPL_STORE_F64, 1, t->vertices, f->surface, NULL);
     spl_store_add(w, "basis", SPL_STORE_F64, 1, t->numbers, f->basis, NULL);
     spl_store_add(w, "reach", SPL_STORE_F64, 1, t->ranks, f->reach, NULL);
     spl_store_add(w, "cubature.tet", SPL_STORE_I32, 1, t->cubature, f->tet, NULL);
@@ -276,6 +280,7 @@ static void take_domains(reading *g, spl_model *m, const supple_allocator *a)
     const int32_t *vertex = get(g, "vertex", SPL_STORE_I32, 1, 1, INT32_MAX, 0, m->vertex_count - 1, &n);
     const double *rest = get(g, "rest", SPL_STORE_F64, 3, n, n, 0, 0, NULL);
     const double *mass = get(g, "mass", SPL_STORE_F64, 1, n, n, 0, 0, NULL);
+    const double *area = get(g, "surface", SPL_STORE_F64, 1, n, n, 0, 0, NULL);
     const double *basis = get(g, "basis", SPL_STORE_F64, 1, 1, SIZE_MAX / 8, 0, 0, &numbers);
     const double *reach = get(g, "reach", SPL_STORE_F64, 1, 1, INT32_MAX, 0, 0, &ranks);
     const int32_t *tet = get(g, "cubature.tet", SPL_STORE_I32, 1, 0, INT32_MAX, 0, m->tet_count - 1, &cubature);
@@ -309,6 +314,7 @@ static void take_domains(reading *g, spl_model *m, const supple_allocator *a)
         d->vertex = copy(g, a, vertex + at.vertices, v, sizeof *vertex);
         d->rest = copy(g, a, rest + 3 * at.vertices, v, 3 * sizeof *rest);
         d->mass = copy(g, a, mass + at.vertices, v, sizeof *mass);
+        d->area = copy(g, a, area + at.vertices, v, sizeof *area);
         d->basis = copy(g, a, basis + at.numbers, 3 * v * r, sizeof *basis);
         d->reach = copy(g, a, reach + at.ranks, r, sizeof *reach);
         if (g->result != SUPPLE_OK) return;
@@ -316,7 +322,7 @@ static void take_domains(reading *g, spl_model *m, const supple_allocator *a)
                            m->vertex_count))
             return;
         for (size_t k = 0; k < v; k++)
-            if (!(d->mass[k] > 0)) bad(g, "a mass is not positive");
+            if (!(d->mass[k] > 0) || !(d->area[k] >= 0)) bad(g, "a mass or an area is not positive");
         if (!rises(d->vertex, d->vertex_count)) bad(g, "a domain's vertices are out of order");
         if (g->result == SUPPLE_OK && !is_orthonormal(d)) bad(g, "a basis is not orthonormal");
         at.vertices += v;

@@ -31,7 +31,9 @@ typedef struct spl_model_domain {
     int32_t *vertex; /* of the body, rising */
     double *rest;    /* 3 x vertex_count: p */
     double *mass;    /* vertex_count, kg */
-    double *basis;   /* (3 x vertex_count) x rank, row by row: U_k[axis][mode] at (3 k + axis) rank + mode */
+    double
+        *area; /* vertex_count, m^2: of the body's surface, for contacts; 0 inside; NULL: nothing is at the surface */
+    double *basis; /* (3 x vertex_count) x rank, row by row: U_k[axis][mode] at (3 k + axis) rank + mode */
     int32_t cubature_count;
     spl_cubature_tet *cubature;
     double *reach;         /* rank: the largest |q_k| of the training; what lies far beyond is flagged */

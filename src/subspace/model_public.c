@@ -15,6 +15,7 @@ supple_train_config supple_train_config_default(void)
     return (supple_train_config){.cookie = TRAIN_COOKIE,
                                  .samples = o.samples,
                                  .rank = o.rank,
+                                 .dents = o.dents,
                                  .modes = o.modes,
                                  .derivatives = o.derivatives,
                                  .pose_share = o.pose_share,
@@ -44,6 +45,7 @@ static supple_result check(const supple_train_config *c, const supple_scene *sce
         double value, low, high;
     } ranges[] = {{"samples", c->samples, 1, 100000},
                   {"rank", c->rank, 1, SPL_MODEL_MOST_RANK},
+                  {"dents", c->dents, 0, SPL_MODEL_MOST_RANK - c->rank},
                   {"domains", c->domains, 0, SPL_MODEL_MOST_DOMAINS},
                   {"modes", c->modes, 1, 10000},
                   {"derivatives", c->derivatives, 0, 10000},
@@ -71,6 +73,7 @@ static spl_train_options options_of(const supple_train_config *c)
     spl_train_options o = spl_train_options_default();
     o.samples = c->samples;
     o.rank = c->rank;
+    o.dents = c->dents;
     o.modes = c->modes;
     o.derivatives = c->derivatives;
     o.pose_share = c->pose_share;

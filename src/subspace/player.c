@@ -21,6 +21,8 @@ spl_player_options spl_player_options_default(void)
         .beta = 2e-3,
         .newmark_beta = 0.25,
         .newmark_gamma = 0.5,
+        .contact = 3000,
+        .contact_most = 256,
     };
 }
 
@@ -62,9 +64,10 @@ static supple_result check(const spl_model *m, const spl_player_options *o, supp
         if (m->domain[i].rank < 1 || m->domain[i].rank > SPL_RANK_MOST)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "domain %d has rank %d; it must be from 1 to %d", (int)i,
                             (int)m->domain[i].rank, SPL_RANK_MOST);
-    const double positive[] = {o->newmark_beta, o->newmark_gamma, o->kappa}, least[] = {o->alpha, o->beta, o->kappa_d};
-    for (int k = 0; k < 3; k++)
-        if (!(positive[k] > 0) || !(least[k] >= 0) || o->newton < 1)
+    const double positive[] = {o->newmark_beta, o->newmark_gamma, o->kappa, 1};
+    const double least[] = {o->alpha, o->beta, o->kappa_d, o->contact};
+    for (int k = 0; k < 4; k++)
+        if (!(positive[k] > 0) || !(least[k] >= 0) || o->newton < 1 || o->contact_most < 0)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "an option of the player is out of range");
     return SUPPLE_OK;
 }
@@ -99,7 +102,8 @@ static bool take_vectors(spl_player *p, const supple_allocator *a)
     for (size_t k = 0; k < sizeof padded / sizeof *padded; k++)
         if (!(*padded[k] = spl_new(a, p->blocks.offset[p->count], sizeof(double)))) return false;
     p->room = spl_new(a, spl_coupling_room((int32_t)most), sizeof *p->room);
-    return p->room != NULL;
+    p->drift = spl_new(a, most, sizeof *p->drift);
+    return p->room && p->drift;
 }
 
 static bool take_pieces(spl_player *p, const supple_allocator *a)
@@ -186,6 +190,7 @@ static supple_result make(spl_player *p, supple_error *error)
         result = make_domain(p, i, error);
     }
     if (result == SUPPLE_OK) result = make_couplings(p, error);
+    if (result == SUPPLE_OK && p->options.contact > 0) result = spl_player_make_contacts(p, error);
     if (result != SUPPLE_OK) return result;
     if (!take_vectors(p, a) || !take_pieces(p, a)) return spl_fail_memory(error, "a model's player");
     p->weight = sqrt(p->weight);
@@ -222,13 +227,14 @@ void spl_player_destroy(spl_player *p)
         if (p->set) spl_element_set_release(&p->set[i], &a);
         if (p->rigid) spl_rigid_release(&p->rigid[i], &a);
         if (p->rest) spl_free(&a, p->rest[i]);
+        if (p->press) spl_press_release(&p->press[i], &a);
     }
     for (int32_t k = 0; p->coupling && k < p->model->interface_count; k++) spl_coupling_release(&p->coupling[k], &a);
     spl_blocks_release(&p->blocks);
-    void *all[] = {p->at,           p->centre,     p->set,       p->rigid,  p->rest, p->frame,       p->coupling,
-                   p->piece,        p->sums,       p->q,         p->qd,     p->qdd,  p->q_n,         p->qd_n,
-                   p->qdd_n,        p->trial,      p->direction, p->acting, p->room, p->now.elastic, p->now.linear,
-                   p->next.elastic, p->next.linear};
+    void *all[] = {p->at,           p->centre,      p->set,       p->rigid,  p->rest, p->frame,       p->coupling,
+                   p->piece,        p->sums,        p->q,         p->qd,     p->qdd,  p->q_n,         p->qd_n,
+                   p->qdd_n,        p->trial,       p->direction, p->acting, p->room, p->now.elastic, p->now.linear,
+                   p->next.elastic, p->next.linear, p->press,     p->drift};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) spl_free(&a, all[k]);
     spl_free(&a, p);
 }
@@ -324,13 +330,15 @@ supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_pla
     memcpy(p->qdd_n, p->qdd, bytes);
     spl_player_pose(p);
     predict(p);
+    spl_player_find_contacts(p);
     bool ok = spl_player_newton(p);
     if (!ok) { /* from the last shape */
         memcpy(p->q, p->q_n, bytes);
         ok = spl_player_newton(p);
     }
     p->stats.residual = p->now.residual;
-    p->stats.energy = p->now.energy + p->now.springs;
+    p->stats.energy = p->now.energy - p->now.pressed + p->now.springs;
+    if (ok) spl_player_end_contacts(p);
     p->stats.outside = outside(p);
     p->input = NULL;
     if (!ok) spl_player_reset(p);

@@ -13,6 +13,7 @@
 #ifndef SPL_SUBSPACE_PLAYER_H
 #define SPL_SUBSPACE_PLAYER_H
 
+#include "contact/collider.h"
 #include "core/threads.h"
 #include "subspace/model.h"
 
@@ -32,6 +33,8 @@ typedef struct spl_player_options {
     double kappa, kappa_d; /* of the interfaces: springs of kappa E / edge by area, dampers of kappa_d (s) times that */
     double alpha, beta;    /* Rayleigh: C = alpha M + beta K at rest */
     double newmark_beta, newmark_gamma;
+    double contact;       /* stiffness of contacts with colliders by area, times E / edge; 0: none are answered */
+    int32_t contact_most; /* contacts of a domain that there is room for */
 } spl_player_options;
 
 spl_player_options spl_player_options_default(void);
@@ -43,16 +46,20 @@ typedef struct spl_player_input {
     spl_vec3 gravity;    /* m/s^2, world */
     const double *force; /* by domain after domain, rank numbers each: further reduced forces; or NULL */
     double dt;           /* 0: quasistatic */
+    const spl_colliders *colliders; /* where they are at the end of the step; NULL: none */
 } spl_player_input;
 
 typedef struct spl_player_stats {
     int32_t iterations;
     bool converged;
-    double residual; /* |sum of forces| / sum of |forces| */
-    double energy;   /* of the tets and of the interfaces, joules */
-    double gap;      /* largest distance of two copies of an interface vertex; only where asked for, else NAN */
-    double outside;  /* largest |q_k| over the training's reach */
-    double ms_coupling, ms_cubature, ms_solve;
+    double residual;    /* |sum of forces| / sum of |forces| */
+    double energy;      /* of the tets and of the interfaces, joules */
+    double gap;         /* largest distance of two copies of an interface vertex; only where asked for, else NAN */
+    double outside;     /* largest |q_k| over the training's reach */
+    int32_t contacts;   /* that press at the end of the step */
+    int32_t dropped;    /* contacts that there was no room for */
+    double penetration; /* metres: how deep a surface vertex is in a collider at the end of the step */
+    double ms_coupling, ms_cubature, ms_solve, ms_contact;
 } spl_player_stats;
 
 typedef struct spl_player spl_player;

@@ -4,6 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+/* Backward Euler, where colliders touch a domain. */
+static void euler_rates(spl_player *p, int32_t i, const double *q)
+{
+    double h = p->input->dt;
+    for (size_t k = p->at[i], end = k + (size_t)p->set[i].rank; k < end; k++) {
+        p->qd[k] = (q[k] - p->q_n[k]) / h;
+        p->qdd[k] = (p->qd[k] - p->qd_n[k]) / h;
+    }
+}
+
 void spl_player_rates(spl_player *p, const double *q)
 {
     double h = p->input->dt, b = p->options.newmark_beta, g = p->options.newmark_gamma;
@@ -12,11 +22,16 @@ void spl_player_rates(spl_player *p, const double *q)
         memset(p->qdd, 0, p->at[p->count] * sizeof *p->qdd);
         return;
     }
-    for (int32_t i = 0; i < p->count; i++)
+    for (int32_t i = 0; i < p->count; i++) {
+        if (spl_player_touched(p, i)) {
+            euler_rates(p, i, q);
+            continue;
+        }
         for (size_t k = p->at[i], end = k + (size_t)p->set[i].rank; k < end; k++) {
             p->qdd[k] = (q[k] - p->q_n[k]) / (b * h * h) - p->qd_n[k] / (b * h) - (0.5 / b - 1) * p->qdd_n[k];
             p->qd[k] = p->qd_n[k] + h * ((1 - g) * p->qdd_n[k] + g * p->qdd[k]);
         }
+    }
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------------
@@ -121,6 +136,7 @@ double spl_player_over(const spl_player *p, int32_t i, int32_t k, double q, doub
 {
     const double *reach = p->model->domain[i].reach;
     *stiffness = 10 * (p->rest[i][k * (p->set[i].pad + 1)] + 10 * p->model->lowest);
+    if (p->press && p->press[i].count > 0) *stiffness += 10 * p->press[i].diagonal[k];
     if (!reach || !(reach[k] > 0) || fabs(q) <= 8 * reach[k]) return 0;
     return q > 0 ? q - 8 * reach[k] : q + 8 * reach[k];
 }
@@ -173,13 +189,30 @@ static void add_outside(spl_player *p, const double *q, double *f)
     }
 }
 
+/* The velocities that an interface's damping sees. Where one side is integrated by backward Euler, both are taken so:
+ * else the Jacobian would not be symmetric. */
+static void coupling_rates(spl_player *p, const spl_coupling *c, const double *q, double *out[2])
+{
+    bool euler = spl_player_touched(p, c->domain[0]) || spl_player_touched(p, c->domain[1]);
+    for (int s = 0; s < 2; s++) {
+        int32_t i = c->domain[s];
+        out[s] = p->qd + p->at[i];
+        if (!euler || spl_player_touched(p, i)) continue;
+        out[s] = p->drift;
+        memcpy(p->drift, p->qd + p->at[i], (p->at[i + 1] - p->at[i]) * sizeof *p->drift);
+        for (int32_t k = 0; k < p->set[i].rank; k++)
+            p->drift[k] = (q[p->at[i] + (size_t)k] - p->q_n[p->at[i] + (size_t)k]) / p->input->dt;
+    }
+}
+
 static double add_coupling(spl_player *p, double *q, double *f)
 {
     double start = spl_now_ms(), energy = 0;
     for (int32_t k = 0; k < p->model->interface_count; k++) {
         const spl_coupling *c = &p->coupling[k];
         size_t i = (size_t)c->domain[0], j = (size_t)c->domain[1];
-        double *const qs[2] = {q + p->at[i], q + p->at[j]}, *const qds[2] = {p->qd + p->at[i], p->qd + p->at[j]};
+        double *const qs[2] = {q + p->at[i], q + p->at[j]}, *qds[2];
+        coupling_rates(p, c, q, qds);
         double *const fs[2] = {f + p->blocks.offset[i], f + p->blocks.offset[j]};
         energy += spl_coupling_force(c, p->kernels, qs, p->input->dt > 0 ? qds : NULL, fs, p->room);
     }
@@ -193,6 +226,7 @@ void spl_player_balance(spl_player *p, const double *q, spl_balance *out)
     spl_player_rates(p, q);
     elastic_forces(p, q, out);
     add_guard(p, q, out);
+    spl_player_add_contacts(p, q, out);
     memset(out->linear, 0, p->blocks.offset[p->count] * sizeof *out->linear);
     add_inertia(p, p->acting);
     scale += collect(p, p->acting, out->linear);

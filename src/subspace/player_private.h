@@ -6,6 +6,7 @@
 #include "subspace/blocks.h"
 #include "subspace/coupling.h"
 #include "subspace/element.h"
+#include "subspace/press.h"
 #include "subspace/rigid.h"
 
 /* Some tets of one domain: what a thread takes at once. */
@@ -18,7 +19,8 @@ typedef struct spl_piece {
 /* Forces at one q. Those but the elastic ones are linear in q within a step. */
 typedef struct spl_balance {
     double *elastic, *linear; /* padded as blocks.offset */
-    double energy;            /* of the tets */
+    double energy;            /* of the tets, and of contacts */
+    double pressed;           /* that of contacts */
     double springs;           /* energy of the interfaces */
     double residual;          /* |sum of forces| / (sum of |forces| + floor) */
     bool finite;
@@ -40,6 +42,7 @@ struct spl_player {
 
     spl_element_set *set;   /* by domain */
     spl_rigid *rigid;       /* by domain */
+    spl_press *press;       /* by domain: its contacts; NULL where none are answered */
     double **rest;          /* by domain: K at rest, pad x pad */
     spl_coupling *coupling; /* by interface */
     spl_blocks blocks;
@@ -53,6 +56,7 @@ struct spl_player {
     double *direction;             /* padded */
     double *acting;                /* padded: room for one kind of force */
     double *room;                  /* of the coupling */
+    double *drift;                 /* room for one domain's velocities, wide */
     spl_balance now, next;         /* at q, at a trial */
     const spl_player_input *input; /* of the running step */
     spl_frame_motion *frame;       /* by domain: of its centre, this step's */
@@ -61,7 +65,7 @@ struct spl_player {
     spl_player_stats stats;
 };
 
-/* qd and qdd of the step's q by Newmark's formulas (both 0 where it is quasistatic). */
+/* qd and qdd of the step's q by Newmark's formulas, or by backward Euler's (both 0 where it is quasistatic). */
 void spl_player_rates(spl_player *p, const double *q);
 
 /* ---- player_force.c ---- */
@@ -76,6 +80,22 @@ double spl_player_over(const spl_player *p, int32_t i, int32_t k, double q, doub
 
 /* Forces at q, wide; sets qd and qdd. */
 void spl_player_balance(spl_player *p, const double *q, spl_balance *out);
+
+/* ---- player_contact.c ---- */
+
+supple_result spl_player_make_contacts(spl_player *p, supple_error *error);
+
+/* Looks for contacts at p->q, where the step starts from. */
+void spl_player_find_contacts(spl_player *p);
+
+/* Forces of contacts at q, into the elastic ones. */
+void spl_player_add_contacts(spl_player *p, const double *q, spl_balance *out);
+
+/* Whether a domain has contacts in this step of dynamics, and is integrated by backward Euler. */
+bool spl_player_touched(const spl_player *p, int32_t domain);
+
+/* After the iterations: what is told of contacts. */
+void spl_player_end_contacts(spl_player *p);
 
 /* ---- player_system.c ---- */
 

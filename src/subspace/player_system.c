@@ -19,18 +19,19 @@ typedef struct factors {
     double mass, damping;
 } factors;
 
-static factors factors_of(const spl_player *p)
+static factors factors_of(const spl_player *p, bool euler)
 {
     double h = p->input->dt, b = p->options.newmark_beta, g = p->options.newmark_gamma;
+    if (euler) b = g = 1; /* qdd = q / h^2 + ..., qd = q / h + ... */
     return h > 0 ? (factors){1 / (b * h * h), g / (b * h)} : (factors){0, 0};
 }
 
-/* A diagonal block: its pieces' sums in their order, mass, damping and what holds back. */
+/* A diagonal block: its pieces' sums in their order, mass, damping, what holds back and what presses. */
 static void fill_diagonals(void *context, size_t begin, size_t end)
 {
     spl_player *p = context;
-    factors f = factors_of(p);
     for (size_t i = begin; i < end; i++) {
+        factors f = factors_of(p, spl_player_touched(p, (int32_t)i));
         size_t ld, pad = (size_t)p->set[i].pad, rank = (size_t)p->set[i].rank;
         bool swapped;
         double *A = spl_blocks_at(&p->blocks, (int32_t)i, (int32_t)i, &ld, &swapped);
@@ -46,6 +47,7 @@ static void fill_diagonals(void *context, size_t begin, size_t end)
             for (size_t r = 0; r < pad; r++)
                 for (size_t c = r & ~(size_t)3; c < pad; c++) A[r * ld + c] += K[r * pad + c];
         }
+        if (p->press) spl_press_hessian(&p->press[i], p->kernels, A, ld);
     }
 }
 
@@ -68,13 +70,13 @@ static void add_interface(spl_player *p, const spl_coupling *c, double by)
 
 static void assemble(spl_player *p, double shift)
 {
-    double damping = factors_of(p).damping;
     spl_blocks_clear(&p->blocks);
     spl_parallel_for(p->pool, (size_t)p->count, 1, fill_diagonals, p);
     double start = spl_now_ms();
     for (int32_t k = 0; k < p->model->interface_count; k++) {
         const spl_coupling *c = &p->coupling[k];
-        add_interface(p, c, c->kappa + c->kappa_d * damping);
+        bool euler = spl_player_touched(p, c->domain[0]) || spl_player_touched(p, c->domain[1]);
+        add_interface(p, c, c->kappa + c->kappa_d * factors_of(p, euler).damping);
     }
     p->stats.ms_coupling += spl_now_ms() - start;
     for (int32_t i = 0; shift > 0 && i < p->count; i++) {

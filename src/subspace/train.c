@@ -6,6 +6,7 @@
 #include "core/timer.h"
 #include "subspace/basis.h"
 #include "subspace/cubature.h"
+#include "subspace/dents.h"
 #include "subspace/frame.h"
 #include "subspace/modal.h"
 #include "subspace/ranges.h"
@@ -13,6 +14,7 @@
 
 #include <string.h>
 
+static const double dent_depth = 0.4; /* of the deeper of two dents that cubature learns from, times its radius */
 static const double vibration = 0.02; /* largest displacement of a vibration sample, of the diagonal */
 
 spl_train_options spl_train_options_default(void)
@@ -45,6 +47,7 @@ typedef struct training {
     spl_modal modal;
     double *shape, *scale; /* modes and derivatives one after another, and their weights */
     double *vibration;     /* pose_count x (3 x vertices): samples of vibrations */
+    spl_dents dents;       /* of all domains; zero without */
     double **displacement; /* by domain: poses in its frame */
     double *x;             /* pose_count x (3 x vertices): the poses, held vertices exact */
     spl_mat3 *R;           /* pose_count x domains */
@@ -203,15 +206,16 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
 {
     const spl_domain *d = &w->domains.domain[index];
     const supple_allocator *a = &w->allocator;
-    size_t n = (size_t)d->vertex_count;
+    size_t n = (size_t)d->vertex_count, most = (size_t)w->o->rank + (size_t)w->o->dents;
     out->bone = d->bone;
     out->vertex_count = d->vertex_count;
     out->vertex = spl_new(a, n, sizeof *out->vertex);
     out->rest = spl_new(a, n, 3 * sizeof *out->rest);
     out->mass = spl_new(a, n, sizeof *out->mass);
-    out->basis = spl_new(a, 3 * n * (size_t)w->o->rank, sizeof *out->basis);
-    out->reach = spl_new(a, (size_t)w->o->rank, sizeof *out->reach);
-    if (!out->vertex || !out->rest || !out->mass || !out->basis || !out->reach)
+    out->area = spl_new(a, n, sizeof *out->area);
+    out->basis = spl_new(a, 3 * n * most, sizeof *out->basis);
+    out->reach = spl_new(a, most, sizeof *out->reach);
+    if (!out->vertex || !out->rest || !out->mass || !out->area || !out->basis || !out->reach)
         return spl_fail_memory(error, "a model");
     memcpy(out->vertex, d->vertex, n * sizeof *out->vertex);
     memcpy(out->mass, d->mass, n * sizeof *out->mass);
@@ -223,8 +227,11 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
                                .shape_count = w->modal.mode_count + w->modal.derivative_count,
                                .shape = w->shape,
                                .scale = w->scale};
-    return spl_basis_make(&w->domains, index, &snapshots, w->o->rank, w->o->pose_share, w->pool, a, out->basis,
-                          &out->rank, &out->pose_rank, error);
+    supple_result result = spl_basis_make(&w->domains, index, &snapshots, w->o->rank, w->o->pose_share, w->pool, a,
+                                          out->basis, &out->rank, &out->pose_rank, error);
+    if (result != SUPPLE_OK || w->o->dents == 0) return result;
+    return spl_dents_append(&w->dents, &w->domains, index, (int32_t)most, w->modal.vertex_count, out->basis, &out->rank,
+                            error);
 }
 
 /* q = U^T M u */
@@ -236,9 +243,10 @@ static void project(const spl_model_domain *d, const double *u, double *q)
         for (size_t i = 0; i < r; i++) q[i] += d->basis[k * r + i] * d->mass[k / 3] * u[k];
 }
 
-/* The training states of one domain: all projected poses and as many vibrations. */
+/* The training states of one domain: all projected poses, as many vibrations, and two depths of each dent. */
 typedef struct states {
-    double *q;    /* 2 pose_count x rank */
+    int32_t count;
+    double *q;    /* count x rank */
     double *held; /* pose_count x (3 x vertices): held ones in the domain's frame */
     double *u;    /* 3 x vertex_count: room */
     spl_cubature_pose *pose;
@@ -255,11 +263,28 @@ static void free_states(states *s, const supple_allocator *a)
 static bool new_states(training *w, const spl_model_domain *d, states *s)
 {
     size_t poses = (size_t)w->pose_count, n = (size_t)w->solid->body->tets.vertex_count;
-    s->q = spl_new(&w->allocator, 2 * poses * (size_t)d->rank, sizeof *s->q);
+    s->count = 2 * (w->pose_count + w->o->dents);
+    s->q = spl_new(&w->allocator, (size_t)s->count * (size_t)d->rank, sizeof *s->q);
     s->held = spl_new(&w->allocator, poses * n, 3 * sizeof *s->held);
     s->u = spl_new(&w->allocator, (size_t)d->vertex_count, 3 * sizeof *s->u);
-    s->pose = spl_new(&w->allocator, 2 * poses, sizeof *s->pose);
+    s->pose = spl_new(&w->allocator, (size_t)s->count, sizeof *s->pose);
     return s->q && s->held && s->u && s->pose;
+}
+
+/* Dents of two depths, behind the poses and vibrations. */
+static void fill_dents(training *w, int32_t index, const spl_model_domain *d, states *s)
+{
+    size_t n = (size_t)w->solid->body->tets.vertex_count, r = (size_t)d->rank;
+    int32_t at = 2 * w->pose_count;
+    for (int32_t p = 0; w->o->dents > 0 && p < w->dents.count[index]; p++)
+        for (int depth = 1; depth <= 2; depth++, at++) {
+            const double *u = w->dents.shape + 3 * (size_t)(index * w->dents.each + p) * n;
+            double by = 0.5 * depth * dent_depth * w->dents.radius[index], *q = s->q + (size_t)at * r;
+            for (int32_t k = 0; k < 3 * d->vertex_count; k++) s->u[k] = by * u[3 * d->vertex[k / 3] + k % 3];
+            project(d, s->u, q);
+            s->pose[at] = (spl_cubature_pose){q, NULL};
+        }
+    s->count = at;
 }
 
 static void fill_states(training *w, int32_t index, spl_model_domain *d, states *s)
@@ -284,7 +309,8 @@ static void fill_states(training *w, int32_t index, spl_model_domain *d, states 
         project(d, s->u, q);
         s->pose[w->pose_count + p] = (spl_cubature_pose){q, NULL};
     }
-    for (size_t k = 0; k < 2 * (size_t)w->pose_count * r; k++) d->reach[k % r] = fmax(d->reach[k % r], fabs(s->q[k]));
+    fill_dents(w, index, d, s);
+    for (size_t k = 0; k < (size_t)s->count * r; k++) d->reach[k % r] = fmax(d->reach[k % r], fabs(s->q[k]));
 }
 
 static supple_result train_cubature(training *w, int32_t index, spl_model_domain *d, supple_error *error)
@@ -296,7 +322,7 @@ static supple_result train_cubature(training *w, int32_t index, spl_model_domain
     supple_result result = new_states(w, d, &s) ? SUPPLE_OK : spl_fail_memory(error, "the cubature");
     if (result == SUPPLE_OK) {
         fill_states(w, index, d, &s);
-        result = spl_cubature_train(w->solid, &w->domains, index, w->o->law, s.pose, 2 * w->pose_count, &co, w->pool,
+        result = spl_cubature_train(w->solid, &w->domains, index, w->o->law, s.pose, s.count, &co, w->pool,
                                     &w->allocator, d, error);
     }
     free_states(&s, &w->allocator);
@@ -348,6 +374,42 @@ static supple_result copy_interfaces(training *w, spl_model *m, supple_error *er
     return SUPPLE_OK;
 }
 
+/* By body vertex: a third of the surface's triangles around it at rest, m^2. */
+static void measure_surface(const spl_solid *s, double *area)
+{
+    const spl_tets *tets = &s->body->tets;
+    for (int32_t k = 0; k < tets->surface_count; k++) {
+        const int32_t *c = tets->surface + 3 * (size_t)k;
+        spl_vec3 x[3];
+        for (int i = 0; i < 3; i++) memcpy(&x[i], s->drive.rest + 3 * (size_t)c[i], sizeof x[i]);
+        double third = spl_norm(spl_cross(spl_sub(x[1], x[0]), spl_sub(x[2], x[0]))) / 6;
+        for (int i = 0; i < 3; i++) area[c[i]] += third;
+    }
+}
+
+/* The surface that contacts press on. Copies of a vertex at a seam share its area as they share its mass. */
+static supple_result share_surface(training *w, spl_model *m, supple_error *error)
+{
+    const supple_allocator *a = &w->allocator;
+    size_t n = (size_t)w->solid->body->tets.vertex_count;
+    double *area = spl_new(a, n, sizeof *area), *mass = spl_new(a, n, sizeof *mass);
+    if (area && mass) {
+        measure_surface(w->solid, area);
+        for (int32_t i = 0; i < m->domain_count; i++)
+            for (int32_t k = 0; k < m->domain[i].vertex_count; k++)
+                mass[m->domain[i].vertex[k]] += m->domain[i].mass[k];
+        for (int32_t i = 0; i < m->domain_count; i++)
+            for (int32_t k = 0; k < m->domain[i].vertex_count; k++) {
+                int32_t v = m->domain[i].vertex[k];
+                m->domain[i].area[k] = area[v] * m->domain[i].mass[k] / mass[v];
+            }
+    }
+    supple_result result = area && mass ? SUPPLE_OK : spl_fail_memory(error, "the surface");
+    spl_free(a, area);
+    spl_free(a, mass);
+    return result;
+}
+
 static void describe(const training *w, spl_model *m)
 {
     const spl_solid *s = w->solid;
@@ -376,9 +438,14 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
     report->ms_poses = spl_now_ms() - start;
     double then = spl_now_ms();
     if (result == SUPPLE_OK) result = make_vibrations(w, error);
+    double edge = spl_tets_quality(&w->solid->body->tets).mean_edge * w->solid->body->metre;
+    if (result == SUPPLE_OK && w->o->dents > 0)
+        result =
+            spl_dents_create(w->solid, &w->domains, w->o->law, w->o->dents, edge, w->config, w->pool, &w->dents, error);
     report->ms_modes = spl_now_ms() - then;
     if (result == SUPPLE_OK) result = make_domains(w, m, report, error);
     if (result == SUPPLE_OK) result = copy_interfaces(w, m, error);
+    if (result == SUPPLE_OK) result = share_surface(w, m, error);
     if (result == SUPPLE_OK) describe(w, m);
     report->ms_total = spl_now_ms() - start;
     return result;
@@ -397,6 +464,7 @@ static void release(training *w)
     spl_free(a, w->R);
     spl_free(a, w->t);
     spl_modal_release(&w->modal);
+    spl_dents_release(&w->dents);
     spl_samples_release(&w->samples);
     spl_joint_ranges_release(&w->ranges);
     spl_domains_release(&w->domains);

@@ -7,6 +7,7 @@
 typedef struct spl_train_options {
     int32_t samples;        /* poses, 100 */
     int32_t rank;           /* of a domain, 20 */
+    int32_t dents;          /* further columns of a domain for contacts (dents.h), 0 */
     int32_t modes;          /* of linear vibration, 160 */
     int32_t derivatives;    /* modal ones, 100 */
     double pose_share;      /* of a basis, 0.5 */

@@ -179,6 +179,101 @@ TEST(dynamics_and_its_twin)
     supple_scene_destroy(scene);
 }
 
+/* A ball beside the middle of the mesh, as wide as a fifth of it; it moves by `move` from 0.1 to 0.2 s, and back. */
+static void write_ball(const char *path, const float *low, const float *high)
+{
+    FILE *f = fopen(path, "w");
+    double r = 0.1 * (high[0] - low[0]), y = high[1] + r, in = -0.4 * (high[1] - low[1]);
+    fprintf(f, "{\"colliders\": [{\"sphere\": {\"center\": [%g, %g, %g], \"radius\": %g}, \"keys\": [",
+            0.5 * (low[0] + high[0]), y, 0.5 * (low[2] + high[2]), r);
+    static const double times[] = {0, 0.1, 0.2, 0.3, 0.4};
+    for (int k = 0; k < 5; k++)
+        fprintf(f, "%s{\"time\": %g, \"move\": [0, %g, 0]}", k ? ", " : "", times[k], k == 2 || k == 3 ? in : 0.02);
+    fprintf(f, "]}]}");
+    fclose(f);
+}
+
+/* A ball dents the arm, which recovers; flesh against flesh is refused. */
+TEST(a_ball_from_a_file)
+{
+    supple_scene *scene = demo_scene("arm", 0.4);
+    supple_model *model = train(scene, 2, NULL);
+    REQUIRE(model);
+    int32_t n = supple_scene_vertex_count(scene);
+    supple_sim *still = play(scene, model, "on", true), *sim = NULL;
+    REQUIRE(still && supple_sim_step_clip(still, 0, 0, NULL) == SUPPLE_OK);
+    float *x = malloc(3 * (size_t)n * sizeof *x), low[3] = {0}, high[3] = {0};
+    supple_sim_read_positions(still, x, 12);
+    for (int32_t i = 0; i < 3 * n; i++) {
+        if (i < 3 || x[i] < low[i % 3]) low[i % 3] = x[i];
+        if (i < 3 || x[i] > high[i % 3]) high[i % 3] = x[i];
+    }
+    free(x);
+    write_ball("play-ball.json", low, high);
+    const char *path = "play-ball.json";
+    supple_sim_config sc = supple_sim_config_default();
+    supple_error error = {0};
+    sc.model = model;
+    sc.dynamics = true;
+    sc.colliders = &path;
+    sc.collider_count = 1;
+    sc.collide = SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
+    CHECK(supple_sim_create(scene, &sc, NULL, &sim, &error) == SUPPLE_ERROR_ARGUMENT && strstr(error.message, "alone"));
+    sc.collide = SUPPLE_COLLIDE_AUTO;
+    REQUIRE(supple_sim_create(scene, &sc, NULL, &sim, &error) == SUPPLE_OK);
+    double dent = 0, left = 0;
+    int32_t contacts = 0;
+    for (int k = 0; k <= 72; k++) {
+        REQUIRE(supple_sim_step_clip(still, 0, k / 60.0, NULL) == SUPPLE_OK);
+        REQUIRE(supple_sim_step_clip(sim, 0, k / 60.0, NULL) == SUPPLE_OK);
+        supple_stats stats = *supple_sim_stats(sim);
+        left = largest_difference(sim, still, n);
+        dent = fmax(dent, left);
+        if (stats.contacts > contacts) contacts = stats.contacts;
+        if (k < 5) CHECK(left == 0 && stats.contacts == 0);
+    }
+    printf("    %d contacts, %.1f mm, %.2g mm at the end\n", (int)contacts, 1e3 * dent, 1e3 * left);
+    CHECK(contacts > 0 && dent > 0.003 && dent < 0.2 * (high[0] - low[0]) && left < 0.15 * dent);
+    supple_sim_destroy(sim);
+    supple_sim_destroy(still);
+    supple_model_destroy(model);
+    supple_scene_destroy(scene);
+}
+
+/* Columns for contacts come behind the others, in the same bits at any number of threads, and are played. */
+TEST(dents_are_columns_of_their_own)
+{
+    supple_scene *scene = demo_scene("arm", 0.4);
+    supple_body_config bc;
+    supple_train_config tc = small_config(&bc);
+    supple_config config = supple_config_default();
+    supple_model *model[3] = {NULL};
+    for (int k = 0; k < 3; k++) {
+        char path[64];
+        tc.dents = k == 0 ? 0 : 3;
+        config.thread_count = k == 1 ? 1 : 2;
+        REQUIRE(supple_model_train(scene, &tc, &config, &model[k], NULL) == SUPPLE_OK);
+        snprintf(path, sizeof path, "train-dents-%d.supple", k);
+        CHECK(supple_model_save(model[k], path, NULL, NULL) == SUPPLE_OK);
+    }
+    CHECK(same_bytes("train-dents-1.supple", "train-dents-2.supple"));
+    const spl_model *plain = &model[0]->model, *dented = &model[1]->model;
+    for (int32_t i = 0; i < plain->domain_count; i++) {
+        const spl_model_domain *d = &plain->domain[i], *e = &dented->domain[i];
+        CHECK(e->rank == d->rank + 3 && e->pose_rank == d->pose_rank);
+        for (int32_t k = 0; k < 3 * d->vertex_count; k++)
+            CHECK(memcmp(d->basis + k * d->rank, e->basis + k * e->rank, (size_t)d->rank * sizeof *d->basis) == 0);
+    }
+    supple_sim *sim = play(scene, model[1], "on", true);
+    CHECK(sim && supple_sim_step_clip(sim, 0, 0.1, NULL) == SUPPLE_OK);
+    supple_sim_destroy(sim);
+    tc.dents = -1;
+    supple_model *none = NULL;
+    CHECK(supple_model_train(scene, &tc, NULL, &none, NULL) == SUPPLE_ERROR_ARGUMENT && !none);
+    for (int k = 0; k < 3; k++) supple_model_destroy(model[k]);
+    supple_scene_destroy(scene);
+}
+
 static supple_result try_load(const uint8_t *data, size_t size, supple_error *error)
 {
     supple_model *model = NULL;
@@ -239,6 +334,8 @@ TEST(edited_files)
         double *real, wrong;
         int32_t *whole, number;
     } edits[] = {{&m->domain[0].mass[1], -1, NULL, 0},
+                 {&m->domain[0].area[1], -1, NULL, 0},
+                 {&m->domain[0].area[1], NAN, NULL, 0},
                  {&m->domain[0].basis[2], 1e3, NULL, 0},
                  {&m->domain[1].cubature[0].weight, -1, NULL, 0},
                  {&m->domain[1].cubature[0].volume, 0, NULL, 0},
@@ -358,5 +455,6 @@ TEST(few_poses)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(bits_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin),
-          RUN(damaged_and_foreign_files), RUN(edited_files), RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
+TEST_MAIN(RUN(bits_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin), RUN(a_ball_from_a_file),
+          RUN(dents_are_columns_of_their_own), RUN(damaged_and_foreign_files), RUN(edited_files),
+          RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
