@@ -12,7 +12,7 @@
 static const cli_option options[] = {
     {"-o", "OUT.supple", "the trained model, for `supple skin IN --model OUT.supple`", false},
     {"--samples", "N", "poses to solve and learn from (100)", false},
-    {"--rank", "N", "modes of each domain (20)", false},
+    {"--rank", "N", "modes of a domain in the mean; more where poses need more (20)", false},
     {"--dents", "N", "further modes of each domain for things that press on it (0)", false},
     {"--domains", "N", "at most so many domains: the smallest join their neighbours (one for each bone)", false},
     {"--clip", "NAME", "a clip that says how far joints turn, by name, index, or all; as often as you like (all)",
@@ -26,9 +26,7 @@ static const cli_option options[] = {
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, rigid or skip (by its shape; `supple info` shows it)", true},
     {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
-    {"--set", "KEY=VALUE",
-     "modes=160, derivatives=100, pose-share=0.5, cubature-error=0.05, tolerance=1e-4, seed=1; max-tets=N, grade=on",
-     true},
+    {"--set", "KEY=VALUE", "a parameter of training (below), max-tets=N, or grade=on", true},
     {"--no-cache", NULL, "make the body afresh and keep nothing", false},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
@@ -54,13 +52,15 @@ static int whole_number(const cli_arguments *arguments, const char *option, int 
 /* True if the setting is one of training's; *code is then 0 or that of a message. */
 static bool train_setting(const char *text, supple_train_config *tc, int *code)
 {
-    double modes = tc->modes, derivatives = tc->derivatives, seed = (double)tc->seed;
+    double modes = tc->modes, derivatives = tc->derivatives, seed = (double)tc->seed, even = tc->even_ranks;
     const struct {
         const char *name;
         double *value, low, high;
     } known[] = {{"modes", &modes, 1, 10000},
                  {"derivatives", &derivatives, 0, 10000},
                  {"pose-share", &tc->pose_share, 0, 1},
+                 {"seam", &tc->seam, 0, 100},
+                 {"even", &even, 0, 1},
                  {"cubature-error", &tc->cubature_error, 1e-6, 1},
                  {"tolerance", &tc->tolerance, 1e-12, 0.1},
                  {"seed", &seed, 0, 1e15}};
@@ -77,6 +77,7 @@ static bool train_setting(const char *text, supple_train_config *tc, int *code)
         tc->modes = (int32_t)modes;
         tc->derivatives = (int32_t)derivatives;
         tc->seed = (uint64_t)seed;
+        tc->even_ranks = even > 0;
         return true;
     }
     return false;
@@ -210,6 +211,15 @@ static int run(const cli_arguments *arguments)
 
 static void notes(void)
 {
+    printf("\nparameters:\n"
+           "  modes=160            linear vibration modes of the whole body\n"
+           "  derivatives=100      their modal derivatives\n"
+           "  pose-share=0.5       share of a basis that comes from poses; the rest is for vibrations\n"
+           "  seam=0.3             what the places where domains meet weigh in the bases, of the domains' mass\n"
+           "  even=0               1: the same rank everywhere\n"
+           "  cubature-error=0.05  of the forces in training\n"
+           "  tolerance=1e-4       residual of the solved poses\n"
+           "  seed=1               of what is drawn at random\n");
     printf("\nEvery solved pose is kept in a folder until the model is there: after Ctrl-C, a kill or a power cut the "
            "same\n"
            "command goes on where it was. The model belongs to this character, this body and these materials.\n");

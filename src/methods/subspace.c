@@ -38,7 +38,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_FST] = {"fst", "", 0, 0, 1, "forces between domains by sandwich transforms, or vertex by vertex", "on|off"},
     [P_DAMPING] = {"damping", "", 0, 0, 1, "of the springs between domains: relative motion of the flesh, or all of it",
                    "relative|full"},
-    [P_NEWTON] = {"iterations", "", 3, 1, 1000, "most Newton iterations of a step", NULL},
+    [P_NEWTON] = {"iterations", "", 0, 0, 1000, "most Newton iterations of a step; 0: 3 in motion, else 12", NULL},
     [P_TOLERANCE] = {"tolerance", "", 1e-4, 1e-14, 0.1, "share of the forces at which a step ends", NULL},
     [P_KAPPA] = {"kappa", "", 100, 1e-3, 1e7, "stiffness of the springs between domains, times E / edge", NULL},
     [P_KAPPA_D] = {"kappa-d", "s", 5e-4, 0, 10, "their damping, times their stiffness", NULL},
@@ -176,7 +176,8 @@ static supple_result subspace_init(void *state, const spl_method_context *c, sup
     spl_player_options o = spl_player_options_default();
     o.fst = p[P_FST] == 0;
     o.full_damping = p[P_DAMPING] != 0;
-    o.newton = (int32_t)p[P_NEWTON];
+    /* steps in motion are small, frames in equilibrium may be far apart */
+    o.newton = p[P_NEWTON] > 0 ? (int32_t)p[P_NEWTON] : c->dynamics ? 3 : 12;
     o.tolerance = p[P_TOLERANCE];
     o.kappa = p[P_KAPPA];
     o.kappa_d = p[P_KAPPA_D];

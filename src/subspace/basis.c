@@ -1,4 +1,5 @@
-/* Method of snapshots: with A the snapshots in coordinates sqrt(M) u, A^T A = V S^2 V^T and the columns are A V / S. */
+/* Method of snapshots: with A the snapshots in coordinates sqrt(W) u, A^T A = V S^2 V^T and the columns are A V / S. W
+ * is the mass, and more where domains meet: there two bases must say the same. */
 #include "subspace/basis.h"
 
 #include "core/error.h"
@@ -11,7 +12,7 @@
 
 #define SPAN 1e-12 /* share of the snapshots' squares below which a direction is rounding */
 
-/* Snapshots as rows, in coordinates of the root of the mass. */
+/* Snapshots as rows, in coordinates of the root of the weights. */
 typedef struct rows {
     size_t n;       /* 3 x vertices */
     int32_t count;  /* snapshots */
@@ -83,16 +84,22 @@ static void combine_range(void *context, size_t begin, size_t end)
     }
 }
 
-/* The first principal directions of the rows, at most `most` of them, orthogonal to `base` as well, which the rows are
- * already: into r->column, r->found of them. */
-static void find_directions(rows *r, const double *base, int32_t base_count, int32_t most)
+/* Squares of the singular values, most first, and the vectors. */
+static void decompose(rows *r)
 {
     size_t m = (size_t)r->count;
-    int32_t count = 0;
     spl_parallel_for(r->pool, m, 1, gram_range, r);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < i; j++) r->gram[j * m + i] = r->gram[i * m + j];
     spl_eigen_symmetric(r->gram, m, r->value, r->vector);
+}
+
+/* The first principal directions of the rows, at most `most` of them, orthogonal to `base` as well, which the rows are
+ * already: into r->column, r->found of them. */
+static void find_directions(rows *r, const double *base, int32_t base_count, int32_t most)
+{
+    int32_t count = 0;
+    decompose(r);
     while (count < most && count < r->count && r->value[count] > SPAN * r->energy) count++;
     spl_parallel_for(r->pool, (size_t)count, 1, combine_range, r);
     r->found = 0;
@@ -115,9 +122,32 @@ typedef struct work {
     const spl_domain *domain;
     const spl_snapshots *snapshots;
     int32_t index; /* of the domain */
-    double *root;  /* n: square roots of the masses */
+    double *root;  /* n: square roots of the weights */
     rows pose, shape;
 } work;
+
+static bool make_weights(work *w, const spl_domains *domains, const supple_allocator *a)
+{
+    const spl_domain *d = w->domain;
+    double mass = 0;
+    w->root = spl_new(a, (size_t)d->vertex_count, 3 * sizeof *w->root);
+    if (!w->root) return false;
+    for (int32_t k = 0; k < d->vertex_count; k++) {
+        mass += d->mass[k];
+        w->root[3 * k] = d->mass[k];
+    }
+    for (int32_t i = 0; i < domains->interface_count; i++) {
+        const spl_interface *f = &domains->interface[i];
+        double area = 0;
+        if (f->i != w->index && f->j != w->index) continue;
+        for (int32_t k = 0; k < f->count; k++) area += f->area[k];
+        for (int32_t k = 0; k < f->count; k++)
+            w->root[3 * (f->i == w->index ? f->at_i[k] : f->at_j[k])] += w->snapshots->seam * mass * f->area[k] / area;
+    }
+    for (int32_t k = 0; k < d->vertex_count; k++)
+        w->root[3 * k] = w->root[3 * k + 1] = w->root[3 * k + 2] = sqrt(w->root[3 * k]);
+    return true;
+}
 
 static void load_poses(work *w)
 {
@@ -160,13 +190,21 @@ static int32_t share(work *w, int32_t rank, double pose_share)
     }
 }
 
-static void write_basis(const work *w, int32_t poses, double *basis)
+/* Orthonormal in the mass, one column after another, so that the first ones still span what the poses gave. */
+static void write_basis(work *w, int32_t poses, double *basis)
 {
     int32_t rank = poses + w->shape.found;
     for (int32_t k = 0; k < rank; k++) {
         const rows *r = k < poses ? &w->pose : &w->shape;
-        const double *from = r->column + (size_t)(k < poses ? k : k - poses) * r->n;
-        for (size_t i = 0; i < r->n; i++) basis[i * (size_t)rank + (size_t)k] = from[i] / w->root[i];
+        double *x = r->column + (size_t)(k < poses ? k : k - poses) * r->n;
+        for (size_t i = 0; i < r->n; i++) x[i] *= sqrt(w->domain->mass[i / 3]) / w->root[i];
+        project_out(x, r->n, w->pose.column, k < poses ? k : poses);
+        project_out(x, r->n, w->shape.column, k < poses ? 0 : k - poses);
+        double size = sqrt(spl_dense_dot(x, x, r->n));
+        for (size_t i = 0; i < r->n; i++) {
+            x[i] /= size;
+            basis[i * (size_t)rank + (size_t)k] = x[i] / sqrt(w->domain->mass[i / 3]);
+        }
     }
 }
 
@@ -181,11 +219,9 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
     if (rank < 1 || !(pose_share >= 0 && pose_share <= 1))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a basis of rank %d, a share of %g of it from poses", (int)rank,
                         pose_share);
-    w.root = spl_new(a, n, sizeof *w.root);
-    bool ok = w.root && rows_create(&w.pose, n, snapshots->pose_count, rank, a, pool) &&
+    bool ok = make_weights(&w, domains, a) && rows_create(&w.pose, n, snapshots->pose_count, rank, a, pool) &&
               rows_create(&w.shape, n, snapshots->shape_count, rank, a, pool);
     if (ok) {
-        for (size_t i = 0; i < n; i++) w.root[i] = sqrt(d->mass[i / 3]);
         load_poses(&w);
         find_directions(&w.pose, NULL, 0, rank);
         int32_t poses = share(&w, rank, pose_share);
@@ -197,4 +233,59 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
     rows_release(&w.shape);
     spl_free(a, w.root);
     return ok ? SUPPLE_OK : spl_fail_memory(error, "a domain's basis");
+}
+
+/* ---- ranks ---- */
+
+/* By pose of the domain: the mean square displacement that its k-th principal direction holds. */
+static bool spectrum_of(const spl_domains *domains, int32_t domain, const spl_snapshots *snapshots, spl_pool *pool,
+                        const supple_allocator *a, double *value)
+{
+    const spl_domain *d = &domains->domain[domain];
+    work w = {.domain = d, .snapshots = snapshots, .index = domain};
+    double weight = 0;
+    bool ok = make_weights(&w, domains, a) &&
+              rows_create(&w.pose, 3 * (size_t)d->vertex_count, snapshots->pose_count, 1, a, pool);
+    if (ok) {
+        load_poses(&w);
+        decompose(&w.pose);
+        for (int32_t k = 0; k < d->vertex_count; k++) weight += w.root[3 * k] * w.root[3 * k];
+        for (int32_t k = 0; k < snapshots->pose_count; k++) value[k] = fmax(0, w.pose.value[k]) / weight;
+    }
+    rows_release(&w.pose);
+    spl_free(a, w.root);
+    return ok;
+}
+
+/* Hands out columns one by one to the domain that has most left; ties go to the least rank. */
+static void hand_out(const double *spectrum, int32_t poses, int32_t domains, int32_t rank, double pose_share,
+                     int32_t *ranks)
+{
+    int32_t least = (3 * rank + 9) / 10, most = 2 * rank;
+    for (int32_t d = 0; d < domains; d++) ranks[d] = least;
+    for (int64_t left = (int64_t)(rank - least) * domains; left > 0; left--) {
+        int32_t best = -1;
+        double gain = 0;
+        for (int32_t d = 0; d < domains; d++) {
+            int32_t k = (int32_t)lround(pose_share * ranks[d]);
+            double g = pose_share > 0 && k < poses ? spectrum[d * poses + k] : 0;
+            if (ranks[d] >= most) continue;
+            if (best < 0 || g > gain || (!(g < gain) && ranks[d] < ranks[best])) best = d, gain = g;
+        }
+        ranks[best]++;
+    }
+}
+
+supple_result spl_basis_ranks(const spl_domains *domains, const spl_snapshots *snapshots, int32_t rank,
+                              double pose_share, spl_pool *pool, const supple_allocator *a, int32_t *ranks,
+                              supple_error *error)
+{
+    size_t poses = (size_t)snapshots->pose_count;
+    double *spectrum = spl_new(a, (size_t)domains->domain_count * poses, sizeof *spectrum);
+    bool ok = spectrum;
+    for (int32_t d = 0; d < domains->domain_count && ok; d++)
+        ok = spectrum_of(domains, d, snapshots, pool, a, spectrum + (size_t)d * poses);
+    if (ok) hand_out(spectrum, snapshots->pose_count, domains->domain_count, rank, pose_share, ranks);
+    spl_free(a, spectrum);
+    return ok ? SUPPLE_OK : spl_fail_memory(error, "the domains' ranks");
 }

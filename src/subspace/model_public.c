@@ -19,6 +19,7 @@ supple_train_config supple_train_config_default(void)
                                  .modes = o.modes,
                                  .derivatives = o.derivatives,
                                  .pose_share = o.pose_share,
+                                 .seam = o.seam,
                                  .cubature_error = o.cubature_error,
                                  .tolerance = o.tolerance,
                                  .seed = o.seed};
@@ -50,6 +51,7 @@ static supple_result check(const supple_train_config *c, const supple_scene *sce
                   {"modes", c->modes, 1, 10000},
                   {"derivatives", c->derivatives, 0, 10000},
                   {"pose share", c->pose_share, 0, 1},
+                  {"seam", c->seam, 0, 100},
                   {"cubature error", c->cubature_error, 1e-6, 1},
                   {"tolerance", c->tolerance, 1e-12, 0.1}};
     if (c->cookie != TRAIN_COOKIE)
@@ -77,6 +79,8 @@ static spl_train_options options_of(const supple_train_config *c)
     o.modes = c->modes;
     o.derivatives = c->derivatives;
     o.pose_share = c->pose_share;
+    o.seam = c->seam;
+    o.even = c->even_ranks;
     o.cubature_error = c->cubature_error;
     o.tolerance = c->tolerance;
     o.seed = c->seed;

@@ -257,6 +257,7 @@ void spl_player_reset(spl_player *p)
     }
     memset(p->acting, 0, p->blocks.offset[p->count] * sizeof *p->acting);
     p->caution = 0;
+    p->fresh = true;
 }
 
 /* One vector between the state's layout and ours. */
@@ -293,6 +294,7 @@ void spl_player_set_state(spl_player *p, const double *q, const double *qd, cons
     copy_in(p, qd, p->qd);
     copy_in(p, qdd, p->qdd);
     p->caution = 0;
+    p->fresh = false;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------------------------
@@ -341,6 +343,7 @@ supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_pla
     if (ok) spl_player_end_contacts(p);
     p->stats.outside = outside(p);
     p->input = NULL;
+    p->fresh = false;
     if (!ok) spl_player_reset(p);
     if (stats) *stats = p->stats;
     return ok ? SUPPLE_OK : spl_fail(error, SUPPLE_ERROR_SOLVE, "the reduced equations of motion are not finite");

@@ -12,6 +12,9 @@
 /* Lengths of a step that are tried: where springs have crumpled tets, thousandths may be right. */
 enum { TRIALS = 12 };
 
+/* A first step starts from the rest shape, others from the step before: so many times the iterations for it. */
+enum { FIRST = 10 };
+
 static const double decrease = 1e-4; /* of what the slope promises (Armijo) */
 
 /* trial = q + s direction */
@@ -91,7 +94,8 @@ bool spl_player_newton(spl_player *p)
     spl_player_balance(p, p->q, &p->now);
     if (!p->now.finite) return false;
     p->stats.converged = p->now.residual <= p->options.tolerance;
-    while (!p->stats.converged && p->stats.iterations < p->options.newton) {
+    int32_t most = p->fresh ? FIRST * p->options.newton : p->options.newton;
+    while (!p->stats.converged && p->stats.iterations < most) {
         double slope;
         if (!descend(p, &slope)) break;
         p->stats.iterations++;

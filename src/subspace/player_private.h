@@ -60,6 +60,7 @@ struct spl_player {
     spl_balance now, next;         /* at q, at a trial */
     const spl_player_input *input; /* of the running step */
     spl_frame_motion *frame;       /* by domain: of its centre, this step's */
+    bool fresh;                    /* reset: the next step has no step before it */
     int32_t caution;               /* iterations to come that project the Hessians at once */
     bool exact;                    /* the system at hand has exact ones */
     spl_player_stats stats;

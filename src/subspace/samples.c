@@ -126,7 +126,8 @@ static bool sample_path(const spl_sample_options *o, int32_t i, char *path, size
     return n > 0 && (size_t)n < size;
 }
 
-/* A pose that an earlier run has solved. What does not belong to this training, or is damaged, is solved anew. */
+/* A pose that an earlier run has solved, or given up. What does not belong to this training, or is damaged, is solved
+ * anew. */
 static bool find(spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o,
                  const supple_config *config)
 {
@@ -144,8 +145,8 @@ static bool find(spl_samples *s, int32_t i, const spl_key *character, const spl_
     if (good) {
         memcpy(x_of(s, i), x, 3 * n * sizeof(float));
         s->residual[i] = *(const double *)residual;
-        s->state[i] = SPL_SAMPLE_SOLVED;
-        s->found++;
+        s->state[i] = s->residual[i] <= o->tolerance ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
+        if (s->state[i] == SPL_SAMPLE_SOLVED) s->found++;
     }
     spl_store_close(r);
     return good;
@@ -340,8 +341,7 @@ static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *err
     if (result != SUPPLE_OK && result != SUPPLE_ERROR_SOLVE) return result;
     s->residual[i] = result == SUPPLE_OK ? stats.residual : INFINITY;
     s->state[i] = good ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
-    if (!good) return SUPPLE_OK;
-    for (size_t k = 0; k < 3 * (size_t)s->vertex_count; k++) x_of(s, i)[k] = (float)w->x[k];
+    for (size_t k = 0; good && k < 3 * (size_t)s->vertex_count; k++) x_of(s, i)[k] = (float)w->x[k];
     return keep(s, i, &v->character, v->options, v->config, error);
 }
 
@@ -416,6 +416,13 @@ static void report(spl_samples *s, const supple_config *config)
     }
 }
 
+static bool any_open(const spl_samples *s)
+{
+    for (int32_t i = 0; i < s->count; i++)
+        if (s->state[i] == SPL_SAMPLE_OPEN) return true;
+    return false;
+}
+
 supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
                                 const spl_sample_options *options, const supple_config *config, spl_pool *pool,
                                 supple_error *error)
@@ -426,7 +433,7 @@ supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const
     supple_result result = depth && list ? make_folder(options->folder, error) : spl_fail_memory(error, "the poses");
     v.character = spl_character_key(solid);
     for (int32_t i = 0; i < s->count && result == SUPPLE_OK; i++) find(s, i, &v.character, options, config);
-    if (s->found < s->count && result == SUPPLE_OK) result = make_workers(&v, solid, pool, error);
+    if (any_open(s) && result == SUPPLE_OK) result = make_workers(&v, solid, pool, error);
     pthread_mutex_init(&v.lock, NULL);
     pthread_cond_init(&v.freed, NULL);
     if (result == SUPPLE_OK) {

@@ -24,6 +24,7 @@ spl_train_options spl_train_options_default(void)
                                .modes = 160,
                                .derivatives = 100,
                                .pose_share = 0.5,
+                               .seam = 0.3,
                                .cubature_error = 0.05,
                                .tolerance = 1e-4,
                                .least_turn = 0.35,
@@ -45,6 +46,8 @@ typedef struct training {
     int32_t pose_count; /* solved */
     int32_t *pose;      /* by solved pose: its sample */
     spl_modal modal;
+    spl_snapshots snapshots;
+    int32_t *rank;         /* by domain */
     double *shape, *scale; /* modes and derivatives one after another, and their weights */
     double *vibration;     /* pose_count x (3 x vertices): samples of vibrations */
     spl_dents dents;       /* of all domains; zero without */
@@ -88,23 +91,47 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
     return spl_fail(error, SUPPLE_ERROR_SOLVE, "none of the %d training poses converged", (int)o->samples);
 }
 
-/* Displacements of the poses in the domains' frames, and where they hold what bones hold. */
-static supple_result take_displacements(training *w, supple_error *error)
+static bool new_displacements(training *w)
 {
     size_t n = (size_t)w->solid->body->tets.vertex_count, poses = (size_t)w->pose_count;
-    int32_t domains = w->domains.domain_count;
-    spl_pose pose = {0};
-    w->displacement = spl_new(&w->allocator, (size_t)domains, sizeof *w->displacement);
+    size_t domains = (size_t)w->domains.domain_count;
+    w->displacement = spl_new(&w->allocator, domains, sizeof *w->displacement);
     w->x = spl_new(&w->allocator, poses * n, 3 * sizeof *w->x);
-    w->R = spl_new(&w->allocator, poses * (size_t)domains, sizeof *w->R);
-    w->t = spl_new(&w->allocator, poses * (size_t)domains, sizeof *w->t);
+    w->R = spl_new(&w->allocator, poses * domains, sizeof *w->R);
+    w->t = spl_new(&w->allocator, poses * domains, sizeof *w->t);
     bool made = w->displacement && w->x && w->R && w->t;
-    for (int32_t d = 0; d < domains && made; d++) {
+    for (size_t d = 0; d < domains && made; d++) {
         w->displacement[d] =
             spl_new(&w->allocator, poses * (size_t)w->domains.domain[d].vertex_count, 3 * sizeof **w->displacement);
         made = w->displacement[d];
     }
-    if (!made) return spl_fail_memory(error, "the training poses");
+    return made;
+}
+
+/* u = R^T (x - t) - p of one domain in the solved pose p, whose bones the drive has. */
+static void displace_domain(training *w, int32_t p, int32_t d)
+{
+    const spl_domain *dom = &w->domains.domain[d];
+    const double *x = w->x + 3 * (size_t)p * (size_t)w->solid->body->tets.vertex_count;
+    spl_mat3 *R = &w->R[p * w->domains.domain_count + d];
+    spl_vec3 *t = &w->t[p * w->domains.domain_count + d];
+    double *u = w->displacement[d] + 3 * (size_t)p * (size_t)dom->vertex_count;
+    spl_domain_frame(&w->solid->drive, dom->bone, R, t);
+    spl_mat3 inverse = spl_mat3_transpose(R);
+    for (int32_t k = 0; k < dom->vertex_count; k++) {
+        size_t v = 3 * (size_t)dom->vertex[k];
+        const double *rest = w->solid->drive.rest + v;
+        spl_vec3 y = spl_mat3_apply(&inverse, spl_sub(spl_v3(x[v], x[v + 1], x[v + 2]), *t));
+        u[3 * k] = y.x - rest[0], u[3 * k + 1] = y.y - rest[1], u[3 * k + 2] = y.z - rest[2];
+    }
+}
+
+/* Displacements of the poses in the domains' frames, and where they hold what bones hold. */
+static supple_result take_displacements(training *w, supple_error *error)
+{
+    size_t n = (size_t)w->solid->body->tets.vertex_count;
+    spl_pose pose = {0};
+    if (!new_displacements(w)) return spl_fail_memory(error, "the training poses");
     supple_result result = spl_pose_init(&pose, w->scene, error);
     for (int32_t p = 0; p < w->pose_count && result == SUPPLE_OK; p++) {
         const spl_vec3 *turn = w->samples.turn + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
@@ -115,20 +142,7 @@ static supple_result take_displacements(training *w, supple_error *error)
         result = spl_drive_pose(&w->solid->drive, &pose, error);
         for (size_t k = 0; k < 3 * n; k++) held[k] = (double)x[k];
         spl_drive_hold(&w->solid->drive, w->solid->body->bone, held);
-        for (int32_t d = 0; d < domains && result == SUPPLE_OK; d++) {
-            const spl_domain *dom = &w->domains.domain[d];
-            spl_mat3 *R = &w->R[p * domains + d];
-            spl_vec3 *t = &w->t[p * domains + d];
-            double *u = w->displacement[d] + 3 * (size_t)p * (size_t)dom->vertex_count;
-            spl_domain_frame(&w->solid->drive, dom->bone, R, t);
-            spl_mat3 inverse = spl_mat3_transpose(R);
-            for (int32_t k = 0; k < dom->vertex_count; k++) {
-                size_t v = 3 * (size_t)dom->vertex[k];
-                const double *rest = w->solid->drive.rest + v;
-                spl_vec3 y = spl_mat3_apply(&inverse, spl_sub(spl_v3(held[v], held[v + 1], held[v + 2]), *t));
-                u[3 * k] = y.x - rest[0], u[3 * k + 1] = y.y - rest[1], u[3 * k + 2] = y.z - rest[2];
-            }
-        }
+        for (int32_t d = 0; d < w->domains.domain_count && result == SUPPLE_OK; d++) displace_domain(w, p, d);
     }
     spl_pose_release(&pose);
     return result;
@@ -206,7 +220,7 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
 {
     const spl_domain *d = &w->domains.domain[index];
     const supple_allocator *a = &w->allocator;
-    size_t n = (size_t)d->vertex_count, most = (size_t)w->o->rank + (size_t)w->o->dents;
+    size_t n = (size_t)d->vertex_count, most = (size_t)w->rank[index] + (size_t)w->o->dents;
     out->bone = d->bone;
     out->vertex_count = d->vertex_count;
     out->vertex = spl_new(a, n, sizeof *out->vertex);
@@ -221,14 +235,8 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
     memcpy(out->mass, d->mass, n * sizeof *out->mass);
     for (size_t k = 0; k < n; k++)
         memcpy(out->rest + 3 * k, w->solid->drive.rest + 3 * (size_t)d->vertex[k], 3 * sizeof *out->rest);
-    spl_snapshots snapshots = {.pose_count = w->pose_count,
-                               .pose = (double *const *)w->displacement,
-                               .vertex_count = w->modal.vertex_count,
-                               .shape_count = w->modal.mode_count + w->modal.derivative_count,
-                               .shape = w->shape,
-                               .scale = w->scale};
-    supple_result result = spl_basis_make(&w->domains, index, &snapshots, w->o->rank, w->o->pose_share, w->pool, a,
-                                          out->basis, &out->rank, &out->pose_rank, error);
+    supple_result result = spl_basis_make(&w->domains, index, &w->snapshots, w->rank[index], w->o->pose_share, w->pool,
+                                          a, out->basis, &out->rank, &out->pose_rank, error);
     if (result != SUPPLE_OK || w->o->dents == 0) return result;
     return spl_dents_append(&w->dents, &w->domains, index, (int32_t)most, w->modal.vertex_count, out->basis, &out->rank,
                             error);
@@ -329,10 +337,33 @@ static supple_result train_cubature(training *w, int32_t index, spl_model_domain
     return result;
 }
 
+/* How many columns each domain gets. */
+static supple_result make_ranks(training *w, supple_error *error)
+{
+    w->snapshots = (spl_snapshots){.pose_count = w->pose_count,
+                                   .pose = (double *const *)w->displacement,
+                                   .vertex_count = w->modal.vertex_count,
+                                   .shape_count = w->modal.mode_count + w->modal.derivative_count,
+                                   .shape = w->shape,
+                                   .scale = w->scale,
+                                   .seam = w->o->seam};
+    w->rank = spl_new(&w->allocator, (size_t)w->domains.domain_count, sizeof *w->rank);
+    if (!w->rank) return spl_fail_memory(error, "a model");
+    for (int32_t d = 0; d < w->domains.domain_count; d++) w->rank[d] = w->o->rank;
+    if (w->o->even) return SUPPLE_OK;
+    supple_result result = spl_basis_ranks(&w->domains, &w->snapshots, w->o->rank, w->o->pose_share, w->pool,
+                                           &w->allocator, w->rank, error);
+    int32_t most = SPL_MODEL_MOST_RANK - w->o->dents;
+    for (int32_t d = 0; d < w->domains.domain_count; d++)
+        if (w->rank[d] > most) w->rank[d] = most;
+    return result;
+}
+
 static supple_result make_domains(training *w, spl_model *m, spl_train_report *report, supple_error *error)
 {
-    supple_result result = SUPPLE_OK;
+    supple_result result = make_ranks(w, error);
     int32_t count = w->domains.domain_count;
+    if (result != SUPPLE_OK) return result;
     m->domain = spl_new(&w->allocator, (size_t)count, sizeof *m->domain);
     if (!m->domain) return spl_fail_memory(error, "a model");
     m->domain_count = count;
@@ -457,6 +488,7 @@ static void release(training *w)
     for (int32_t d = 0; w->displacement && d < w->domains.domain_count; d++) spl_free(a, w->displacement[d]);
     spl_free(a, w->displacement);
     spl_free(a, w->pose);
+    spl_free(a, w->rank);
     spl_free(a, w->shape);
     spl_free(a, w->scale);
     spl_free(a, w->vibration);

@@ -6,11 +6,13 @@
 
 typedef struct spl_train_options {
     int32_t samples;        /* poses, 100 */
-    int32_t rank;           /* of a domain, 20 */
+    int32_t rank;           /* of a domain, in the mean, 20 */
+    bool even;              /* of every domain, as in the paper; off: columns go where poses need them */
     int32_t dents;          /* further columns of a domain for contacts (dents.h), 0 */
     int32_t modes;          /* of linear vibration, 160 */
     int32_t derivatives;    /* modal ones, 100 */
     double pose_share;      /* of a basis, 0.5 */
+    double seam;            /* what an interface weighs in the bases, of its domain's mass, 0.3 */
     double cubature_error;  /* 0.05 */
     double tolerance;       /* of the poses' residuals, 1e-4 */
     double least_turn;      /* radians: joints that no clip turns take part by this much */

@@ -71,7 +71,7 @@ static sample sample_make(const double *pose_size, int pose_rank, const double *
         for (size_t i = 0; i < s.body_n; i++) s.shape[(size_t)k * s.body_n + i] /= s.scale[k];
     }
     free(all);
-    s.snapshots = (spl_snapshots){POSES, s.by_domain, (int32_t)(s.body_n / 3), SHAPES, s.shape, s.scale};
+    s.snapshots = (spl_snapshots){POSES, s.by_domain, (int32_t)(s.body_n / 3), SHAPES, s.shape, s.scale, 0};
     return s;
 }
 
@@ -185,6 +185,97 @@ TEST(shapes_that_poses_span)
     sample_free(&s);
 }
 
+/* The part of the poses' squares that the weighted norm loses, mass and `seam` times the interfaces', after the best
+ * fit in that norm by these columns: by Gram and Schmidt in it. */
+static double lost(const sample *s, const double *basis, int32_t rank, double seam)
+{
+    int32_t last = s->t.domains.domain_count - 1;
+    double *w = malloc(s->n * sizeof *w), *y = malloc((size_t)rank * s->n * sizeof *y), mass = 0, left = 0, all = 0;
+    for (size_t i = 0; i < s->n; i++) mass += (w[i] = s->d->mass[i / 3]) / 3;
+    for (int32_t k = 0; k < s->t.domains.interface_count; k++) {
+        const spl_interface *f = &s->t.domains.interface[k];
+        double area = 0;
+        for (int32_t v = 0; v < f->count; v++) area += f->area[v];
+        for (int32_t v = 0; v < f->count; v++)
+            for (size_t c = 0; c < 3 && (f->i == last || f->j == last); c++)
+                w[3 * (size_t)(f->j == last ? f->at_j[v] : f->at_i[v]) + c] += seam * mass * f->area[v] / area;
+    }
+    for (int32_t k = 0; k < rank; k++) {
+        double *c = y + (size_t)k * s->n;
+        for (size_t i = 0; i < s->n; i++) c[i] = sqrt(w[i]) * basis[i * (size_t)rank + (size_t)k];
+        for (int32_t j = 0; j < 2 * k; j++) {
+            const double *o = y + (size_t)(j % k) * s->n;
+            double dot = spl_dense_dot(o, c, s->n);
+            for (size_t i = 0; i < s->n; i++) c[i] -= dot * o[i];
+        }
+        double size = sqrt(spl_dense_dot(c, c, s->n));
+        for (size_t i = 0; i < s->n; i++) c[i] /= size;
+    }
+    for (int p = 0; p < POSES; p++) {
+        double *x = malloc(s->n * sizeof *x);
+        for (size_t i = 0; i < s->n; i++) x[i] = sqrt(w[i]) * s->pose[(size_t)p * s->n + i];
+        double square = spl_dense_dot(x, x, s->n);
+        all += square;
+        left += square;
+        for (int32_t k = 0; k < rank; k++) {
+            double dot = spl_dense_dot(y + (size_t)k * s->n, x, s->n);
+            left -= dot * dot;
+        }
+        free(x);
+    }
+    free(w);
+    free(y);
+    return left / all;
+}
+
+/* Weight on the seams: still orthonormal in the mass, and no other four columns fit the poses as well in the norm that
+ * was asked for. */
+TEST(seams_count)
+{
+    static const double pose[8] = {5, 4.5, 4, 3.5, 3, 2.5, 2, 1.5}, shape[2] = {1, 0.5}, seam[3] = {0, 0.3, 30};
+    sample s = sample_make(pose, 8, shape, 2);
+    REQUIRE(s.t.ok);
+    double *basis[3];
+    for (int k = 0; k < 3; k++) {
+        int32_t got, poses;
+        s.snapshots.seam = seam[k];
+        basis[k] = basis_of(&s, 4, 1, NULL, &got, &poses);
+        CHECK(got == 4 && poses == 4);
+        check_orthonormal(&s, basis[k], got);
+    }
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 3; j++)
+            if (j != k) CHECK(lost(&s, basis[k], 4, seam[k]) < 0.999 * lost(&s, basis[j], 4, seam[k]));
+    for (int k = 0; k < 3; k++) free(basis[k]);
+    sample_free(&s);
+}
+
+/* Poses whose displacements are known: columns go where they take most away, the mean is what was asked for. */
+TEST(ranks_follow_the_poses)
+{
+    static const double pose[12] = {9, 8, 7, 6, 5, 4, 3, 2, 1.5, 1.2, 1, 0.8}, none[1] = {0};
+    sample s = sample_make(pose, 12, none, 1);
+    REQUIRE(s.t.ok);
+    supple_allocator a = spl_allocator_of(NULL);
+    int32_t count = s.t.domains.domain_count, ranks[16], sum = 0;
+    REQUIRE(count > 1 && count <= 16);
+    for (int32_t d = 0; d < count - 1; d++) { /* the others move little, each in one direction */
+        s.by_domain[d] = calloc(POSES * 3 * (size_t)s.t.domains.domain[d].vertex_count, sizeof(double));
+        for (size_t i = 0; i < 3 * (size_t)s.t.domains.domain[d].vertex_count; i++) s.by_domain[d][i] = 1e-3;
+    }
+    CHECK(spl_basis_ranks(&s.t.domains, &s.snapshots, 10, 0.5, NULL, &a, ranks, NULL) == SUPPLE_OK);
+    for (int32_t d = 0; d < count; d++) {
+        CHECK(ranks[d] >= 3 && ranks[d] <= 20);
+        sum += ranks[d];
+    }
+    CHECK(sum == 10 * count);
+    CHECK(ranks[count - 1] > 10);
+    CHECK(spl_basis_ranks(&s.t.domains, &s.snapshots, 10, 0, NULL, &a, ranks, NULL) == SUPPLE_OK);
+    for (int32_t d = 0; d < count; d++) CHECK(ranks[d] == 10);
+    for (int32_t d = 0; d < count - 1; d++) free(s.by_domain[d]);
+    sample_free(&s);
+}
+
 TEST(nothing_to_learn_from)
 {
     static const double none[1] = {0};
@@ -247,5 +338,6 @@ TEST(memory_runs_out)
     sample_free(&s);
 }
 
-TEST_MAIN(RUN(columns_are_the_principal_ones), RUN(shares), RUN(shapes_that_poses_span), RUN(nothing_to_learn_from),
-          RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))
+TEST_MAIN(RUN(columns_are_the_principal_ones), RUN(shares), RUN(shapes_that_poses_span), RUN(seams_count),
+          RUN(ranks_follow_the_poses), RUN(nothing_to_learn_from), RUN(bits_do_not_depend_on_threads),
+          RUN(memory_runs_out))
