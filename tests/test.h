@@ -62,13 +62,6 @@ static const char *test_skipped;
         return;                                                                                                        \
     } while (0)
 
-/* Ends a case that uses one thread, and takes long, where threads are what is looked at. */
-#define ONE_THREAD()                                                                                                   \
-    do {                                                                                                               \
-        const char *sanitized = getenv("SUPPLE_SANITIZED");                                                            \
-        if (sanitized && strcmp(sanitized, "thread") == 0) SKIP("one thread: nothing for TSan to see");                \
-    } while (0)
-
 /* A size of a case: `quick` where SUPPLE_TEST_QUICK is set, as it is under the sanitizers, which cost up to twenty
  * times the time. A case runs either way. */
 static inline int test_size(int whole, int quick)
@@ -79,7 +72,9 @@ static inline int test_size(int whole, int quick)
 static int test_main(const spl_test *tests, size_t count)
 {
     int passed = 0, failed = 0, skipped = 0;
+    const char *only = getenv("SUPPLE_TEST_ONLY"); /* cases with this in their names */
     for (size_t i = 0; i < count; i++) {
+        if (only && !strstr(tests[i].name, only)) continue;
         test_failures = 0;
         test_skipped = NULL;
         tests[i].run();

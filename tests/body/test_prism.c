@@ -425,7 +425,6 @@ TEST(prisms_are_kept_in_the_cache)
 
 TEST(failing_allocations_are_errors)
 {
-    ONE_THREAD();
     supple_scene *scene = demo_scene("beam", 0.3);
     supple_body_config bc = body_config(SUPPLE_BODY_PRISM, 8);
     for (long n = 0;; n++) {

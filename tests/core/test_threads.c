@@ -55,7 +55,7 @@ TEST(pieces_depend_on_count_and_grain_alone)
 }
 
 /* Workers spin for a while and then sleep; loops come before, at and after that moment. */
-TEST(loops_find_workers_that_spin_and_workers_that_sleep)
+TEST(loops_find_threads_that_spin_and_threads_that_sleep)
 {
     static const long gap_ns[] = {0, 20000, 75000, 80000, 85000, 100000, 400000};
     for (int threads = 2; threads <= 5; threads++) {
@@ -83,7 +83,7 @@ static double cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-TEST(workers_rest_between_frames)
+TEST(threads_rest_between_frames)
 {
     supple_config config = supple_config_default();
     config.thread_count = 3;
@@ -119,5 +119,5 @@ TEST(host_tasks_take_the_place_of_threads)
 }
 
 TEST_MAIN(RUN(every_index_is_visited_once_at_any_thread_count), RUN(pieces_depend_on_count_and_grain_alone),
-          RUN(loops_find_workers_that_spin_and_workers_that_sleep), RUN(workers_rest_between_frames),
+          RUN(loops_find_threads_that_spin_and_threads_that_sleep), RUN(threads_rest_between_frames),
           RUN(host_tasks_take_the_place_of_threads))

@@ -185,7 +185,6 @@ TEST(the_bits_do_not_depend_on_the_threads)
 
 TEST(memory_may_run_out)
 {
-    ONE_THREAD();
     static const char *const settings[] = {"verify=1", "energy=neohookean cluster=bone pin=soft",
                                            "energy=arap rotation=polar solver=direct"};
     posed p = posed_make("arm", 8, NULL);

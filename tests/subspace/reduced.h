@@ -41,7 +41,7 @@ static inline reduced reduced_make(training t, int32_t index, int32_t modes, int
                        : r.modal.value[0] / r.modal.value[pair[0]] * (r.modal.value[0] / r.modal.value[pair[1]]);
     }
     double **pose = calloc((size_t)t.domains.domain_count, sizeof *pose);
-    spl_snapshots snapshots = {0, pose, r.modal.vertex_count, count, shape, scale};
+    spl_snapshots snapshots = {0, pose, r.modal.vertex_count, count, shape, scale, 0};
     r.domain = (spl_model_domain){.bone = o->bone,
                                   .vertex_count = o->vertex_count,
                                   .vertex = o->vertex,

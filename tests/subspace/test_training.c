@@ -54,7 +54,7 @@ static bool same_bytes(const char *a, const char *b)
 }
 
 /* Two threads and one, in one go and resumed with half of the poses gone: the same file, bit for bit. */
-TEST(bits_and_resuming)
+TEST(bits_at_any_threads_and_resuming)
 {
     supple_scene *scene = demo_scene("arm", 0.4);
     supple_model *one = train(scene, 1, NULL), *two = train(scene, 2, "train-poses");
@@ -455,6 +455,6 @@ TEST(few_poses)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(bits_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin), RUN(a_ball_from_a_file),
-          RUN(dents_are_columns_of_their_own), RUN(damaged_and_foreign_files), RUN(edited_files),
-          RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
+TEST_MAIN(RUN(bits_at_any_threads_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin),
+          RUN(a_ball_from_a_file), RUN(dents_are_columns_of_their_own), RUN(damaged_and_foreign_files),
+          RUN(edited_files), RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
