@@ -174,7 +174,6 @@ TEST(the_bits_do_not_depend_on_the_threads)
 
 TEST(memory_may_run_out)
 {
-    ONE_THREAD();
     static const char *const settings[] = {"formulation=volume", "formulation=volume precondition=direct",
                                            "formulation=surface", "formulation=surface boundary=cholesky"};
     posed p = posed_make("arm", test_size(12, 6), NULL);
