@@ -380,6 +380,7 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
     if (result == SUPPLE_OK) result = make_domains(w, m, report, error);
     if (result == SUPPLE_OK) result = copy_interfaces(w, m, error);
     if (result == SUPPLE_OK) describe(w, m);
+    if (result == SUPPLE_OK) result = spl_rig_make(w->scene, w->solid, m, &m->rig, error);
     report->ms_total = spl_now_ms() - start;
     return result;
 }
