@@ -71,7 +71,7 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
                                     error);
     spl_free(&w->allocator, turn);
     if (result != SUPPLE_OK) return result;
-    spl_sample_options so = {o->law, o->tolerance, 75, o->folder};
+    spl_sample_options so = {o->law, o->tolerance, 75, o->folder, o->skinned};
     result = spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
     if (result != SUPPLE_OK) return result;
     w->pose = spl_new(&w->allocator, n, sizeof *w->pose);
