@@ -166,7 +166,7 @@ static void run_tables(const options *o)
 {
     head(o, "The paper's tables 1 and 2: hero cut into as many domains");
     for (int i = 0; i < ROWS; i++)
-        if (!o->quick || i == 0) play_row(o, &PAPER[i], o->quick ? 4000 : o->large ? PAPER[i].tets : 40000);
+        if (!o->quick || i == 0) play_row(o, &PAPER[i], o->quick ? 2000 : o->large ? PAPER[i].tets : 40000);
 }
 
 static void run_growth(const options *o)
@@ -177,7 +177,7 @@ static void run_growth(const options *o)
         paper_row r = {.name = "", .domains = 17, .rank = o->quick ? 8 : 20};
         options mine = *o;
         mine.poses = NULL; /* they belong to one size */
-        play_row(&mine, &r, o->quick ? 1500 << i : sizes[i]);
+        if (!o->quick || i < 2) play_row(&mine, &r, o->quick ? 2000 << i : sizes[i]);
     }
 }
 
@@ -225,7 +225,7 @@ static void *run_crew(void *argument)
 static void run_crowd(const options *o)
 {
     double megabytes, wall, cpu;
-    model_request q = {o->quick ? 4000 : 40000, 0, o->quick ? 8 : 20, o->models, o->poses, 2};
+    model_request q = {o->quick ? 2000 : 40000, 0, o->quick ? 8 : 20, o->models, o->poses, 2};
     supple_model *model = find_model(&q, &megabytes);
     motion m = load_motion(model, "walk", 60, 132);
     crew all[CREW];
@@ -306,7 +306,6 @@ static void unreduced(const options *o, const paper_row *r, int32_t max_tets, in
     free(m.matrices);
     supple_model_destroy(model);
     supple_sim_destroy(sim);
-    supple_scene_destroy(scene);
 }
 
 static void run_unreduced(const options *o)
@@ -314,7 +313,7 @@ static void run_unreduced(const options *o)
     if (!o->json) printf("\nThe same without reduction (processor time of one core, frames 1/120 s apart)\n");
     for (int i = 0; i < ROWS; i += 3)
         if (!o->quick || i == 0)
-            unreduced(o, &PAPER[i], o->quick ? 4000 : o->large ? PAPER[i].tets : 40000, o->quick ? 1 : 4);
+            unreduced(o, &PAPER[i], o->quick ? 2000 : o->large ? PAPER[i].tets : 40000, o->quick ? 1 : 4);
 }
 
 /* ---- training large bodies, a few poses at a time ---- */
@@ -383,7 +382,6 @@ static void run_training(const options *o)
                (int)i->domains, i->ms_modes / 1e3, i->ms_bases / 1e3, i->ms_cubature / 1e3);
     }
     supple_model_destroy(model);
-    supple_scene_destroy(scene);
 }
 
 /* ---- all ---- */
@@ -461,6 +459,7 @@ int main(int argc, char **argv)
     if (ours) o.models = own;
     if (!ours) mkdir(o.models, 0777);
     int failed = 0;
+    load_hero();
     if (o.tables) failed += apart(run_tables, &o);
     if (o.growth) failed += apart(run_growth, &o);
     if (o.crowd) failed += apart(run_crowd, &o);

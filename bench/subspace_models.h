@@ -28,11 +28,12 @@ static inline void stop(const supple_error *error)
     exit(5);
 }
 
+/* One for the whole process: its texture takes half a second to paint. */
 static inline supple_scene *load_hero(void)
 {
+    static supple_scene *scene;
     supple_error error = {0};
-    supple_scene *scene = NULL;
-    if (supple_scene_load_file("demo:hero", NULL, &scene, &error) != SUPPLE_OK) stop(&error);
+    if (!scene && supple_scene_load_file("demo:hero", NULL, &scene, &error) != SUPPLE_OK) stop(&error);
     return scene;
 }
 
@@ -79,7 +80,6 @@ static inline void make_model(const model_request *q, const char *path)
     spl_solid_release(&solid);
     spl_pool_destroy(pool);
     supple_body_destroy(body);
-    supple_scene_destroy(scene);
 }
 
 /* From the folder, or made and kept there; the size of its file. */
@@ -129,7 +129,6 @@ static inline motion load_motion(const supple_model *model, const char *clip_nam
                     memcpy(m.matrices + 16 * ((size_t)k * (size_t)m.joints + (size_t)j), pose + 16 * s, 64);
     }
     free(pose);
-    supple_scene_destroy(scene);
     return m;
 }
 
