@@ -442,7 +442,8 @@ static int apart(void (*run)(const options *), const options *o)
         run(o);
         exit(0);
     }
-    return child < 0 || waitpid(child, &status, 0) < 0 || status != 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status)) return 5;
+    return WEXITSTATUS(status);
 }
 
 int main(int argc, char **argv)
@@ -458,12 +459,12 @@ int main(int argc, char **argv)
     if (ours && !mkdtemp(own)) return usage();
     if (ours) o.models = own;
     if (!ours) mkdir(o.models, 0777);
-    int failed = 0;
+    int code = 0;
     load_hero();
-    if (o.tables) failed += apart(run_tables, &o);
-    if (o.growth) failed += apart(run_growth, &o);
-    if (o.crowd) failed += apart(run_crowd, &o);
-    if (o.unreduced) failed += apart(run_unreduced, &o);
+    if (o.tables) code = apart(run_tables, &o);
+    if (o.growth && !code) code = apart(run_growth, &o);
+    if (o.crowd && !code) code = apart(run_crowd, &o);
+    if (o.unreduced && !code) code = apart(run_unreduced, &o);
     if (ours) remove_models(own);
-    return failed ? 5 : 0;
+    return code;
 }
