@@ -12,8 +12,8 @@
  *
  * --training solves --count more of hero's 100 poses at --tets and keeps them in DIR: called again it goes on.
  *
- * Steps are dynamic, 1/120 s, three Newton iterations at most, hero reaching. Columns of parts are medians of the
- * wall's time over all steps; `cpu` is the mean of processor time, which a busy machine hardly changes. */
+ * Steps are dynamic, 1/120 s, three Newton iterations at most, hero reaching. `step` is the mean
+ * of processor time, which a busy machine hardly changes, and parts are their shares of the wall's time in it. */
 #include "subspace_models.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ typedef struct options {
 enum { COUPLING, CUBATURE, CHOLESKY, READ, TOTAL, PARTS };
 
 typedef struct measured {
-    double part[PARTS]; /* ms, medians */
+    double part[PARTS]; /* ms, their shares of `cpu` */
     double cpu;         /* ms a step */
     double iterations;
     double setup; /* ms */
@@ -63,25 +63,19 @@ static measured measure(const supple_model *model, const motion *m, bool per_ver
 {
     measured out = {.setup = processor_ms()};
     supple_player *player = make_player(model, per_vertex, threads);
-    double *time[PARTS];
     out.setup = processor_ms() - out.setup;
-    for (int p = 0; p < PARTS; p++)
-        if (!(time[p] = calloc((size_t)steps, sizeof *time[p]))) exit(6);
     for (int32_t k = 0; k < 3; k++) step(player, m, k);
     double start = processor_ms();
     for (int32_t k = 0; k < steps; k++) {
         step(player, m, k + 3);
         const supple_player_stats *s = supple_player_get_stats(player);
         const double part[PARTS] = {s->ms_coupling, s->ms_cubature, s->ms_cholesky, s->ms_read, s->ms_total};
-        for (int p = 0; p < PARTS; p++) time[p][k] = part[p];
+        for (int p = 0; p < PARTS; p++) out.part[p] += part[p];
         out.iterations += (double)s->iterations / steps;
     }
     out.cpu = (processor_ms() - start) / steps;
-    for (int p = 0; p < PARTS; p++) {
-        qsort(time[p], (size_t)steps, sizeof *time[p], by_size);
-        out.part[p] = time[p][steps / 2];
-        free(time[p]);
-    }
+    double wall = out.part[TOTAL];
+    for (int p = 0; p < PARTS; p++) out.part[p] *= out.cpu / wall;
     supple_player_destroy(player);
     return out;
 }
@@ -122,13 +116,13 @@ static void print_row(const options *o, const paper_row *r, const supple_model *
     const char *form =
         o->json ? "{\"paper\": \"%s\", \"domains\": %d, \"interfaces\": %d, \"interface_nodes\": %d, \"tets\": %d, "
                   "\"rank\": %d, \"cubature\": %d, \"ms_vertices\": %.3f, \"ms_coupling\": %.4f, \"fst\": %.1f, "
-                  "\"ms_cubature\": %.3f, \"ms_cholesky\": %.3f, \"ms_read\": %.3f, \"ms_step\": %.3f, \"cpu\": %.3f, "
+                  "\"ms_cubature\": %.3f, \"ms_cholesky\": %.3f, \"ms_read\": %.3f, \"ms_step\": %.3f, "
                   "\"iterations\": %.2f, \"mb\": %.2f, \"ms_setup\": %.0f, \"bound\": %.0f, \"met\": %s}\n"
-                : "%-9s %3d %4d %6d %7d %4d %5d | %7.2f %7.3f %5.1fx %7.2f %7.2f %6.2f %7.2f | %7.2f %5.1f %6.1f %7.0f "
+                : "%-9s %3d %4d %6d %7d %4d %5d | %7.2f %7.3f %5.1fx %7.2f %7.2f %6.2f %7.2f | %5.1f %6.1f %7.0f "
                   "| %5.0f %s";
     printf(form, r->name, (int)i->domains, (int)i->interfaces, (int)interface_nodes(model), (int)i->tets, (int)r->rank,
-           (int)i->cubature, slow->part[COUPLING], a[COUPLING], ratio, a[CUBATURE], a[CHOLESKY], a[READ], a[TOTAL],
-           fast->cpu, fast->iterations, megabytes, fast->setup, r->bound,
+           (int)i->cubature, slow->part[COUPLING], a[COUPLING], ratio, a[CUBATURE], a[CHOLESKY], a[READ], fast->cpu,
+           fast->iterations, megabytes, fast->setup, r->bound,
            r->bound <= 0          ? "true"
            : fast->cpu > r->bound ? "false"
                                   : "true");
@@ -141,11 +135,11 @@ static void print_row(const options *o, const paper_row *r, const supple_model *
 static void head(const options *o, const char *title)
 {
     if (o->json) return;
-    printf("\n%s (ms a step, %d thread%s)\n%-9s %3s %4s %6s %7s %4s %5s | %7s %7s %6s %7s %7s %6s %7s | %7s %5s %6s "
+    printf("\n%s (ms a step, %d thread%s)\n%-9s %3s %4s %6s %7s %4s %5s | %7s %7s %6s %7s %7s %6s %7s | %5s %6s "
            "%7s | %5s %-5s| %6s %6s %7s %7s %6s\n",
            title, (int)o->threads, o->threads > 1 ? "s" : "", "paper's", "dom", "intf", "nodes", "tets", "rank",
-           "cubat", "vertex", "coupl.", "FST", "cubat.", "Chol.", "read", "step", "cpu", "iter", "MB", "set-up",
-           "bound", "met", "paper:", "coupl.", "cubat.", "Chol.", "step");
+           "cubat", "vertex", "coupl.", "FST", "cubat.", "Chol.", "read", "step", "iter", "MB", "set-up", "bound",
+           "met", "paper:", "coupl.", "cubat.", "Chol.", "step");
     fflush(stdout);
 }
 
