@@ -1,14 +1,15 @@
 /* Playing trained models: the multi-domain paper's tables 1 and 2 beside ours.
  *
  *     bench_subspace [--tables] [--growth] [--crowd] [--unreduced] [--large] [--quick] [--json] [--threads N]
- *                    [--steps N] [--models DIR] [--poses DIR] [--model FILE]
+ *                    [--steps N] [--rank N] [--models DIR] [--poses DIR] [--model FILE]
  *     bench_subspace --training DIR [--tets N] [--count N]
  *
  * --tables plays hero cut into 6, 16 and 17 domains at the paper's ranks, with transforms and vertex by vertex;
  * --growth 17 domains of rank 20 at more and more tetrahedra; --crowd ten of hero in two threads; --unreduced the same
  * frames solved by `reference`. All by default. Models are trained as subspace_models.h says and left in --models;
  * --poses takes solved poses of `supple train demo:hero --samples 100 --set max-tets=40000 --clip walk --clip reach
- * --keep`. --large takes bodies of the paper's sizes. --model plays one file of hero's own.
+ * --keep`. --large takes bodies of the paper's sizes, --rank the rows of one rank. --model plays one file of hero's
+ * own.
  *
  * --training solves --count more of hero's 100 poses at --tets and keeps them in DIR: called again it goes on.
  *
@@ -26,7 +27,7 @@
 
 typedef struct options {
     bool tables, growth, crowd, unreduced, large, quick, json;
-    int32_t threads, steps, tets, count;
+    int32_t threads, steps, tets, count, rank;
     const char *models, *poses, *model, *training;
 } options;
 
@@ -156,11 +157,22 @@ static void play_row(const options *o, const paper_row *r, int32_t max_tets)
     supple_model_destroy(model);
 }
 
+static bool wanted(const options *o, int row)
+{
+    return o->quick ? row == 0 : o->rank == 0 || o->rank == PAPER[row].rank;
+}
+
+/* Sizes in tens of thousands, so that models serve several tables. */
+static int32_t tets_of(const options *o, int row)
+{
+    return o->quick ? 2000 : o->large ? (PAPER[row].tets + 5000) / 10000 * 10000 : 40000;
+}
+
 static void run_tables(const options *o)
 {
     head(o, "The paper's tables 1 and 2: hero cut into as many domains");
     for (int i = 0; i < ROWS; i++)
-        if (!o->quick || i == 0) play_row(o, &PAPER[i], o->quick ? 2000 : o->large ? PAPER[i].tets : 40000);
+        if (wanted(o, i)) play_row(o, &PAPER[i], tets_of(o, i));
 }
 
 static void run_growth(const options *o)
@@ -306,8 +318,7 @@ static void run_unreduced(const options *o)
 {
     if (!o->json) printf("\nThe same without reduction (processor time of one core, frames 1/120 s apart)\n");
     for (int i = 0; i < ROWS; i += 3)
-        if (!o->quick || i == 0)
-            unreduced(o, &PAPER[i], o->quick ? 2000 : o->large ? PAPER[i].tets : 40000, o->quick ? 1 : 4);
+        if (wanted(o, i)) unreduced(o, &PAPER[i], tets_of(o, i), o->quick ? 1 : 4);
 }
 
 /* ---- training large bodies, a few poses at a time ---- */
@@ -383,7 +394,7 @@ static void run_training(const options *o)
 static int usage(void)
 {
     fprintf(stderr, "usage: bench_subspace [--tables] [--growth] [--crowd] [--unreduced] [--large] [--quick] [--json] "
-                    "[--threads N] [--steps N] [--models DIR] [--poses DIR] [--model FILE]\n"
+                    "[--threads N] [--steps N] [--rank N] [--models DIR] [--poses DIR] [--model FILE]\n"
                     "       bench_subspace --training DIR [--tets N] [--count N]\n");
     return 2;
 }
@@ -395,14 +406,14 @@ static bool read_options(int argc, char **argv, options *o)
         bool *flag;
         int32_t *number;
         const char **text;
-    } known[] = {{"--tables", &o->tables, NULL, NULL},    {"--growth", &o->growth, NULL, NULL},
-                 {"--crowd", &o->crowd, NULL, NULL},      {"--unreduced", &o->unreduced, NULL, NULL},
-                 {"--large", &o->large, NULL, NULL},      {"--quick", &o->quick, NULL, NULL},
-                 {"--json", &o->json, NULL, NULL},        {"--threads", NULL, &o->threads, NULL},
-                 {"--steps", NULL, &o->steps, NULL},      {"--tets", NULL, &o->tets, NULL},
-                 {"--count", NULL, &o->count, NULL},      {"--models", NULL, NULL, &o->models},
-                 {"--poses", NULL, NULL, &o->poses},      {"--model", NULL, NULL, &o->model},
-                 {"--training", NULL, NULL, &o->training}};
+    } known[] = {{"--tables", &o->tables, NULL, NULL}, {"--growth", &o->growth, NULL, NULL},
+                 {"--crowd", &o->crowd, NULL, NULL},   {"--unreduced", &o->unreduced, NULL, NULL},
+                 {"--large", &o->large, NULL, NULL},   {"--quick", &o->quick, NULL, NULL},
+                 {"--json", &o->json, NULL, NULL},     {"--threads", NULL, &o->threads, NULL},
+                 {"--steps", NULL, &o->steps, NULL},   {"--tets", NULL, &o->tets, NULL},
+                 {"--count", NULL, &o->count, NULL},   {"--rank", NULL, &o->rank, NULL},
+                 {"--models", NULL, NULL, &o->models}, {"--poses", NULL, NULL, &o->poses},
+                 {"--model", NULL, NULL, &o->model},   {"--training", NULL, NULL, &o->training}};
     for (int i = 1; i < argc; i++) {
         size_t k = 0, n = sizeof known / sizeof *known;
         while (k < n && strcmp(known[k].name, argv[i]) != 0) k++;
