@@ -216,6 +216,7 @@ typedef struct crew {
     const motion *m;
     float *buffer; /* positions and normals of one */
     int32_t first, frames;
+    double iterations;
 } crew;
 
 static void *run_crew(void *argument)
@@ -224,6 +225,7 @@ static void *run_crew(void *argument)
     for (int32_t k = 0; k < c->frames; k++)
         for (int32_t i = 0; i < CROWD / CREW; i++) {
             step(c->player[i], c->m, 7 * (c->first + i) + k);
+            c->iterations += supple_player_get_stats(c->player[i])->iterations;
             supple_player_read_positions(c->player[i], c->buffer, 6 * sizeof *c->buffer);
             supple_player_read_normals(c->player[i], c->buffer + 3, 6 * sizeof *c->buffer);
         }
@@ -257,14 +259,18 @@ static void run_crowd(const options *o)
     clock_gettime(CLOCK_MONOTONIC, &b);
     wall = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
     cpu = (processor_ms() - cpu) / (CROWD * frames);
+    double iterations = 0;
+    for (int32_t c = 0; c < CREW; c++) iterations += all[c].iterations;
     const supple_model_info *i = supple_model_get_info(model);
-    printf(o->json ? "{\"crowd\": %d, \"domains\": %d, \"rank\": %d, \"vertices\": %d, \"steps_per_second\": %.0f, "
-                     "\"wanted\": %d, \"cpu\": %.3f, \"cores_at_60_hz\": %.2f}\n"
-                   : "\nA crowd of %d at 60 Hz (%d domains, rank %d in all, %d vertices each, positions and normals): "
-                     "%.0f steps a second in two threads, %d wanted; %.2f ms of processor time each, %.2f cores at "
-                     "60 Hz\n",
-           CROWD, (int)i->domains, (int)i->rank, (int)supple_model_vertex_count(model), 1e3 * CROWD * frames / wall,
-           60 * CROWD, cpu, 60e-3 * CROWD * cpu);
+    printf(
+        o->json
+            ? "{\"crowd\": %d, \"domains\": %d, \"rank\": %d, \"vertices\": %d, \"steps_per_second\": %.0f, "
+              "\"wanted\": %d, \"cpu\": %.3f, \"iterations\": %.2f, \"cores_at_60_hz\": %.2f}\n"
+            : "\nA crowd of %d at 60 Hz (%d domains, rank %d in all, %d vertices each, positions and normals): "
+              "%.0f steps a second in two threads, %d wanted; %.2f ms of processor time each (%.1f iterations), %.2f "
+              "cores at 60 Hz\n",
+        CROWD, (int)i->domains, (int)i->rank, (int)supple_model_vertex_count(model), 1e3 * CROWD * frames / wall,
+        60 * CROWD, cpu, iterations / (CROWD * frames), 60e-3 * CROWD * cpu);
     for (int32_t c = 0; c < CREW; c++) {
         for (int32_t k = 0; k < CROWD / CREW; k++) supple_player_destroy(all[c].player[k]);
         free(all[c].buffer);

@@ -103,7 +103,7 @@ SUPPLE_API void supple_player_reset(supple_player *player);
  * in bytes, at least 12. Zeros before the first step. */
 SUPPLE_API void supple_player_read_positions(const supple_player *player, float *out, size_t stride);
 
-/* Computes and copies unit normals, smooth, likewise. */
+/* Computes and copies unit normals, smooth, likewise; +z where the surface has none. */
 SUPPLE_API void supple_player_read_normals(supple_player *player, float *out, size_t stride);
 
 /* What the last step did. Times in milliseconds of the wall. */

@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "core/timer.h"
-#include "geom/shading.h"
 #include "subspace/frame.h"
 #include "subspace/model_public.h"
 #include "subspace/motion.h"
@@ -23,11 +22,11 @@ struct supple_player {
     spl_pose pose; /* the joints' matrices */
     spl_player *player;
     spl_player_list *list;
-    spl_shading *shading;
     spl_vec3 gravity; /* the solver's */
     double *held;     /* 3 x held vertices */
     double *x;        /* 3 x the body's vertices: those that are held or on the surface */
     float *position;  /* 3 x the surface's vertices, world */
+    float *normal;    /* the same: room */
     spl_frame_motion *frame;
     spl_frame *now, *past[PAST]; /* by domain; earlier ones, the last first */
     int32_t past_count;
@@ -130,27 +129,6 @@ static void take_surface(const supple_player *p)
             p->position[3 * k + c] = (float)(scale * p->x[3 * (size_t)r->vertex[k] + (size_t)c]);
 }
 
-/* Normals are those of the surface; vertices are no copies of each other, so all are smooth. */
-static supple_result make_shading(supple_player *p, supple_error *error)
-{
-    const spl_rig *r = &p->model->rig;
-    for (int32_t i = 0; i < p->model->domain_count; i++) {
-        const spl_model_domain *d = &p->model->domain[i];
-        for (int32_t k = 0; k < d->vertex_count; k++)
-            memcpy(p->x + 3 * (size_t)d->vertex[k], d->rest + 3 * (size_t)k, 3 * sizeof *p->x);
-    }
-    for (int32_t k = 0; k < r->held_count; k++)
-        memcpy(p->x + 3 * (size_t)r->held[2 * k], r->held_rest + 3 * (size_t)k, 3 * sizeof *p->x);
-    take_surface(p);
-    spl_shading_rest rest = {.vertex_count = r->vertex_count,
-                             .position = p->position,
-                             .triangle_count = r->triangle_count,
-                             .triangle = r->triangle};
-    supple_result result = spl_shading_create(&rest, &p->allocator, &p->shading, error);
-    memset(p->position, 0, 3 * (size_t)r->vertex_count * sizeof *p->position);
-    return result;
-}
-
 static bool take_arrays(supple_player *p)
 {
     const supple_allocator *a = &p->allocator;
@@ -160,10 +138,12 @@ static bool take_arrays(supple_player *p)
     p->held = spl_new(a, (size_t)r->held_count, 3 * sizeof *p->held);
     p->x = spl_new(a, (size_t)p->model->vertex_count, 3 * sizeof *p->x);
     p->position = spl_new(a, (size_t)r->vertex_count, 3 * sizeof *p->position);
+    p->normal = spl_new(a, (size_t)r->vertex_count, 3 * sizeof *p->normal);
     p->frame = spl_new(a, n, sizeof *p->frame);
     p->now = spl_new(a, n, sizeof *p->now);
     for (int k = 0; k < PAST; k++) p->past[k] = spl_new(a, n, sizeof *p->now);
-    return p->pose.world && p->held && p->x && p->position && p->frame && p->now && p->past[0] && p->past[1];
+    return p->pose.world && p->held && p->x && p->position && p->normal && p->frame && p->now && p->past[0] &&
+           p->past[1];
 }
 
 static supple_result make(supple_player *p, supple_error *error)
@@ -183,7 +163,7 @@ static supple_result make(supple_player *p, supple_error *error)
     supple_result result = spl_rig_drive(r, &p->allocator, &p->body, &p->drive, error);
     if (result == SUPPLE_OK) result = spl_player_create(p->model, &o, p->pool, &p->allocator, &p->player, error);
     if (result == SUPPLE_OK) result = spl_player_list_create(p->player, r->vertex, r->vertex_count, &p->list, error);
-    return result == SUPPLE_OK ? make_shading(p, error) : result;
+    return result;
 }
 
 supple_result supple_player_create(const supple_model *model, const supple_player_config *player_config,
@@ -211,11 +191,10 @@ void supple_player_destroy(supple_player *p)
 {
     if (!p) return;
     supple_allocator a = p->allocator;
-    spl_shading_destroy(p->shading);
     spl_player_list_destroy(p->list);
     spl_player_destroy(p->player);
     spl_rig_drive_release(&p->body, &p->drive, &a);
-    void *all[] = {p->pose.world, p->held, p->x, p->position, p->frame, p->now, p->past[0], p->past[1]};
+    void *all[] = {p->pose.world, p->held, p->x, p->position, p->normal, p->frame, p->now, p->past[0], p->past[1]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(&a, all[i]);
     spl_pool_destroy(p->pool);
     spl_free(&a, p);
@@ -345,9 +324,26 @@ void supple_player_read_positions(const supple_player *p, float *out, size_t str
         memcpy((char *)out + k * stride, p->position + 3 * k, 3 * sizeof *out);
 }
 
+/* Weighted by the triangles' areas: by their angles (geom/shading.h) it takes as long as half a step. */
 void supple_player_read_normals(supple_player *p, float *out, size_t stride)
 {
-    spl_shading_update_normals(p->shading, p->pool, p->position, out, stride);
+    const spl_rig *r = &p->model->rig;
+    memset(p->normal, 0, 3 * (size_t)r->vertex_count * sizeof *p->normal);
+    for (const int32_t *t = r->triangle, *end = t + 3 * (size_t)r->triangle_count; t < end; t += 3) {
+        const float *a = p->position + 3 * t[0], *b = p->position + 3 * t[1], *c = p->position + 3 * t[2];
+        const float u[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, v[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+        const float n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < 3; i++) p->normal[3 * t[k] + i] += n[i];
+    }
+    for (size_t k = 0; k < (size_t)r->vertex_count; k++) {
+        const float *n = p->normal + 3 * k;
+        double length = sqrt((double)n[0] * (double)n[0] + (double)n[1] * (double)n[1] + (double)n[2] * (double)n[2]);
+        const float unit[3] = {(float)((double)n[0] / length), (float)((double)n[1] / length),
+                               (float)((double)n[2] / length)},
+                    up[3] = {0, 0, 1};
+        memcpy((char *)out + k * stride, length > 0 ? unit : up, sizeof unit);
+    }
 }
 
 const supple_player_stats *supple_player_get_stats(const supple_player *p)
