@@ -31,6 +31,7 @@ static const struct {
     {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
     {"contact", "finding contacts, and measuring penetration, on posed characters"},
     {"projective", "the projective paper's sizes: a step by its parts, with and without contacts"},
+    {"subspace", "the multi-domain paper's tables: trained models by ranks and sizes, beside the unreduced solver"},
     {"jiggle", "how flesh comes to rest when a walk stops, with and without dynamics"},
 };
 enum { KNOWN = sizeof known / sizeof *known };

@@ -4,7 +4,7 @@ install(TARGETS supple_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS libsupple EXPORT supple-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/supple DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES examples/CMakeLists.txt examples/hello.c examples/realtime.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES examples/CMakeLists.txt examples/hello.c examples/realtime.c examples/playback.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(EXPORT supple-targets NAMESPACE supple:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)
 configure_package_config_file(cmake/supple-config.cmake.in supple-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/supple)

@@ -1,16 +1,15 @@
-/* Supple: trained models. A character's flesh is learned once (docs/subspace.md), then method "subspace" plays it
- * about a thousand times faster than it could be solved. A model is constant once made and may be shared by any number
- * of simulations of its character. */
+/* Supple: training models; <supple/playback.h> reads and plays them. A character's flesh is learned once
+ * (docs/subspace.md), then method "subspace" plays it about a thousand times faster than it could be solved. A model is
+ * constant once made and may be shared by any number of simulations of its character. */
 #ifndef SUPPLE_MODEL_H
 #define SUPPLE_MODEL_H
 
 #include <supple/body.h>
+#include <supple/playback.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct supple_model supple_model;
 
 /* How to train. Start from supple_train_config_default(). */
 typedef struct supple_train_config {
@@ -42,30 +41,9 @@ SUPPLE_API supple_train_config supple_train_config_default(void);
 SUPPLE_API supple_result supple_model_train(const supple_scene *scene, const supple_train_config *train_config,
                                             const supple_config *config, supple_model **out, supple_error *error);
 
-/* Writes a model (.supple), and reads one; what is read is checked as untrusted input. */
+/* Writes a model (.supple); supple_model_load reads it. */
 SUPPLE_API supple_result supple_model_save(const supple_model *model, const char *path, const supple_config *config,
                                            supple_error *error);
-SUPPLE_API supple_result supple_model_load(const char *path, const supple_config *config, supple_model **out,
-                                           supple_error *error);
-
-/* Frees a model. Accepts NULL. */
-SUPPLE_API void supple_model_destroy(supple_model *model);
-
-/* What a model is like. */
-typedef struct supple_model_info {
-    int32_t vertices, tets;           /* of its body */
-    int32_t domains, interfaces;      /* parts, and where they meet */
-    int32_t rank, min_rank, max_rank; /* sum over the domains; smallest and largest of one */
-    int32_t cubature;                 /* tets at which forces are evaluated, in all domains */
-    double training_error;            /* largest of the domains' cubatures */
-    double frequency;                 /* lowest of the whole body, Hz */
-    int32_t poses;                    /* that it was trained on */
-    int32_t found, dropped;           /* by training: poses of an earlier run, poses that did not converge; else 0 */
-    double ms_poses, ms_modes, ms_bases, ms_cubature, ms_total; /* of the training; 0 for a model that was read */
-    const char *law;
-} supple_model_info;
-
-SUPPLE_API const supple_model_info *supple_model_get_info(const supple_model *model);
 
 #ifdef __cplusplus
 }

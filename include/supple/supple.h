@@ -5,6 +5,7 @@
 #include <supple/base.h>
 #include <supple/body.h>
 #include <supple/model.h>
+#include <supple/playback.h>
 #include <supple/plugin.h>
 #include <supple/scene.h>
 #include <supple/sim.h>

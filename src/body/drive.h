@@ -43,6 +43,10 @@ typedef struct spl_drive {
 supple_result spl_drive_create(const spl_body *body, const supple_allocator *a, spl_drive *out, supple_error *error);
 void spl_drive_release(spl_drive *d);
 
+/* Arrays for a body's bones and vertices, zeroed, twists spread: for a drive whose numbers are known (rig.h of
+ * subspace). Of the body only the bones, the unit and the number of vertices are read. */
+supple_result spl_drive_init(const spl_body *body, const supple_allocator *a, spl_drive *out, supple_error *error);
+
 /* Takes a pose. SUPPLE_ERROR_INPUT where a bone's matrix is not finite, with its name. */
 supple_result spl_drive_pose(spl_drive *d, const spl_pose *pose, supple_error *error);
 

@@ -77,6 +77,10 @@ static supple_result check_model(const spl_method_context *c, supple_error *erro
     if (memcmp(&key, &c->model->character, sizeof key) != 0)
         return spl_fail(error, SUPPLE_ERROR_INPUT,
                         "the model belongs to another character, or to other materials: train it again for this one");
+    const spl_body *body = c->solid->body; /* a file says what it likes of its key */
+    if (c->model->vertex_count != body->tets.vertex_count || c->model->tet_count != body->tets.tet_count ||
+        c->model->rig.bone_count != body->bones.bone_count)
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: its body is not the character's");
     return SUPPLE_OK;
 }
 

@@ -2,10 +2,11 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "subspace/corot.h"
 
 #include <string.h>
 
-enum { BATCH = 8 }; /* tets whose products are accumulated in one go */
+enum { BATCH = 8, SPLIT = 15 }; /* tets whose products are accumulated in one go; numbers of R and S */
 
 /* ---- tables -------------------------------------------------------------------------------------------------------
  */
@@ -28,7 +29,12 @@ static bool take(spl_element_set *s, const spl_model_domain *d, const supple_all
     s->lambda = spl_new(a, n, sizeof *s->lambda);
     s->held_start = spl_new(a, n + 1, sizeof *s->held_start);
     s->held = spl_new(a, held, sizeof *s->held);
-    return s->G && s->free && s->base && s->F && s->scale && s->mu && s->lambda && s->held_start && s->held;
+    bool made = s->G && s->free && s->base && s->F && s->scale && s->mu && s->lambda && s->held_start && s->held;
+    if (s->law != &spl_law_corot) return made;
+    s->split = spl_new(a, SPLIT * n, sizeof *s->split);
+    s->hard = spl_new(a, n, sizeof *s->hard);
+    s->stiff = spl_new(a, pad * pad, sizeof *s->stiff);
+    return made && s->split && s->hard && s->stiff;
 }
 
 /* What one free corner adds to F: (p + U q) g^T. */
@@ -65,12 +71,25 @@ static void fill(spl_element_set *s, const spl_model_domain *d)
     }
 }
 
+/* The part of the corotational Jacobian that F does not change; its upper triangle. */
+static void fill_stiff(spl_element_set *s)
+{
+    size_t pad = (size_t)s->pad;
+    for (size_t e = 0; e < (size_t)s->count; e++)
+        for (size_t k = 0; k < 9; k++) {
+            const double *g = s->G + (9 * e + k) * pad, by = 2 * s->mu[e] * s->scale[e];
+            for (size_t i = 0; i < pad; i++)
+                for (size_t j = i; j < pad; j++) s->stiff[i * pad + j] += by * g[i] * g[j];
+        }
+}
+
 supple_result spl_element_set_create(const spl_model_domain *domain, const spl_law *law, const supple_allocator *a,
                                      spl_element_set *out, supple_error *error)
 {
     *out = (spl_element_set){.law = law, .rank = domain->rank, .pad = spl_pad4(domain->rank)};
     if (take(out, domain, a)) {
         fill(out, domain);
+        if (out->stiff) fill_stiff(out);
         return SUPPLE_OK;
     }
     spl_element_set_release(out, a);
@@ -79,7 +98,8 @@ supple_result spl_element_set_create(const spl_model_domain *domain, const spl_l
 
 void spl_element_set_release(spl_element_set *s, const supple_allocator *a)
 {
-    void *all[] = {s->G, s->free, s->base, s->F, s->scale, s->mu, s->lambda, s->held_start, s->held};
+    void *all[] = {s->G,      s->free,       s->base, s->F,     s->scale, s->mu,
+                   s->lambda, s->held_start, s->held, s->split, s->hard,  s->stiff};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
     *s = (spl_element_set){0};
 }
@@ -111,6 +131,22 @@ static spl_law_input input_of(const spl_element_set *s, size_t e)
     return in;
 }
 
+/* Energy density and stress of a tet at its F. */
+static double stress_of(spl_element_set *s, size_t e, double P[9])
+{
+    const double *F = s->F + 9 * e;
+    if (s->split) {
+        double *R = s->split + SPLIT * e;
+        s->hard[e] = !spl_corot_split(F, R, R + 9);
+        if (!s->hard[e]) return spl_corot_stress(F, R, R + 9, s->mu[e], s->lambda[e], P);
+    }
+    spl_law_input in = input_of(s, e);
+    spl_mat3 stress;
+    double energy = s->law->both(&in, &stress);
+    memcpy(P, stress.m, sizeof stress.m);
+    return energy;
+}
+
 double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernels, const double *q, int32_t begin,
                              int32_t end, double *f)
 {
@@ -118,22 +154,65 @@ double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernel
     double energy = 0;
     for (size_t e = (size_t)begin; e < (size_t)end; e++) {
         const double *G = s->G + 9 * pad * e;
-        double *F = s->F + 9 * e, pull[9];
+        double *F = s->F + 9 * e, P[9], pull[9];
         memcpy(F, s->base + 9 * e, 9 * sizeof *F);
         kernels->multiply(G, 9, s->pad, pad, q, F);
-        spl_law_input in = input_of(s, e);
-        spl_mat3 P;
-        energy += s->scale[e] * s->law->both(&in, &P);
-        for (int i = 0; i < 9; i++) pull[i] = -s->scale[e] * P.m[i];
+        energy += s->scale[e] * stress_of(s, e, P);
+        for (int i = 0; i < 9; i++) pull[i] = -s->scale[e] * P[i];
         kernels->multiply_transposed(G, 9, s->pad, pad, pull, f);
     }
     return energy;
+}
+
+/* Rows Y and Z whose products Y^T Z are the changing part of a tet's exact Jacobian: four, or nine where it is hard. */
+static int32_t corot_rows(const spl_element_set *s, const spl_dense_kernels *kernels, size_t e, double *Y, double *Z)
+{
+    size_t pad = (size_t)s->pad;
+    const double *G = s->G + 9 * pad * e, *R = s->split + SPLIT * e;
+    double H[81], B[36], M[16], *y[4] = {Y, Y + pad, Y + 2 * pad, Y + 3 * pad};
+    double *z[4] = {Z, Z + pad, Z + 2 * pad, Z + 3 * pad};
+    if (s->hard[e]) {
+        spl_law_input in = input_of(s, e);
+        s->law->hessian(&in, H);
+        for (int i = 0; i < 9; i++) H[10 * i] -= 2 * s->mu[e];
+        memcpy(Y, G, 9 * pad * sizeof *Y);
+        kernels->scale9(H, s->scale[e], G, s->pad, Z);
+        return 9;
+    }
+    spl_corot_modes(R, R + 9, s->scale[e] * s->mu[e], s->scale[e] * s->lambda[e], B, M);
+    kernels->contract(G, 9, pad, 4, B, y);
+    kernels->contract(Y, 4, pad, 4, M, z);
+    return 4;
+}
+
+static void corot_hessian(const spl_element_set *s, const spl_dense_kernels *kernels, int32_t begin, int32_t end,
+                          double *K)
+{
+    double Y[9 * SPL_RANK_MOST], Z[9 * SPL_RANK_MOST];
+    size_t pad = (size_t)s->pad;
+    int32_t most = 9 * SPL_RANK_MOST / s->pad;
+    for (size_t k = 0; begin == 0 && k < pad * pad; k++) K[k] += s->stiff[k]; /* the first part has all of it */
+    for (int32_t e = begin; e < end;) {
+        int32_t rows = 0;
+        while (e < end && rows + 9 <= most && rows < 9 * BATCH) {
+            rows += corot_rows(s, kernels, (size_t)e, Y + (size_t)rows * pad, Z + (size_t)rows * pad);
+            e++;
+        }
+        spl_product p = {.C = K, .A = Y, .B = Z, .ldc = pad, .lda = pad, .ldb = pad, .sign = 1, .upper = true};
+        p.m = p.n = s->pad;
+        p.k = rows;
+        kernels->product(&p);
+    }
 }
 
 void spl_element_set_hessian(const spl_element_set *s, const spl_dense_kernels *kernels, int32_t begin, int32_t end,
                              bool exact, double *K)
 {
     double room[9 * SPL_RANK_MOST];
+    if (exact && s->split) {
+        corot_hessian(s, kernels, begin, end, K);
+        return;
+    }
     size_t pad = (size_t)s->pad;
     int32_t batch = SPL_RANK_MOST / s->pad < BATCH ? SPL_RANK_MOST / s->pad : BATCH;
     for (int32_t at = begin; at < end; at += batch) {

@@ -25,6 +25,9 @@ typedef struct spl_element_set {
     double *F;             /* 9 x count: at the last evaluation */
     double *scale;         /* count: weight times volume */
     double *mu, *lambda;   /* count */
+    double *split;         /* corot: 15 x count: R and S of the F kept (corot.h); NULL for other laws */
+    bool *hard;            /* corot, count: no such split; the law itself is asked */
+    double *stiff;         /* corot, pad x pad: the constant part of the exact Jacobian, sum of 2 mu w W G^T G */
     int32_t *held_start;   /* count + 1 */
     spl_held_corner *held; /* by tet */
 } spl_element_set;

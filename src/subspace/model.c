@@ -39,6 +39,7 @@ void spl_model_release(spl_model *m)
     spl_free(a, m->recipe.rule);
     spl_free(a, m->domain);
     spl_free(a, m->interface);
+    spl_rig_release(&m->rig, a);
     *m = (spl_model){0};
 }
 
@@ -178,6 +179,7 @@ static void add_all(spl_store_writer *w, const spl_model *m, const flat *f, cons
     spl_store_add(w, "interface", SPL_STORE_I32, 3, (size_t)m->interface_count, f->interface, NULL);
     spl_store_add(w, "interface.at", SPL_STORE_I32, 2, t->ties, f->at, NULL);
     spl_store_add(w, "interface.area", SPL_STORE_F64, 1, t->ties, f->area, NULL);
+    spl_rig_add(w, &m->rig);
 }
 
 supple_result spl_model_save(const spl_model *m, const char *path, const supple_config *config, supple_error *error)
@@ -451,6 +453,7 @@ supple_result spl_model_load(const char *path, const supple_config *config, spl_
     if (g.result == SUPPLE_OK) take_recipe(&g, out, rules, &out->allocator);
     if (g.result == SUPPLE_OK) take_domains(&g, out, &out->allocator);
     if (g.result == SUPPLE_OK) take_interfaces(&g, out, &out->allocator);
+    if (g.result == SUPPLE_OK) g.result = spl_rig_read(r, out, &out->allocator, &out->rig, error);
     spl_store_close(r);
     if (g.result != SUPPLE_OK) spl_model_release(out);
     return g.result;

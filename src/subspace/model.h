@@ -13,6 +13,7 @@
 #include "core/digest.h"
 #include "fem/law.h"
 #include "subspace/domains.h"
+#include "subspace/rig.h"
 
 /* A tet at which internal forces are evaluated, with its weight: f_int = sum_e weight_e g_e(q) (An et al. 2008). */
 typedef struct spl_cubature_tet {
@@ -61,6 +62,7 @@ typedef struct spl_model {
     double young;    /* volume-weighted mean of the material, Pa */
     double lowest;   /* the lowest eigenvalue of the whole body's vibrations, 1/s^2 */
     int32_t samples; /* poses that it was trained on */
+    spl_rig rig;
 } spl_model;
 
 void spl_model_release(spl_model *m); /* accepts a zeroed one */

@@ -111,26 +111,8 @@ static supple_result keep_recipe(spl_model *m, const supple_body_config *bc, sup
     return r->rule ? SUPPLE_OK : spl_fail_memory(error, "a model");
 }
 
-static void describe(supple_model *m, const spl_train_report *report)
+static void report_training(supple_model *m, const spl_train_report *report)
 {
-    const spl_model *s = &m->model;
-    m->info = (supple_model_info){.vertices = s->vertex_count,
-                                  .tets = s->tet_count,
-                                  .domains = s->domain_count,
-                                  .interfaces = s->interface_count,
-                                  .min_rank = INT32_MAX,
-                                  .frequency = sqrt(s->lowest) / 6.283185307179586,
-                                  .poses = s->samples,
-                                  .law = s->law->name};
-    for (int32_t i = 0; i < s->domain_count; i++) {
-        const spl_model_domain *d = &s->domain[i];
-        m->info.rank += d->rank;
-        m->info.min_rank = d->rank < m->info.min_rank ? d->rank : m->info.min_rank;
-        m->info.max_rank = d->rank > m->info.max_rank ? d->rank : m->info.max_rank;
-        m->info.cubature += d->cubature_count;
-        m->info.training_error = fmax(m->info.training_error, d->training_error);
-    }
-    if (!report) return;
     m->info.found = report->found;
     m->info.dropped = report->dropped;
     m->info.ms_poses = report->ms_poses;
@@ -190,7 +172,10 @@ supple_result supple_model_train(const supple_scene *scene, const supple_train_c
     result = open_workshop(&w, scene, &c, &bc, &host, error);
     if (result == SUPPLE_OK) result = spl_train(scene, &w.solid, &o, &host, w.pool, &model->model, &report, error);
     if (result == SUPPLE_OK) result = keep_recipe(&model->model, &bc, error);
-    if (result == SUPPLE_OK) describe(model, &report);
+    if (result == SUPPLE_OK) {
+        spl_model_describe(model);
+        report_training(model, &report);
+    }
     close_workshop(&w);
     if (result != SUPPLE_OK) {
         model->model.allocator = a;
@@ -207,35 +192,4 @@ supple_result supple_model_save(const supple_model *model, const char *path, con
                                 supple_error *error)
 {
     return spl_model_save(&model->model, path, config, error);
-}
-
-supple_result supple_model_load(const char *path, const supple_config *config, supple_model **out, supple_error *error)
-{
-    *out = NULL;
-    supple_result result = spl_config_check(config, error);
-    if (result != SUPPLE_OK) return result;
-    supple_allocator a = spl_allocator_of(config);
-    supple_model *model = spl_new(&a, 1, sizeof *model);
-    if (!model) return spl_fail_memory(error, "a model");
-    result = spl_model_load(path, config, &model->model, error);
-    if (result != SUPPLE_OK) {
-        spl_free(&a, model);
-        return result;
-    }
-    describe(model, NULL);
-    *out = model;
-    return SUPPLE_OK;
-}
-
-void supple_model_destroy(supple_model *model)
-{
-    if (!model) return;
-    supple_allocator a = model->model.allocator;
-    spl_model_release(&model->model);
-    spl_free(&a, model);
-}
-
-const supple_model_info *supple_model_get_info(const supple_model *model)
-{
-    return &model->info;
 }

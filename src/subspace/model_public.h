@@ -11,6 +11,9 @@ struct supple_model {
     supple_model_info info;
 };
 
+/* Fills the info from the model. */
+void spl_model_describe(supple_model *m);
+
 /* The body that a model wants, in place of what `bc` says; patterns are borrowed from the model. */
 void spl_model_body_config(const spl_model *m, supple_body_config *bc);
 

@@ -64,8 +64,10 @@ static void add_interface(spl_player *p, const spl_coupling *c, double by)
     }
     size_t wide = (size_t)spl_wide(c->side[1].rows.domain);
     double *A = spl_blocks_at(&p->blocks, c->domain[0], c->domain[1], &ld, &swapped);
-    for (size_t r = 0; r < rank[0]; r++)
-        for (size_t k = 0; k < rank[1]; k++) A[swapped ? k * ld + r : r * ld + k] -= by * c->W[r * wide + k];
+    for (size_t r = 0; r < rank[0] && !swapped; r++)
+        for (size_t k = 0; k < rank[1]; k++) A[r * ld + k] -= by * c->W[r * wide + k];
+    for (size_t r = 0; r < rank[0] && swapped; r++)
+        for (size_t k = 0; k < rank[1]; k++) A[k * ld + r] -= by * c->W[r * wide + k];
 }
 
 static void assemble(spl_player *p, double shift)

@@ -209,7 +209,7 @@ static supple_result make_worker(worker *w, const spl_samples *s, const supple_s
     if (result == SUPPLE_OK) result = spl_pose_init(&w->pose, scene, error);
     if (result == SUPPLE_OK) result = spl_pose_past_create(&w->solid, &w->past, error);
     if (result == SUPPLE_OK) result = spl_pins_create(&w->solid, SPL_PIN_HARD, 0, &w->pins, error);
-    if (result == SUPPLE_OK)
+    if (result == SUPPLE_OK && !o->skinned)
         result = spl_statics_create(&solid->elements, w->pins.held, a, NULL, &so, &w->statics, error);
     w->x = spl_new(a, (size_t)s->vertex_count, 3 * sizeof *w->x);
     w->turn = spl_new(a, (size_t)s->joint_count, sizeof *w->turn);
@@ -332,17 +332,29 @@ static supple_result continue_to(const solve *v, worker *w, int32_t i, spl_stati
     return result;
 }
 
+/* The pose without a solve. */
+static supple_result skin(const solve *v, worker *w, int32_t i, supple_error *error)
+{
+    spl_drive_reset(&w->solid.drive);
+    supple_result result = set_pose(v, w, NULL, turns_of(v->s, i), 1, error);
+    if (result != SUPPLE_OK) return result;
+    spl_solid_pose(&w->solid, w->x, NULL);
+    spl_drive_hold(&w->solid.drive, w->solid.body->bone, w->x);
+    return SUPPLE_OK;
+}
+
 static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *error)
 {
     spl_samples *s = v->s;
     spl_statics_stats stats = {0};
-    supple_result result = continue_to(v, w, i, &stats, error);
+    supple_result result = v->options->skinned ? skin(v, w, i, error) : continue_to(v, w, i, &stats, error);
+    if (v->options->skinned) stats.converged = true;
     bool good = result == SUPPLE_OK && stats.converged;
     if (result != SUPPLE_OK && result != SUPPLE_ERROR_SOLVE) return result;
     s->residual[i] = result == SUPPLE_OK ? stats.residual : INFINITY;
     s->state[i] = good ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
     for (size_t k = 0; good && k < 3 * (size_t)s->vertex_count; k++) x_of(s, i)[k] = (float)w->x[k];
-    return keep(s, i, &v->character, v->options, v->config, error);
+    return v->options->skinned ? SUPPLE_OK : keep(s, i, &v->character, v->options, v->config, error);
 }
 
 static void solve_piece(void *context, size_t begin, size_t end)

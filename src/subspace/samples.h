@@ -32,6 +32,7 @@ typedef struct spl_sample_options {
     double tolerance;       /* on the residual, 1e-4 */
     int32_t max_iterations; /* Newton steps of one continuation step, 75 */
     const char *folder;     /* for files of solved poses; NULL: none are kept. It is made where missing */
+    bool skinned;           /* the bones' weights pose the body; nothing is solved and nothing kept */
 } spl_sample_options;
 
 /* Takes the poses (turns are copied). */

@@ -77,7 +77,7 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
                                     error);
     spl_free(&w->allocator, turn);
     if (result != SUPPLE_OK) return result;
-    spl_sample_options so = {o->law, o->tolerance, 75, o->folder};
+    spl_sample_options so = {o->law, o->tolerance, 75, o->folder, o->skinned};
     result = spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
     if (result != SUPPLE_OK) return result;
     w->pose = spl_new(&w->allocator, n, sizeof *w->pose);
@@ -478,6 +478,7 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
     if (result == SUPPLE_OK) result = copy_interfaces(w, m, error);
     if (result == SUPPLE_OK) result = share_surface(w, m, error);
     if (result == SUPPLE_OK) describe(w, m);
+    if (result == SUPPLE_OK) result = spl_rig_make(w->scene, w->solid, m, &m->rig, error);
     report->ms_total = spl_now_ms() - start;
     return result;
 }

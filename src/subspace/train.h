@@ -24,6 +24,7 @@ typedef struct spl_train_options {
     const char *folder;     /* where solved poses are kept, or NULL */
     const spl_law *law;     /* of the flesh */
     spl_domain_options cut; /* into domains */
+    bool skinned;           /* poses are skinned, not solved: for benchmarks, where only the cost of playing counts */
 } spl_train_options;
 
 spl_train_options spl_train_options_default(void);

@@ -1,0 +1,126 @@
+/* Supple: playing trained models. All that a program needs that ships models and has neither the characters' files nor
+ * the code that trains: load a model, make a player, give it the joints' matrices step by step, read the surface.
+ *
+ *     supple_model *model;     supple_model_load("hero.supple", NULL, &model, &error);
+ *     supple_player *player;   supple_player_create(model, NULL, NULL, &player, &error);
+ *     each frame:              supple_player_step(player, matrices, supple_model_joint_count(model), 1 / 60.0, &error);
+ *                              supple_player_read_positions(player, buffer, sizeof *buffer);
+ *
+ * A build with -DSUPPLE_RUNTIME_ONLY=ON has this header and base.h, nothing else (docs/embedding.md). */
+#ifndef SUPPLE_PLAYBACK_H
+#define SUPPLE_PLAYBACK_H
+
+#include <supple/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A trained model. Constant once made: any number of players may share one, in any threads. */
+typedef struct supple_model supple_model;
+
+/* What a model is like. */
+typedef struct supple_model_info {
+    int32_t vertices, tets;           /* of its body */
+    int32_t domains, interfaces;      /* parts, and where they meet */
+    int32_t rank, min_rank, max_rank; /* sum over the domains; smallest and largest of one */
+    int32_t cubature;                 /* tets at which forces are evaluated, in all domains */
+    double training_error;            /* largest of the domains' cubatures */
+    double frequency;                 /* lowest of the whole body, Hz */
+    int32_t poses;                    /* that it was trained on */
+    int32_t found, dropped;           /* by training: poses of an earlier run, poses that did not converge; else 0 */
+    double ms_poses, ms_modes, ms_bases, ms_cubature, ms_total; /* of the training; 0 for a model that was read */
+    const char *law;
+} supple_model_info;
+
+/* Reads a model (.supple); what is read is checked as untrusted input. */
+SUPPLE_API supple_result supple_model_load(const char *path, const supple_config *config, supple_model **out,
+                                           supple_error *error);
+
+/* Frees a model. Accepts NULL. */
+SUPPLE_API void supple_model_destroy(supple_model *model);
+
+SUPPLE_API const supple_model_info *supple_model_get_info(const supple_model *model);
+
+/* ---- what it is a model of ---- */
+
+/* The joints that move it: those of the character that have bones, parents before children. The name and the parent of
+ * one (NULL and -1 if out of range; a root's parent is -1), and its world matrix in the file's rest pose (16 floats,
+ * column-major; zeros if out of range). */
+SUPPLE_API int32_t supple_model_joint_count(const supple_model *model);
+SUPPLE_API const char *supple_model_joint_name(const supple_model *model, int32_t joint);
+SUPPLE_API int32_t supple_model_joint_parent(const supple_model *model, int32_t joint);
+SUPPLE_API void supple_model_joint_rest(const supple_model *model, int32_t joint, float *matrix);
+
+/* The surface of the flesh: vertices that a player reads out, and triangles between them, counter-clockwise seen from
+ * outside, 3 indices each. The array belongs to the model. */
+SUPPLE_API int32_t supple_model_vertex_count(const supple_model *model);
+SUPPLE_API int32_t supple_model_triangle_count(const supple_model *model);
+SUPPLE_API const int32_t *supple_model_triangles(const supple_model *model);
+
+/* ---- playing ---- */
+
+/* How to play. Start from supple_player_config_default(); docs/subspace.md explains the numbers. */
+typedef struct supple_player_config {
+    uint32_t cookie;     /* set by supple_player_config_default() */
+    bool dynamics;       /* flesh has mass and swings (true); off: every step is in equilibrium */
+    int32_t iterations;  /* most Newton iterations of a step (3) */
+    double tolerance;    /* share of the forces at which a step ends (1e-4) */
+    double gravity[3];   /* m/s^2, in the axes of the world (0 0 0) */
+    double kappa;        /* stiffness of the springs between domains, times E / edge (100) */
+    double kappa_d;      /* their damping, times their stiffness, seconds (5e-4) */
+    double alpha, beta;  /* Rayleigh damping by mass, 1/s (0.5), and by stiffness, s (2e-3) */
+    bool per_vertex;     /* forces between domains vertex by vertex: the slow twin of the transforms (false) */
+    int32_t start_steps; /* most steps towards equilibrium in the first pose (10) */
+} supple_player_config;
+
+SUPPLE_API supple_player_config supple_player_config_default(void);
+
+/* One character in motion. Mutable; used by one thread at a time. */
+typedef struct supple_player supple_player;
+
+/* Makes a player of a model, which must outlive it. Everything is allocated here. `player_config` and `config` may be
+ * NULL for the defaults; the config's thread_count is that of the player's own pool: 1 where the host has a thread for
+ * each character. */
+SUPPLE_API supple_result supple_player_create(const supple_model *model, const supple_player_config *player_config,
+                                              const supple_config *config, supple_player **out, supple_error *error);
+
+/* Frees a player. Accepts NULL. */
+SUPPLE_API void supple_player_destroy(supple_player *player);
+
+/* Moves the joints and then the flesh: 16 floats a joint, column-major world matrices in the file's unit, in the order
+ * of supple_model_joint_name; `dt` seconds after the last step, in one time step (1/120 to 1/60 are good; 0, and a
+ * player without dynamics: equilibrium). The first step finds equilibrium in its pose, as does one after more than a
+ * second. SUPPLE_ERROR_INPUT for matrices that are not finite, with the joint's name; the state then stands.
+ * SUPPLE_ERROR_SOLVE where the flesh's numbers are not finite; the next step is then a first one. */
+SUPPLE_API supple_result supple_player_step(supple_player *player, const float *matrices, int32_t matrix_count,
+                                            double dt, supple_error *error);
+
+/* Forgets the past: the next step starts as the first one did. */
+SUPPLE_API void supple_player_reset(supple_player *player);
+
+/* Copies the surface's positions (3 floats a vertex, world space, the file's unit) into a strided buffer; `stride` is
+ * in bytes, at least 12. Zeros before the first step. */
+SUPPLE_API void supple_player_read_positions(const supple_player *player, float *out, size_t stride);
+
+/* Computes and copies unit normals, smooth, likewise; +z where the surface has none. */
+SUPPLE_API void supple_player_read_normals(supple_player *player, float *out, size_t stride);
+
+/* What the last step did. Times in milliseconds of the wall. */
+typedef struct supple_player_stats {
+    int32_t iterations;
+    bool converged;
+    double residual; /* |sum of forces| / sum of |forces| */
+    double outside;  /* how far the flesh is beyond what training saw: above 8 it is held back by force */
+    double ms_coupling, ms_cubature, ms_cholesky; /* of the solve */
+    double ms_read;                               /* vertices from the reduced state */
+    double ms_total;                              /* all of it */
+} supple_player_stats;
+
+/* Valid until the next step. */
+SUPPLE_API const supple_player_stats *supple_player_get_stats(const supple_player *player);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,342 @@
+/* Models played without their characters, against the simulation that has them. */
+#include "core/memory.h"
+#include "failing.h"
+#include "sim/posed.h"
+#include "subspace/model_public.h"
+
+enum { CELLS = 14 };
+
+/* One model for all cases, through its file, and the scene that it was trained on. */
+typedef struct fixture {
+    supple_scene *scene;
+    supple_model *trained, *model;
+} fixture;
+
+/* `mirrored`: the whole character reflected and twice as large. */
+static fixture fixture_make(bool mirrored)
+{
+    fixture f = {.scene = demo_scene("arm", 0.4)};
+    supple_train_config tc = supple_train_config_default();
+    supple_body_config bc = supple_body_config_default();
+    supple_error error = {0};
+    puppet p = puppet_make(f.scene);
+    spl_mat4 map = spl_mat4_identity();
+    map.m[0] = -2, map.m[5] = 2, map.m[10] = 2, map.m[12] = 3;
+    if (mirrored) puppet_keep(&p, &map);
+    puppet_free(&p);
+    bc.resolution = CELLS;
+    bc.cache = false;
+    tc.samples = 6;
+    tc.rank = 10;
+    tc.modes = 16;
+    tc.derivatives = 6;
+    tc.body_config = &bc;
+    if (supple_model_train(f.scene, &tc, NULL, &f.trained, &error) != SUPPLE_OK ||
+        supple_model_save(f.trained, "playback.supple", NULL, &error) != SUPPLE_OK ||
+        supple_model_load("playback.supple", NULL, &f.model, &error) != SUPPLE_OK) {
+        printf("    %s\n", error.message);
+        exit(1);
+    }
+    return f;
+}
+
+static void fixture_free(fixture *f)
+{
+    supple_model_destroy(f->trained);
+    supple_model_destroy(f->model);
+    supple_scene_destroy(f->scene);
+}
+
+/* The model's matrices at a time of the scene's clip, by the joints' names. */
+static float *pose_at(const fixture *f, double time)
+{
+    int32_t joints = supple_scene_joint_count(f->scene), n = supple_model_joint_count(f->model);
+    float *all = calloc((size_t)joints, 64), *out = calloc((size_t)n, 64);
+    if (supple_scene_pose(f->scene, 0, time, all, joints, NULL) != SUPPLE_OK) abort();
+    for (int32_t k = 0; k < n; k++) {
+        int32_t j = 0;
+        while (j < joints && strcmp(supple_scene_joint_name(f->scene, j), supple_model_joint_name(f->model, k))) j++;
+        if (j == joints) abort();
+        memcpy(out + 16 * k, all + 16 * j, 64);
+    }
+    free(all);
+    return out;
+}
+
+static supple_player *player_of(const fixture *f, int threads, bool dynamics, bool per_vertex)
+{
+    supple_player_config pc = supple_player_config_default();
+    supple_config config = supple_config_default();
+    supple_player *p = NULL;
+    supple_error error = {0};
+    config.thread_count = threads;
+    pc.dynamics = dynamics;
+    pc.per_vertex = per_vertex;
+    if (supple_player_create(f->model, &pc, &config, &p, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return p;
+}
+
+static void play(const fixture *f, supple_player *p, double time, double dt)
+{
+    float *pose = pose_at(f, time);
+    CHECK(supple_player_step(p, pose, supple_model_joint_count(f->model), dt, NULL) == SUPPLE_OK);
+    free(pose);
+}
+
+static float *positions(const fixture *f, const supple_player *p)
+{
+    float *x = calloc((size_t)supple_model_vertex_count(f->model), 12);
+    supple_player_read_positions(p, x, 12);
+    return x;
+}
+
+/* Frame by frame the surface that the simulation of the same model has, held vertices and twists included. */
+static void check_against_sim(bool mirrored)
+{
+    fixture f = fixture_make(mirrored);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_sim *sim = NULL;
+    sc.model = f.model;
+    REQUIRE(supple_sim_create(f.scene, &sc, NULL, &sim, NULL) == SUPPLE_OK);
+    supple_player *p = player_of(&f, 2, false, false);
+    REQUIRE(p);
+    const spl_rig *r = &f.model->model.rig;
+    double size = sim->flesh.solid.diagonal / fabs(r->to_solver), moved = 0;
+    CHECK((r->to_solver < 0) == mirrored);
+    for (int k = 0; k <= 4; k++) {
+        CHECK(supple_sim_step_clip(sim, 0, 0.2 * k, NULL) == SUPPLE_OK);
+        CHECK(supple_sim_step_clip(sim, 0, 0.2 * k, NULL) == SUPPLE_OK); /* both at rest: from other starts */
+        play(&f, p, 0.2 * k, 0);
+        play(&f, p, 0.2 * k, 0);
+        float *x = positions(&f, p);
+        for (int32_t v = 0; v < 3 * r->vertex_count; v++) {
+            double truth = sim->flesh.x[3 * (size_t)r->vertex[v / 3] + (size_t)(v % 3)] / r->to_solver;
+            CHECK_NEAR(x[v], truth, 1e-4 * size);
+            moved = fmax(moved, fabs(truth - sim->flesh.solid.drive.rest[3 * r->vertex[v / 3] + v % 3] / r->to_solver));
+        }
+        free(x);
+    }
+    CHECK(moved > 0.1 * size);
+    supple_player_destroy(p);
+    supple_sim_destroy(sim);
+    fixture_free(&f);
+}
+
+TEST(plays_as_the_simulation_does)
+{
+    check_against_sim(false);
+}
+
+TEST(mirrored_and_scaled)
+{
+    check_against_sim(true);
+}
+
+/* The surface is closed, its triangles face outwards in the world, and so do the normals. */
+TEST(surface_and_normals)
+{
+    for (int mirrored = 0; mirrored < 2; mirrored++) {
+        fixture f = fixture_make(mirrored);
+        supple_player *p = player_of(&f, 1, false, false);
+        REQUIRE(p);
+        play(&f, p, 0.3, 0);
+        int32_t n = supple_model_vertex_count(f.model), m = supple_model_triangle_count(f.model);
+        const int32_t *t = supple_model_triangles(f.model);
+        struct {
+            float at[3], normal[3];
+        } *v = calloc((size_t)n, sizeof *v);
+        supple_player_read_positions(p, v->at, sizeof *v);
+        supple_player_read_normals(p, v->normal, sizeof *v);
+        double volume = 0, along = 0;
+        spl_vec3 area = {0, 0, 0};
+        for (int32_t k = 0; k < m; k++) {
+            spl_vec3 c[3], normal = {0, 0, 0};
+            for (int i = 0; i < 3; i++) {
+                const float *x = v[t[3 * k + i]].at, *y = v[t[3 * k + i]].normal;
+                c[i] = spl_v3((double)x[0], (double)x[1], (double)x[2]);
+                normal = spl_add(normal, spl_v3((double)y[0], (double)y[1], (double)y[2]));
+            }
+            spl_vec3 face = spl_cross(spl_sub(c[1], c[0]), spl_sub(c[2], c[0]));
+            volume += spl_dot(c[0], face) / 6;
+            area = spl_add(area, face);
+            along += spl_dot(face, normal) / 6;
+        }
+        CHECK(volume > 0);
+        CHECK(spl_norm(area) < 1e-4 * along); /* closed */
+        CHECK(along > 0);
+        for (int32_t k = 0; k < n; k++)
+            CHECK_NEAR(v[k].normal[0] * v[k].normal[0] + v[k].normal[1] * v[k].normal[1] +
+                           v[k].normal[2] * v[k].normal[2],
+                       1, 1e-4);
+        free(v);
+        supple_player_destroy(p);
+        fixture_free(&f);
+    }
+}
+
+/* In motion: the same bits at any number of threads, the twin to rounding; flesh overshoots when the arm stops, and
+ * comes to rest where a player without dynamics is. */
+TEST(dynamics)
+{
+    fixture f = fixture_make(false);
+    supple_player *one = player_of(&f, 1, true, false), *two = player_of(&f, 2, true, false);
+    supple_player *twin = player_of(&f, 1, true, true), *still = player_of(&f, 1, false, false);
+    REQUIRE(one && two && twin && still);
+    size_t bytes = 12 * (size_t)supple_model_vertex_count(f.model);
+    double swing = 0, end = 0;
+    for (int k = 0; k <= 120; k++) play(&f, still, fmin(k / 240.0, 0.25), 0);
+    float *truth = positions(&f, still);
+    for (int k = 0; k <= 480; k++) {
+        double time = fmin(k / 120.0, 0.25);
+        play(&f, one, time, 1 / 120.0);
+        float *x = positions(&f, one);
+        if (k <= 40) {
+            play(&f, two, time, 1 / 120.0);
+            play(&f, twin, time, 1 / 120.0);
+            float *y = positions(&f, two), *z = positions(&f, twin);
+            CHECK(memcmp(x, y, bytes) == 0);
+            for (size_t i = 0; i < bytes / 4; i++) CHECK_NEAR(x[i], z[i], 1e-6);
+            free(y);
+            free(z);
+        }
+        double off = 0;
+        for (size_t i = 0; i < bytes / 4; i++) off = fmax(off, fabs((double)x[i] - (double)truth[i]));
+        if (time >= 0.25) swing = fmax(swing, off);
+        end = off;
+        free(x);
+    }
+    CHECK(swing > 1e-3);
+    CHECK(end < 0.05 * swing);
+    free(truth);
+    supple_player_destroy(one);
+    supple_player_destroy(two);
+    supple_player_destroy(twin);
+    supple_player_destroy(still);
+    fixture_free(&f);
+}
+
+TEST(bad_requests)
+{
+    fixture f = fixture_make(false);
+    supple_player *p = player_of(&f, 1, true, false), *none = NULL;
+    supple_error error = {0};
+    supple_player_config pc = supple_player_config_default();
+    int32_t n = supple_model_joint_count(f.model);
+    float *pose = pose_at(&f, 0.1), *before, *after;
+    REQUIRE(p && supple_player_step(p, pose, n, 0, NULL) == SUPPLE_OK);
+    before = positions(&f, p);
+    CHECK(supple_player_step(p, pose, n - 1, 0, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(supple_player_step(p, pose, n, -1, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(supple_player_step(p, pose, n, NAN, &error) == SUPPLE_ERROR_ARGUMENT);
+    pose[20] = NAN;
+    CHECK(supple_player_step(p, pose, n, 0, &error) == SUPPLE_ERROR_INPUT);
+    CHECK(strstr(error.message, supple_model_joint_name(f.model, 1)));
+    after = positions(&f, p);
+    CHECK(memcmp(before, after, 12 * (size_t)supple_model_vertex_count(f.model)) == 0);
+    CHECK(!supple_model_joint_name(f.model, n) && !supple_model_joint_name(f.model, -1));
+    CHECK(supple_model_joint_parent(f.model, 0) == -1 && supple_model_joint_parent(f.model, n - 1) >= 0);
+    pc.kappa = -1;
+    CHECK(supple_player_create(f.model, &pc, NULL, &none, &error) == SUPPLE_ERROR_ARGUMENT && !none);
+    pc = (supple_player_config){0};
+    CHECK(supple_player_create(f.model, &pc, NULL, &none, &error) == SUPPLE_ERROR_ARGUMENT && !none);
+    float rest[16];
+    supple_model_joint_rest(f.model, n, rest);
+    CHECK(rest[0] == 0 && rest[15] == 0);
+    supple_model_joint_rest(f.model, 0, rest);
+    CHECK(rest[15] == 1);
+    free(before);
+    free(after);
+    free(pose);
+    supple_player_destroy(p);
+    fixture_free(&f);
+}
+
+/* What a checksum does not notice: the reader looks at what the rig's numbers mean. */
+TEST(edited_files)
+{
+    fixture f = fixture_make(false);
+    spl_rig *r = &f.trained->model.rig;
+    const spl_model *m = &f.trained->model;
+    int32_t *seen = NULL; /* a held corner of a cubature tet */
+    for (int32_t i = 0; i < m->domain_count; i++)
+        for (int32_t k = 0; k < 4 * m->domain[i].cubature_count; k++)
+            if (m->domain[i].cubature[k / 4].corner[k % 4] < 0) seen = &m->domain[i].cubature[k / 4].corner[k % 4];
+    REQUIRE(seen);
+    struct {
+        int32_t *whole, number;
+    } edits[] = {{&r->joint_parent[1], 1},
+                 {&r->bone[0], r->joint_count},
+                 {&r->bone[0], -1},
+                 {&r->bone[1], 0},
+                 {&r->bone[2], r->bone_count},
+                 {&r->bone[3], 1}, /* a root that takes up its twist against its parent */
+                 {&r->bone[4 + 3], 2},
+                 {&f.trained->model.domain[0].bone, r->bone_count},
+                 {seen, ~m->domain[0].vertex[0]}, /* a vertex that no bone holds */
+                 {&r->held[0], m->vertex_count},
+                 {&r->held[1], r->bone_count},
+                 {&r->vertex[1], r->vertex[0]},
+                 {&r->vertex[0], m->vertex_count},
+                 {&r->triangle[5], r->vertex_count},
+                 {&r->triangle[5], -1}};
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        supple_model *back = NULL;
+        int32_t whole = *edits[i].whole;
+        if (whole == edits[i].number) continue;
+        *edits[i].whole = edits[i].number;
+        CHECK(supple_model_save(f.trained, "playback-edit.supple", NULL, NULL) == SUPPLE_OK);
+        if (supple_model_load("playback-edit.supple", NULL, &back, NULL) != SUPPLE_ERROR_INPUT)
+            test_failures++, printf("    edit %zu was not noticed\n", i);
+        supple_model_destroy(back);
+        *edits[i].whole = whole;
+    }
+    struct {
+        double *real, wrong;
+    } reals[] = {{&r->to_solver, 0}, {&r->to_solver, NAN}, {&r->bone_real[4], INFINITY}, {&r->joint_rest[3], NAN}};
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        supple_model *back = NULL;
+        double real = *reals[i].real;
+        *reals[i].real = reals[i].wrong;
+        CHECK(supple_model_save(f.trained, "playback-edit.supple", NULL, NULL) == SUPPLE_OK);
+        CHECK(supple_model_load("playback-edit.supple", NULL, &back, NULL) == SUPPLE_ERROR_INPUT && !back);
+        *reals[i].real = real;
+    }
+    r->name[r->name_bytes - 1] = 'x'; /* the last name never ends */
+    CHECK(supple_model_save(f.trained, "playback-edit.supple", NULL, NULL) == SUPPLE_OK);
+    supple_model *back = NULL;
+    CHECK(supple_model_load("playback-edit.supple", NULL, &back, NULL) == SUPPLE_ERROR_INPUT && !back);
+    fixture_free(&f);
+}
+
+/* Every allocation of loading and of making a player fails once; nothing leaks, and a step allocates nothing. */
+TEST(memory)
+{
+    fixture f = fixture_make(false);
+    int32_t n = supple_model_joint_count(f.model);
+    float *pose = pose_at(&f, 0.2);
+    for (long fail_at = 0, done = 0; !done && fail_at < 100000; fail_at++) {
+        failing count = {.fail_at = fail_at};
+        supple_config config = supple_config_default();
+        supple_model *model = NULL;
+        supple_player *p = NULL;
+        config.allocator = failing_allocator(&count);
+        config.thread_count = 1;
+        supple_result result = supple_model_load("playback.supple", &config, &model, NULL);
+        if (result == SUPPLE_OK) result = supple_player_create(model, NULL, &config, &p, NULL);
+        CHECK(result == SUPPLE_OK || (result == SUPPLE_ERROR_MEMORY && !p));
+        if (result == SUPPLE_OK) {
+            long before = count.requests;
+            done = 1;
+            for (int k = 0; k < 3; k++) CHECK(supple_player_step(p, pose, n, 1 / 60.0, NULL) == SUPPLE_OK);
+            CHECK(count.requests == before && fail_at > 50);
+        }
+        supple_player_destroy(p);
+        supple_model_destroy(model);
+        CHECK(count.live == 0);
+    }
+    free(pose);
+    fixture_free(&f);
+}
+
+TEST_MAIN(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
+          RUN(bad_requests), RUN(edited_files), RUN(memory))
