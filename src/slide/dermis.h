@@ -127,6 +127,10 @@ void spl_dermis_put(spl_dermis *s, const spl_place *place);
  * taken as unmoved; a body that jumps farther than its own size takes the skin along. */
 supple_result spl_dermis_advance(spl_dermis *s, const spl_vec3 *x, double dt, supple_error *error);
 
+/* The body stands at x, and the skin goes to its equilibrium there, without inertia: at most `most` steps, fewer where
+ * it arrives. */
+supple_result spl_dermis_settle(spl_dermis *s, const spl_vec3 *x, int32_t most, supple_error *error);
+
 /* One step of h seconds with the body at x, for tests and benchmarks. */
 supple_result spl_dermis_step(spl_dermis *s, const spl_vec3 *x, double h, supple_error *error);
 

@@ -61,7 +61,7 @@ static void mean_velocity(const task *w, size_t v, const spl_place *at, double o
     }
     const spl_vec3 *q = net->frame + 2 * (size_t)at->triangle, *axis = net->axis + 2 * v;
     spl_vec3 d = spl_madd(spl_scale(q[0], sum[0]), q[1], sum[1]);
-    d = spl_turn_between(net->face[at->triangle], net->normal[v], d);
+    d = spl_net_turn(net->face[at->triangle], net->normal[v], d);
     out[0] = spl_dot(axis[0], d);
     out[1] = spl_dot(axis[1], d);
 }

@@ -89,6 +89,30 @@ supple_result spl_dermis_step(spl_dermis *s, const spl_vec3 *x, double h, supple
     return result;
 }
 
+supple_result spl_dermis_settle(spl_dermis *s, const spl_vec3 *x, int32_t most, supple_error *error)
+{
+    static const double long_step = 0.1, arrived = 1e-3; /* seconds; of a triangle */
+    size_t n = (size_t)s->net.surface.vertex_count;
+    supple_result result = SUPPLE_OK;
+    for (size_t v = 0; v < n; v++) {
+        if (spl_v3_finite(x[v])) s->x[v] = x[v];
+        s->x_new[v] = s->x[v];
+    }
+    s->moving = true;
+    for (int32_t k = 0; k < most; k++) {
+        memset(s->v, 0, 2 * n * sizeof *s->v);
+        result = attempt(s, long_step, false, error);
+        if (result != SUPPLE_OK) break;
+        quality q = judge(s, long_step);
+        double part = q.length > FARTHEST ? FARTHEST / q.length : 1; /* linearised: no farther than that holds */
+        accept(s, long_step * part);
+        if (q.length < arrived) break;
+    }
+    memset(s->v, 0, 2 * n * sizeof *s->v);
+    s->factored = false; /* of a much longer step */
+    return result;
+}
+
 /* ---- a frame ---- */
 
 typedef struct motion {

@@ -6,7 +6,7 @@
 #define SLIVER   1e-4 /* height over longest edge: below, a triangle has no mechanics */
 #define THINNEST 1e-6 /* and for walks it is no thinner than this */
 
-spl_vec3 spl_turn_between(spl_vec3 a, spl_vec3 b, spl_vec3 v)
+spl_vec3 spl_net_turn(spl_vec3 a, spl_vec3 b, spl_vec3 v)
 {
     double c = spl_dot(a, b);
     spl_vec3 w = spl_cross(a, b);
@@ -88,7 +88,7 @@ static void set_turns(spl_net *n, int32_t v)
     const spl_surface *s = &n->surface;
     for (int32_t e = s->corner_first[v]; e < s->corner_first[v + 1]; e++) {
         size_t corner = (size_t)s->corner[e], t = corner / 3;
-        spl_vec3 a = spl_turn_between(n->normal[v], n->face[t], n->axis[2 * (size_t)v]);
+        spl_vec3 a = spl_net_turn(n->normal[v], n->face[t], n->axis[2 * (size_t)v]);
         double c = spl_dot(n->frame[2 * t], a), k = spl_dot(n->frame[2 * t + 1], a), length = hypot(c, k);
         n->turn[2 * corner] = length > 0 ? c / length : 1;
         n->turn[2 * corner + 1] = length > 0 ? k / length : 0;

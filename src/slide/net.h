@@ -32,7 +32,7 @@ void spl_net_release(spl_net *net);
 void spl_net_align(spl_net *net, int32_t vertex, spl_vec3 direction);
 
 /* v turned by the least rotation that takes unit a to unit b; about any axis where they are opposite. */
-spl_vec3 spl_turn_between(spl_vec3 a, spl_vec3 b, spl_vec3 v);
+spl_vec3 spl_net_turn(spl_vec3 a, spl_vec3 b, spl_vec3 v);
 
 /* A vector of the vertex's plane (in E_i) in the plane of the triangle at a corner (in Q_j), and back. */
 static inline void spl_net_carry(const spl_net *net, size_t corner, const double v[2], double out[2])
@@ -60,22 +60,22 @@ static inline void spl_net_bary(const spl_net *net, size_t t, const double v[2],
 /* ---- walks ------------------------------------------------------------------------------------------------------- */
 
 /* A straight line over the surface: where it is, and what is left of it as a change of barycentrics. */
-typedef struct spl_walk {
+typedef struct spl_trail {
     spl_place at;
     double way[3];
     int entered; /* the edge it came in by, -1: none */
-} spl_walk;
+} spl_trail;
 
-enum { SPL_WALK_ENDED = -1, SPL_WALK_LONGEST = 400 /* edges crossed; a walk that is longer stops where it is */ };
+enum { SPL_TRAIL_ENDED = -1, SPL_TRAIL_LONGEST = 400 /* edges crossed; a walk that is longer stops where it is */ };
 
 /* Goes on to the end, or to the edge (0 to 2) where the line leaves the triangle. */
-int spl_walk_on(spl_walk *w);
+int spl_trail_on(spl_trail *w);
 
 /* Unfolds the rest of the line over that edge. At a border what leads along it stays, and false is returned. */
-bool spl_walk_cross(const spl_net *net, spl_walk *w, int edge);
+bool spl_trail_cross(const spl_net *net, spl_trail *w, int edge);
 
 /* A walk from a place along a vector of space: its part in the tangent plane, whole length kept. */
-spl_walk spl_walk_begin(const spl_net *net, const spl_place *from, spl_vec3 direction);
+spl_trail spl_trail_begin(const spl_net *net, const spl_place *from, spl_vec3 direction);
 
 /* The place at the end of such a walk. */
 spl_place spl_net_go(const spl_net *net, const spl_place *from, spl_vec3 direction);

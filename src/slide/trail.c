@@ -3,9 +3,9 @@
 
 #define THINNEST 1e-6 /* of an edge: the least height over it */
 
-int spl_walk_on(spl_walk *w)
+int spl_trail_on(spl_trail *w)
 {
-    int edge = SPL_WALK_ENDED;
+    int edge = SPL_TRAIL_ENDED;
     double part = 1;
     for (int k = 0; k < 3; k++) { /* over edge k, corner k + 2's weight runs out */
         int far = (k + 2) % 3;
@@ -45,7 +45,7 @@ static view look(const spl_surface *s, int32_t t, int a, int b, spl_vec3 along, 
     return w;
 }
 
-bool spl_walk_cross(const spl_net *net, spl_walk *w, int edge)
+bool spl_trail_cross(const spl_net *net, spl_trail *w, int edge)
 {
     const spl_surface *s = &net->surface;
     int32_t t = w->at.triangle, next = s->across[3 * (size_t)t + (size_t)edge];
@@ -79,7 +79,7 @@ bool spl_walk_cross(const spl_net *net, spl_walk *w, int edge)
     return true;
 }
 
-spl_walk spl_walk_begin(const spl_net *net, const spl_place *from, spl_vec3 d)
+spl_trail spl_trail_begin(const spl_net *net, const spl_place *from, spl_vec3 d)
 {
     const spl_surface *s = &net->surface;
     const int32_t *c = s->triangle + 3 * (size_t)from->triangle;
@@ -87,26 +87,26 @@ spl_walk spl_walk_begin(const spl_net *net, const spl_place *from, spl_vec3 d)
     spl_vec3 n = spl_madd(spl_madd(spl_scale(net->normal[c[0]], from->bary[0]), net->normal[c[1]], from->bary[1]),
                           net->normal[c[2]], from->bary[2]);
     n = spl_dot(n, net->face[t]) > 0 ? spl_unit(n, net->face[t]) : net->face[t];
-    d = spl_turn_between(n, net->face[t], spl_madd(d, n, -spl_dot(d, n)));
-    spl_walk w = {.at = *from, .entered = -1};
+    d = spl_net_turn(n, net->face[t], spl_madd(d, n, -spl_dot(d, n)));
+    spl_trail w = {.at = *from, .entered = -1};
     double v[2] = {spl_dot(net->frame[2 * t], d), spl_dot(net->frame[2 * t + 1], d)};
     spl_net_bary(net, t, v, w.way);
     return w;
 }
 
-static spl_place finish(const spl_net *net, spl_walk *w)
+static spl_place finish(const spl_net *net, spl_trail *w)
 {
-    for (int k = 0, stops = 0; k < SPL_WALK_LONGEST && stops < 2; k++) {
-        int edge = spl_walk_on(w);
+    for (int k = 0, stops = 0; k < SPL_TRAIL_LONGEST && stops < 2; k++) {
+        int edge = spl_trail_on(w);
         if (edge < 0) break;
-        stops = spl_walk_cross(net, w, edge) ? 0 : stops + 1;
+        stops = spl_trail_cross(net, w, edge) ? 0 : stops + 1;
     }
     return w->at;
 }
 
 spl_place spl_net_go(const spl_net *net, const spl_place *from, spl_vec3 direction)
 {
-    spl_walk w = spl_walk_begin(net, from, direction);
+    spl_trail w = spl_trail_begin(net, from, direction);
     return finish(net, &w);
 }
 
@@ -114,7 +114,7 @@ spl_place spl_net_trace(const spl_net *net, int32_t v, const double way[2])
 {
     const spl_surface *s = &net->surface;
     double best = -INFINITY;
-    spl_walk w = {.at = {.triangle = -1}, .entered = -1};
+    spl_trail w = {.at = {.triangle = -1}, .entered = -1};
     for (int32_t e = s->corner_first[v]; e < s->corner_first[v + 1]; e++) {
         size_t corner = (size_t)s->corner[e], t = corner / 3, k = corner % 3;
         double u[2], change[3];
