@@ -164,7 +164,8 @@ typedef struct spl_dermis_move {
     spl_vec3 *Y_out;
     double *theta_out;
     const double *v;
-    double *v_out; /* both or neither */
+    double *v_out;          /* both or neither */
+    const double *jacobian; /* 6 a vertex, or NULL: less than half a triangle's way moves Y by them, not by beta */
 } spl_dermis_move;
 void spl_dermis_advect(spl_dermis *s, const spl_dermis_move *move);
 

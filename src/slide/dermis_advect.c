@@ -79,6 +79,10 @@ static void advect_free(const task *w, size_t v)
     const int32_t *c = s->net.surface.triangle + 3 * (size_t)at.triangle;
     spl_vec3 d = {0};
     for (int k = 0; k < 3; k++) d = spl_madd(d, spl_sub(m->Y[c[k]], m->Y[v]), at.bary[k]);
+    if (m->jacobian && hypot(back[0], back[1]) < 0.5 * s->size[v]) { /* Y' = -J v, as the force is made for it */
+        const double *J = m->jacobian + 6 * v;
+        d = spl_v3(J[0] * back[0] + J[3] * back[1], J[1] * back[0] + J[4] * back[1], J[2] * back[0] + J[5] * back[1]);
+    }
     m->place_out[v] = spl_net_go(&s->net, &m->place[v], d);
     if (m->v) mean_velocity(w, v, &at, m->v_out + 2 * v);
 }

@@ -5,6 +5,10 @@
 
 enum { GRAIN = 512 };
 
+/* Cosine between a triangle's image in the skin and the normal there from which on it is inside out. Around sharp
+ * creases right sides are up to 100 degrees off. */
+#define UPSIDE_DOWN (-0.5)
+
 /* out = D R^-1, two columns, of the edges from the first of three points. */
 static void jacobian_of(const spl_net *net, size_t t, const spl_vec3 *p, spl_vec3 out[2])
 {
@@ -30,6 +34,14 @@ static void element_jacobians(void *context, size_t begin, size_t end)
         jacobian_of(&s->net, (size_t)s->live[l], s->Y_new, (spl_vec3 *)(void *)(s->element_jacobian + 6 * l));
 }
 
+/* The smooth normal at a place, not of unit length: facets at a crease say nothing of which side is out. */
+static spl_vec3 smooth_normal(const spl_net *net, const spl_place *p)
+{
+    const int32_t *c = net->surface.triangle + 3 * (size_t)p->triangle;
+    return spl_madd(spl_madd(spl_scale(net->normal[c[0]], p->bary[0]), net->normal[c[1]], p->bary[1]),
+                    net->normal[c[2]], p->bary[2]);
+}
+
 /* J_i, the mean over the triangles at a vertex; zero where it is fixed. */
 static void vertex_jacobians(void *context, size_t begin, size_t end)
 {
@@ -44,6 +56,10 @@ static void vertex_jacobians(void *context, size_t begin, size_t end)
             memcpy(J, s->element_jacobian + 6 * (size_t)(s->mine[corner] / 3), sizeof J);
             turned(&s->net, corner, J, P);
             for (int k = 0; k < 2; k++) sum[k] = spl_madd(sum[k], P[k], s->net.share[corner]);
+        }
+        if (s->hold[v] != SPL_HOLD_FIXED) { /* as walks do: only what is tangential moves skin */
+            spl_vec3 n = spl_unit(smooth_normal(&s->net, &s->place_new[v]), s->net.normal[v]);
+            for (int k = 0; k < 2; k++) sum[k] = spl_madd(sum[k], n, -spl_dot(n, sum[k]));
         }
         memcpy(s->jacobian + 6 * v, sum, sizeof sum);
     }
@@ -80,13 +96,14 @@ static element read_element(const spl_dermis *s, size_t l)
     jacobian_of(&s->net, e.t, s->x_new, e.Gamma);
     memcpy(J, s->element_jacobian + 6 * l, sizeof J);
     for (size_t k = 0; k < 3; k++) {
-        up = spl_add(up, s->net.face[s->place_new[c[k]].triangle]);
+        up = spl_add(up, smooth_normal(&s->net, &s->place_new[c[k]]));
         if (s->set.paper_force && s->hold[c[k]] != SPL_HOLD_FIXED)
             turned(&s->net, 3 * e.t + k, J, e.C[k]);
         else
             memcpy(e.C[k], s->jacobian + 6 * (size_t)c[k], sizeof e.C[k]);
     }
-    e.inverted = spl_dot(spl_cross(e.d[0], e.d[1]), up) < 0;
+    spl_vec3 n = spl_cross(e.d[0], e.d[1]);
+    e.inverted = spl_dot(n, up) < UPSIDE_DOWN * spl_norm(n) * spl_norm(up);
     return e;
 }
 

@@ -64,7 +64,8 @@ static void accept(spl_dermis *s, double h)
                             .Y_out = s->Y,
                             .theta_out = s->theta,
                             .v = s->v_new,
-                            .v_out = s->v};
+                            .v_out = s->v,
+                            .jacobian = s->jacobian};
     spl_dermis_advect(s, &move);
     memcpy(s->x, s->x_new, (size_t)s->net.surface.vertex_count * sizeof *s->x);
     spl_dermis_stats *t = &s->stats;
