@@ -149,7 +149,7 @@ static void run_example(const example *e, int steps, int frame_steps)
         if (spl_dermis_step(d, x, 1e-3, NULL) != SUPPLE_OK) fail("a step failed");
     }
     double T = (processor_ms() - start) / (steps + 1);
-    linear = d->stats.ms_linear / (steps + 1);
+    linear = T * d->stats.ms_linear / (d->stats.ms_linear + d->stats.ms_rest);
     int held = (int)(2 * n) - (int)count_unknowns(d);
     printf("| %s | %d | %d | %d | %.2f | %.2f | %.2f | %.3f | %.3f | %.3f | %.0f |\n", e->name,
            (int)d->net.surface.triangle_count, (int)(2 * n), held, e->paper_T, e->paper_LS, e->paper_R, T, linear,

@@ -145,6 +145,7 @@ static void find_diagonals(spl_dermis *s)
 static supple_result make_system(spl_dermis *s, int32_t unknowns, supple_error *error)
 {
     const supple_allocator *a = &s->allocator;
+    spl_factor_options options = {.single = true};
     size_t m = (size_t)s->live_count;
     int32_t *corner = spl_new(a, m, 6 * sizeof *corner);
     if (!corner) return spl_fail_memory(error, "the skin's system");
@@ -158,13 +159,14 @@ static supple_result make_system(spl_dermis *s, int32_t unknowns, supple_error *
                                                a, &s->assembly, error);
     spl_free(a, corner);
     if (result == SUPPLE_OK) result = spl_rows_create(&s->assembly.pattern, a, &s->rows, error);
-    if (result == SUPPLE_OK) result = spl_factor_create(&s->assembly.pattern, NULL, a, s->pool, &s->factor, error);
+    if (result == SUPPLE_OK) result = spl_factor_create(&s->assembly.pattern, &options, a, s->pool, &s->factor, error);
     if (result == SUPPLE_OK) result = spl_pcg_create((size_t)unknowns, 1, a, s->pool, &s->pcg, error);
     if (result != SUPPLE_OK) return result;
     s->value = spl_new(a, spl_pattern_values(&s->assembly.pattern), sizeof *s->value);
     s->right = spl_new(a, (size_t)unknowns, sizeof *s->right);
     s->solution = spl_new(a, (size_t)unknowns, sizeof *s->solution);
-    if (!s->value || !s->right || !s->solution) return spl_fail_memory(error, "the skin's system");
+    s->single = spl_new(a, (size_t)unknowns, sizeof *s->single);
+    if (!s->value || !s->right || !s->solution || !s->single) return spl_fail_memory(error, "the skin's system");
     find_diagonals(s);
     return SUPPLE_OK;
 }
@@ -247,7 +249,8 @@ void spl_dermis_destroy(spl_dermis *s)
                      s->element_jacobian,
                      s->value,
                      s->right,
-                     s->solution};
+                     s->solution,
+                     s->single};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
     if (s->factor) spl_factor_destroy(s->factor);
     spl_pcg_destroy(s->pcg);

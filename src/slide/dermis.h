@@ -105,6 +105,7 @@ typedef struct spl_dermis {
     spl_rows rows;
     double *value; /* of the matrix */
     double *right, *solution;
+    float *single; /* room for a preconditioner's vector */
     spl_factor *factor;
     spl_pcg *pcg;
     bool factored;

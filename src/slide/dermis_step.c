@@ -84,9 +84,11 @@ static void accept(spl_dermis *s, double h)
 supple_result spl_dermis_step(spl_dermis *s, const spl_vec3 *x, double h, supple_error *error)
 {
     memcpy(s->x_new, x, (size_t)s->net.surface.vertex_count * sizeof *s->x);
+    double start = spl_now_ms(), linear = s->stats.ms_linear;
     s->moving = true;
     supple_result result = attempt(s, h, true, error);
     if (result == SUPPLE_OK) accept(s, h);
+    s->stats.ms_rest += spl_now_ms() - start - (s->stats.ms_linear - linear);
     return result;
 }
 
