@@ -15,8 +15,20 @@ spl_dermis_settings spl_dermis_settings_default(void)
                                  .density = 1100,
                                  .zeta = 1,
                                  .limit = 1e3,
-                                 .drag = 2,
-                                 .tolerance = 0.1};
+                                 .drag = 10,
+                                 .tolerance = 0.2};
+}
+
+/* Of steps: tiny triangles (eyelids, nails) do not say how long they may be, most of the body does. */
+static void even_sizes(spl_dermis *s)
+{
+    double sum = 0, area = 0;
+    for (size_t v = 0; v < (size_t)s->net.surface.vertex_count; v++) {
+        sum += s->patch[v] * s->size[v];
+        area += s->patch[v];
+    }
+    for (size_t v = 0; v < (size_t)s->net.surface.vertex_count && area > 0; v++)
+        s->size[v] = fmax(s->size[v], 0.5 * sum / area);
 }
 
 static void set_holds(spl_dermis *s, const spl_dermis_parts *parts)
@@ -35,6 +47,7 @@ static void set_holds(spl_dermis *s, const spl_dermis_parts *parts)
         if (s->hold[v] == SPL_HOLD_SLIDING)
             spl_net_align(&s->net, v, spl_curves_tangent(&s->net, &s->curves, s->curves.slot[v]));
     }
+    even_sizes(s);
 }
 
 /* Numbers the components that move; returns how many. */
@@ -273,6 +286,7 @@ void spl_dermis_reset(spl_dermis *s)
     memset(s->v, 0, 2 * n * sizeof *s->v);
     s->level = 0;
     s->moving = s->factored = false;
+    s->skip = s->skips = 0;
     s->stats = (spl_dermis_stats){0};
 }
 

@@ -71,7 +71,7 @@ typedef struct spl_dermis {
     uint8_t *hold;
     double *zeta, *drag;
     double *patch;     /* a third of the area of its triangles */
-    double *size;      /* about the height of the triangles around it */
+    double *size;      /* about the height of the triangles around it, or half of the body's mean */
     int32_t *unknown;  /* 2 a vertex: of v_i's components, -1 where they are held */
     int32_t *diagonal; /* 3 a vertex: entries of the matrix for 00, 10, 11; -1 */
     /* constant, by live triangle: one with a vertex that is not fixed, and area */
@@ -109,6 +109,8 @@ typedef struct spl_dermis {
     spl_factor *factor;
     spl_pcg *pcg;
     bool factored;
+    double factor_h;     /* of the step that the factor was made for */
+    int32_t skip, skips; /* steps that will not try an old factor, and how many the last failure made it */
     spl_dermis_stats stats;
 } spl_dermis;
 

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#define FARTHEST 0.5 /* of a triangle in one step: sum of beta in the notes */
-enum { TICKS = 64 /* the shortest adaptive step is this part of a frame */, DEEPEST = 6 };
+#define FARTHEST 0.5 /* of a triangle in one step: the sum of beta */
+#define REJECTED 3.0 /* times too long or too wrong: a step is made again */
+enum { TICKS = 16 /* the shortest adaptive step is this part of a frame */, DEEPEST = 4 };
 
 /* How good a solve was, the largest over vertices: error and length of the displacement over the triangles' size. */
 typedef struct quality {
@@ -204,13 +205,15 @@ static supple_result run_adaptive(spl_dermis *s, const motion *m, double dt, boo
         result = attempt(s, h, couple, error);
         if (result != SUPPLE_OK) break;
         quality q = judge(s, h);
-        if ((q.length > FARTHEST || q.error > s->set.tolerance) && s->level < DEEPEST) {
+        double excess = fmax(q.length / FARTHEST, q.error / s->set.tolerance);
+        if (excess > REJECTED && s->level < DEEPEST) {
             s->level++;
             s->stats.rejected++;
             continue;
         }
         accept(s, h);
         tick += span;
+        if (excess > 1 && s->level < DEEPEST) s->level++; /* a little too long: the next one is shorter */
         /* h^2 a / 2: twice the step has four times the error */
         if (s->level > 0 && 2 * q.length < FARTHEST && 5 * q.error < s->set.tolerance) s->level--;
     }

@@ -447,6 +447,24 @@ void spl_regions_release(spl_regions *r)
     *r = (spl_regions){0};
 }
 
+int32_t spl_regions_fix_creases(spl_regions *r, const spl_net *net, double degrees)
+{
+    const spl_surface *s = &net->surface;
+    double least = cos(degrees * 3.14159265358979323846 / 180);
+    int32_t count = 0;
+    for (int32_t v = 0; v < s->vertex_count; v++) {
+        bool steep = false;
+        for (int32_t e = s->corner_first[v]; e < s->corner_first[v + 1]; e++) {
+            size_t t = (size_t)s->corner[e] / 3;
+            steep = steep || (net->area[t] > 0 && spl_dot(net->normal[v], net->face[t]) < least);
+        }
+        if (!steep || r->hold[v] != SPL_HOLD_FREE) continue;
+        r->hold[v] = SPL_HOLD_FIXED;
+        count++;
+    }
+    return count;
+}
+
 spl_dermis_parts spl_regions_parts(const spl_regions *r)
 {
     return (spl_dermis_parts){.hold = r->hold,

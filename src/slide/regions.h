@@ -41,6 +41,10 @@ supple_result spl_regions_parse(const spl_slide_scene *where, const void *text, 
                                 spl_regions *out, supple_error *error);
 void spl_regions_release(spl_regions *r);
 
+/* Fixes free skin where a facet's normal is more than `degrees` off its vertex's: at lips, lids, nostrils and webs of
+ * fingers, which a tangent plane says nothing of, and where skin does not slide either. Returns how many vertices. */
+int32_t spl_regions_fix_creases(spl_regions *r, const spl_net *net, double degrees);
+
 spl_dermis_parts spl_regions_parts(const spl_regions *r);
 
 #endif

@@ -19,23 +19,25 @@ const spl_parameter spl_slide_parameter[SPL_SLIDE_PARAMETERS] = {
     [SPL_SLIDE_PRESTRAIN] = {"slide.prestrain", "", 0, -0.5, 1, "how much the skin is stretched at rest", NULL},
     [SPL_SLIDE_ZETA] = {"slide.zeta", "", 1, 0, 1, "1: the body's motion takes the skin along; 0: it slips", NULL},
     [SPL_SLIDE_LIMIT] = {"slide.limit", "m/s", 1e3, 0, 1e6, "no faster motion takes the skin along", NULL},
-    [SPL_SLIDE_DRAG] = {"slide.drag", "1/s", 2, 0, 1e6, "resistance to sliding", NULL},
+    [SPL_SLIDE_DRAG] = {"slide.drag", "1/s", 10, 0, 1e6, "resistance to sliding", NULL},
     [SPL_SLIDE_STEP] = {"slide.step", "ms", 0, 0, 100, "length of steps; 0: adaptive", NULL},
-    [SPL_SLIDE_TOLERANCE] = {"slide.tolerance", "", 0.1, 1e-4, 10, "error of an adaptive step, of a triangle", NULL},
+    [SPL_SLIDE_TOLERANCE] = {"slide.tolerance", "", 0.2, 1e-4, 10, "error of an adaptive step, of a triangle", NULL},
     [SPL_SLIDE_LAW] = {"slide.law", "", 0, 0, 1, "material", "neohookean|stvk"},
     [SPL_SLIDE_FORCE] = {"slide.force", "", 0, 0, 1, "the energy's gradient, or the paper's equation 5",
                          "gradient|paper"},
     [SPL_SLIDE_INERTIA] = {"slide.inertia", "", 0, 0, 1, "whether the body's rigid motion acts on the skin too",
                            "body|world"},
     [SPL_SLIDE_BORDER] = {"slide.border", "", 0, 0, 2, "what the skin does at open borders", "fixed|sliding|free"},
+    [SPL_SLIDE_CREASE] = {"slide.crease", "deg", 60, 1, 180, "skin is fixed where facets are steeper against the mean",
+                          NULL},
     [SPL_SLIDE_SETTLE] = {"slide.settle", "", 0, 0, 1, "begin in equilibrium, or glued to the first pose", "on|off"},
 };
 
-enum { STEPS, SHORTEST, ENERGY, FASTEST, LEAST, MOST, BROKEN, SPANNING, SOLVES, FACTORS, MS_LINEAR, VALUES };
-static const char *const value_name[VALUES] = {"slide_steps",          "slide_shortest_ms", "slide_energy",
-                                               "slide_max_speed",      "slide_min_stretch", "slide_max_stretch",
-                                               "slide_broken",         "slide_spanning",    "slide_iterations",
-                                               "slide_factorisations", "slide_linear_ms"};
+enum { STEPS, REJECTS, SHORTEST, ENERGY, FASTEST, LEAST, MOST, BROKEN, SPANNING, SOLVES, FACTORS, MS_LINEAR, VALUES };
+static const char *const value_name[VALUES] = {"slide_steps",       "slide_rejected",       "slide_shortest_ms",
+                                               "slide_energy",      "slide_max_speed",      "slide_min_stretch",
+                                               "slide_max_stretch", "slide_broken",         "slide_spanning",
+                                               "slide_iterations",  "slide_factorisations", "slide_linear_ms"};
 
 struct spl_slide {
     supple_allocator allocator;
@@ -166,6 +168,7 @@ static supple_result make_skin(spl_slide *s, const spl_slide_setup *setup, const
     supple_result result = spl_regions_make(&where, setup->file, (spl_slide_border)setup->parameter[SPL_SLIDE_BORDER],
                                             &settings, setup->allocator, &regions, error);
     if (result != SUPPLE_OK) return result;
+    spl_regions_fix_creases(&regions, net, setup->parameter[SPL_SLIDE_CREASE]);
     spl_dermis_parts parts = spl_regions_parts(&regions);
     result = spl_dermis_create(net, &settings, &parts, setup->pool, setup->allocator, &s->skin, error);
     spl_regions_release(&regions);
@@ -268,6 +271,7 @@ static void tell(spl_slide *s, int32_t spanning)
         most = fmax(most, s->stretched[v]);
     }
     s->value[STEPS].value = t->steps;
+    s->value[REJECTS].value = t->rejected;
     s->value[SHORTEST].value = 1e3 * t->shortest;
     s->value[ENERGY].value = t->energy;
     s->value[FASTEST].value = t->fastest;

@@ -2,14 +2,17 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/sets.h"
 
 #include <string.h>
 
-enum { GRAIN = 256 };
+/* Three places this deep in one piece of the texture have no seam between them: a triangle's image in the skin is
+ * hardly more than two triangles wide. */
+enum { GRAIN = 256, DEEP = 4 };
 
 void spl_slide_uv_release(spl_slide_uv *u)
 {
-    void *block[] = {u->rest, u->seam, u->first, u->flipped, u->spans};
+    void *block[] = {u->rest, u->seam, u->first, u->flipped, u->spans, u->piece, u->depth};
     if (u->allocator.release)
         for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&u->allocator, block[i]);
     *u = (spl_slide_uv){0};
@@ -39,6 +42,34 @@ static bool goes_on(const spl_slide_uv *u, const spl_surface *s, size_t t, size_
     return true;
 }
 
+static void find_pieces(spl_slide_uv *u, const spl_surface *s)
+{
+    for (int32_t t = 0; t < s->triangle_count; t++) u->piece[t] = t;
+    for (size_t t = 0; t < (size_t)s->triangle_count; t++)
+        for (size_t k = 0; k < 3; k++)
+            if (!u->seam[3 * t + k]) spl_sets_join(u->piece, (int32_t)t, s->across[3 * t + k]);
+    for (int32_t t = 0; t < s->triangle_count; t++) u->piece[t] = spl_sets_root(u->piece, t);
+}
+
+/* Triangles at a vertex of a seam have depth 0: a walk around that vertex crosses it. */
+static void find_depths(spl_slide_uv *u, const spl_surface *s)
+{
+    size_t n = (size_t)s->triangle_count;
+    memset(u->depth, 255, n);
+    for (size_t t = 0; t < n; t++)
+        for (size_t k = 0; k < 6; k++) {
+            int32_t v = s->triangle[3 * t + (k / 2 + k % 2) % 3];
+            for (int32_t e = s->corner_first[v]; u->seam[3 * t + k / 2] && e < s->corner_first[v + 1]; e++)
+                u->depth[s->corner[e] / 3] = 0;
+        }
+    for (uint8_t level = 0; level < DEEP; level++)
+        for (size_t t = 0; t < n; t++)
+            for (size_t k = 0; k < 3 && u->depth[t] == level; k++) {
+                int32_t next = s->across[3 * t + k];
+                if (next >= 0 && u->depth[next] > level + 1) u->depth[next] = (uint8_t)(level + 1);
+            }
+}
+
 supple_result spl_slide_uv_make(const spl_net *net, const float *corner_uv, const int32_t *input,
                                 const int32_t *texture, const supple_allocator *a, spl_slide_uv *out,
                                 supple_error *error)
@@ -52,7 +83,9 @@ supple_result spl_slide_uv_make(const spl_net *net, const float *corner_uv, cons
     u.first = spl_new(a, n, sizeof *u.first);
     u.flipped = spl_new(a, n, sizeof *u.flipped);
     u.spans = spl_new(a, n, sizeof *u.spans);
-    if (!u.rest || !u.seam || !u.first || !u.flipped || !u.spans) {
+    u.piece = spl_new(a, n, sizeof *u.piece);
+    u.depth = spl_new(a, n, sizeof *u.depth);
+    if (!u.rest || !u.seam || !u.first || !u.flipped || !u.spans || !u.piece || !u.depth) {
         spl_slide_uv_release(&u);
         return spl_fail_memory(error, "texture coordinates");
     }
@@ -68,6 +101,8 @@ supple_result spl_slide_uv_make(const spl_net *net, const float *corner_uv, cons
             bool other = next >= 0 && texture[s->source[t]] != texture[s->source[next]];
             u.seam[3 * t + k] = other || !goes_on(&u, s, t, k);
         }
+    find_pieces(&u, s);
+    find_depths(&u, s);
     *out = u;
     return SUPPLE_OK;
 }
@@ -128,6 +163,14 @@ static bool unmoved(const spl_dermis *d, const int32_t *c)
     return true;
 }
 
+/* Whether no seam can be between the three places of a triangle. */
+static bool clear_of_seams(const spl_slide_uv *u, const spl_dermis *d, const int32_t *c)
+{
+    int32_t a = d->place[c[0]].triangle, b = d->place[c[1]].triangle, e = d->place[c[2]].triangle;
+    return u->piece[a] == u->piece[b] && u->piece[a] == u->piece[e] && u->depth[a] >= DEEP && u->depth[b] >= DEEP &&
+           u->depth[e] >= DEEP;
+}
+
 static void update_range(void *context, size_t begin, size_t end)
 {
     const task *w = context;
@@ -137,6 +180,14 @@ static void update_range(void *context, size_t begin, size_t end)
         const int32_t *c = s->triangle + 3 * t;
         w->u->spans[t] = false;
         bool glued = unmoved(d, c);
+        if (!glued && clear_of_seams(w->u, d, c)) {
+            for (size_t k = 0; k < 3; k++) {
+                double uv[2];
+                blend(w->u, d->place[c[k]].triangle, d->place[c[k]].bary, uv);
+                for (int i = 0; i < 2; i++) w->out[2 * output_corner(w->u, t, k) + (size_t)i] = (float)uv[i];
+            }
+            continue;
+        }
         spl_vec3 centre = spl_scale(spl_add(spl_add(d->Y[c[0]], d->Y[c[1]]), d->Y[c[2]]), 1.0 / 3);
         spl_place middle = glued ? d->place[c[0]] : spl_net_go(&d->net, &d->place[c[0]], spl_sub(centre, d->Y[c[0]]));
         for (size_t k = 0; k < 3; k++) {

@@ -15,6 +15,8 @@ typedef struct spl_slide_uv {
     int32_t *first; /* by triangle: its first corner in the output */
     bool *flipped;  /* by triangle: corners 1 and 2 are exchanged against the output */
     bool *spans;    /* by triangle, of the last frame: it spans a seam */
+    int32_t *piece; /* by triangle: the piece of the texture that it is in */
+    uint8_t *depth; /* by triangle: edges to cross to the nearest seam, at most 255 */
 } spl_slide_uv;
 
 /* `corner_uv` holds the output's texture coordinates at rest (2 a corner); input triangle i of the net (its `source`)
