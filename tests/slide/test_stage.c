@@ -108,49 +108,44 @@ TEST(texture_coordinates_slide_over_seams)
     }
 }
 
-/* The same tube cut open elsewhere: skin slides the same way. */
+/* A torus, and the same one with vertices doubled along other seams, as files have them: the same bits. */
 TEST(results_do_not_depend_on_where_seams_are)
 {
-    spl_vec3 *x[2], *Y[2];
-    int32_t n = 0;
+    spl_vec3 *Y[2];
+    int32_t n[2];
     for (int cut = 0; cut < 2; cut++) {
-        shape s = shape_torus(9, 0.35, 0.11); /* vertices are doubled along the seams u = 0 and v = 0 */
-        if (cut)                              /* turned about: seams, numbers and corners are elsewhere */
-            for (int i = 0; i < s.vertex_count; i++) {
-                double *p = s.position + 3 * i, px = p[0], turn = 2 * shape_pi * 4 / 18; /* even: the same diagonals */
-                p[0] = px * cos(turn) - p[1] * sin(turn);
-                p[1] = px * sin(turn) + p[1] * cos(turn);
+        shape s = shape_torus(9, 0.35, 0.11), more = shape_new(s.vertex_count + 3 * s.triangle_count, s.triangle_count);
+        memcpy(more.position, s.position, 3 * (size_t)s.vertex_count * sizeof(double));
+        memcpy(more.triangle, s.triangle, 3 * (size_t)s.triangle_count * sizeof(int32_t));
+        more.vertex_count = s.vertex_count;
+        for (int i = 0; cut && i < 3 * s.triangle_count; i++)
+            if (i / 30 % 3 == 1) { /* pieces of ten triangles have vertices of their own */
+                memcpy(more.position + 3 * more.vertex_count, s.position + 3 * s.triangle[i], 3 * sizeof(double));
+                more.triangle[i] = more.vertex_count++;
             }
         spl_dermis_settings set = spl_dermis_settings_default();
         set.zeta = 0.8;
-        spl_dermis *d = sheet_skin(&s, &set, NULL, NULL);
-        n = d->net.surface.vertex_count;
-        x[cut] = calloc((size_t)n, sizeof(spl_vec3));
-        Y[cut] = calloc((size_t)n, sizeof(spl_vec3));
+        spl_dermis *d = sheet_skin(&more, &set, NULL, NULL);
+        n[cut] = d->net.surface.vertex_count;
+        spl_vec3 *x = calloc((size_t)n[cut], sizeof *x);
         for (int frame = 0; frame < 5; frame++) {
-            for (int32_t v = 0; v < n; v++) {
+            for (int32_t v = 0; v < n[cut]; v++) {
                 spl_vec3 p = d->net.surface.position[v];
-                x[cut][v] = spl_add(p, spl_v3(0.01 * frame * p.y, 0.05 * frame * p.x * p.x, 0));
+                x[v] = spl_add(p, spl_v3(0.01 * frame * p.y, 0.05 * frame * p.x * p.x, 0));
             }
-            CHECK(spl_dermis_advance(d, x[cut], 1.0 / 30, NULL) == SUPPLE_OK);
+            CHECK(spl_dermis_advance(d, x, 1.0 / 30, NULL) == SUPPLE_OK);
         }
-        memcpy(x[cut], d->net.surface.position, (size_t)n * sizeof(spl_vec3));
-        memcpy(Y[cut], d->Y, (size_t)n * sizeof(spl_vec3));
+        Y[cut] = calloc((size_t)n[cut], sizeof(spl_vec3));
+        memcpy(Y[cut], d->Y, (size_t)n[cut] * sizeof(spl_vec3));
+        CHECK(spl_distance(d->Y[5], d->net.surface.position[5]) > 1e-4);
+        free(x);
         shape_free(&s);
+        shape_free(&more);
         spl_dermis_destroy(d);
     }
-    double off = 0, moved = 0;
-    for (int32_t v = 0; v < n; v++) {
-        int32_t same = 0;
-        for (int32_t w = 0; w < n; w++)
-            if (spl_distance(x[1][w], x[0][v]) < spl_distance(x[1][same], x[0][v])) same = w;
-        CHECK(spl_distance(x[1][same], x[0][v]) < 1e-9);
-        off = fmax(off, spl_distance(Y[0][v], Y[1][same]));
-        moved = fmax(moved, spl_distance(Y[0][v], x[0][v]));
-    }
-    printf("    %.2g m apart, of %.2g m moved\n", off, moved);
-    CHECK(moved > 1e-3 && off < 1e-6);
-    for (int cut = 0; cut < 2; cut++) free(x[cut]), free(Y[cut]);
+    CHECK(n[0] == n[1] && memcmp(Y[0], Y[1], (size_t)n[0] * sizeof(spl_vec3)) == 0);
+    free(Y[0]);
+    free(Y[1]);
 }
 
 /* ---- the stage ---- */
