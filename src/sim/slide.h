@@ -4,8 +4,8 @@
 
 #include "sim/sim.h"
 
-/* Makes the stage of a simulation whose rest pose has been taken. Skin is unstressed in the bind pose where there is a
- * body, else in the rest pose; of a vertex animation in its first sample. */
+/* Makes the stage of a simulation whose rest pose has been taken. Skin is unstressed in the bind pose; where
+ * nothing is skinned, in the rest pose; of a vertex animation in its first sample. */
 supple_result spl_sim_slide_create(supple_sim *sim, const supple_sim_config *sc, supple_error *error);
 
 /* Slides the skin under the positions of this frame: at a clip's time (dt NAN), or dt after the last one. Does nothing

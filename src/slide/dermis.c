@@ -126,8 +126,7 @@ static bool allocate_state(spl_dermis *s)
     s->theta_new = spl_new(a, slots, sizeof *s->theta_new);
     s->jacobian = spl_new(a, n, 6 * sizeof *s->jacobian);
     s->mass = spl_new(a, n, 3 * sizeof *s->mass);
-    s->piece = spl_new(a, n, sizeof *s->piece);
-    return made && s->place && s->place_new && s->theta && s->theta_new && s->jacobian && s->mass && s->piece;
+    return made && s->place && s->place_new && s->theta && s->theta_new && s->jacobian && s->mass;
 }
 
 static bool allocate_elements(spl_dermis *s)
@@ -253,7 +252,7 @@ void spl_dermis_destroy(spl_dermis *s)
                      s->jacobian,
                      s->force,
                      s->mass,
-                     s->piece,
+
                      s->element_W,
                      s->element_f,
                      s->element_mass,

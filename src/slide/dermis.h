@@ -99,7 +99,6 @@ typedef struct spl_dermis {
     double *element_K;                /* 21 a live triangle */
     double *force, *mass;             /* 2 and 3 a vertex */
     bool *element_broken;
-    double *piece; /* results of pieces of loops */
     /* the linear system */
     spl_assembly assembly;
     spl_rows rows;

@@ -79,7 +79,8 @@ static void advect_free(const task *w, size_t v)
     const int32_t *c = s->net.surface.triangle + 3 * (size_t)at.triangle;
     spl_vec3 d = {0};
     for (int k = 0; k < 3; k++) d = spl_madd(d, spl_sub(m->Y[c[k]], m->Y[v]), at.bary[k]);
-    if (m->jacobian && hypot(back[0], back[1]) < 0.5 * s->size[v]) { /* Y' = -J v, as the force is made for it */
+    if (m->jacobian &&
+        sqrt(back[0] * back[0] + back[1] * back[1]) < 0.5 * s->size[v]) { /* Y' = -J v, as the force is made for it */
         const double *J = m->jacobian + 6 * v;
         d = spl_v3(J[0] * back[0] + J[3] * back[1], J[1] * back[0] + J[4] * back[1], J[2] * back[0] + J[5] * back[1]);
     }
@@ -161,7 +162,6 @@ static void couple_range(void *context, size_t begin, size_t end)
         double *slip = w->s->slip + 2 * v;
         slip[0] = slip[1] = 0;
         if (w->s->hold[v] != SPL_HOLD_FIXED) slip_of(w, v, slip);
-        w->s->piece[v] = hypot(slip[0], slip[1]);
     }
 }
 

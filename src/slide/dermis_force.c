@@ -10,7 +10,7 @@ enum { GRAIN = 512 };
 #define UPSIDE_DOWN (-0.5)
 
 /* out = D R^-1, two columns, of the edges from the first of three points. */
-static void jacobian_of(const spl_net *net, size_t t, const spl_vec3 *p, spl_vec3 out[2])
+static inline void jacobian_of(const spl_net *net, size_t t, const spl_vec3 *p, spl_vec3 out[2])
 {
     const int32_t *c = net->surface.triangle + 3 * t;
     const double *r = net->inverse + 3 * t;
@@ -20,7 +20,7 @@ static void jacobian_of(const spl_net *net, size_t t, const spl_vec3 *p, spl_vec
 }
 
 /* J P_ij: the columns turned into the vertex's frame. */
-static void turned(const spl_net *net, size_t corner, const spl_vec3 J[2], spl_vec3 out[2])
+static inline void turned(const spl_net *net, size_t corner, const spl_vec3 J[2], spl_vec3 out[2])
 {
     double c = net->turn[2 * corner], s = net->turn[2 * corner + 1];
     out[0] = spl_madd(spl_scale(J[0], c), J[1], s);
@@ -35,7 +35,7 @@ static void element_jacobians(void *context, size_t begin, size_t end)
 }
 
 /* The smooth normal at a place, not of unit length: facets at a crease say nothing of which side is out. */
-static spl_vec3 smooth_normal(const spl_net *net, const spl_place *p)
+static inline spl_vec3 smooth_normal(const spl_net *net, const spl_place *p)
 {
     const int32_t *c = net->surface.triangle + 3 * (size_t)p->triangle;
     return spl_madd(spl_madd(spl_scale(net->normal[c[0]], p->bary[0]), net->normal[c[1]], p->bary[1]),

@@ -23,7 +23,7 @@ static quality judge(const spl_dermis *s, double h)
         const double *a = s->v + 2 * v, *b = s->v_new + 2 * v;
         if (s->hold[v] == SPL_HOLD_FIXED) continue;
         double scale = h / s->size[v];
-        q.length = fmax(q.length, scale * hypot(b[0], b[1]));
+        q.length = fmax(q.length, scale * sqrt(b[0] * b[0] + b[1] * b[1]));
         q.error = fmax(q.error, scale * hypot(b[0] - a[0], b[1] - a[1]) / 2); /* of an implicit step: h^2 a / 2 */
     }
     return q;

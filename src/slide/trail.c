@@ -19,7 +19,8 @@ int spl_trail_on(spl_trail *w)
     }
     double sum = 0;
     for (int k = 0; k < 3; k++) {
-        w->at.bary[k] = fmax(w->at.bary[k] + part * w->way[k], 0);
+        double b = w->at.bary[k] + part * w->way[k];
+        w->at.bary[k] = b > 0 ? b : 0; /* not fmax: a call */
         w->way[k] *= 1 - part;
     }
     if (edge >= 0) w->at.bary[(edge + 2) % 3] = 0;
@@ -115,7 +116,8 @@ spl_place spl_net_trace(const spl_net *net, int32_t v, const double way[2])
     const spl_surface *s = &net->surface;
     double best = -INFINITY;
     spl_trail w = {.at = {.triangle = -1}, .entered = -1};
-    for (int32_t e = s->corner_first[v]; e < s->corner_first[v + 1]; e++) {
+    for (int32_t e = s->corner_first[v]; e < s->corner_first[v + 1] && best < 0;
+         e++) { /* the first wedge that holds it */
         size_t corner = (size_t)s->corner[e], t = corner / 3, k = corner % 3;
         double u[2], change[3];
         spl_net_carry(net, corner, way, u);
