@@ -16,7 +16,7 @@ spl_dermis_settings spl_dermis_settings_default(void)
                                  .zeta = 1,
                                  .limit = 1e3,
                                  .drag = 10,
-                                 .tolerance = 0.2};
+                                 .tolerance = 0.3};
 }
 
 /* Of steps: tiny triangles (eyelids, nails) do not say how long they may be, most of the body does. */

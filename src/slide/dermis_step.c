@@ -22,9 +22,9 @@ static quality judge(const spl_dermis *s, double h)
     for (size_t v = 0; v < (size_t)s->net.surface.vertex_count; v++) {
         const double *a = s->v + 2 * v, *b = s->v_new + 2 * v;
         if (s->hold[v] == SPL_HOLD_FIXED) continue;
-        double scale = h / s->size[v];
+        double scale = h / s->size[v], dx = b[0] - a[0], dy = b[1] - a[1];
         q.length = fmax(q.length, scale * sqrt(b[0] * b[0] + b[1] * b[1]));
-        q.error = fmax(q.error, scale * hypot(b[0] - a[0], b[1] - a[1]) / 2); /* of an implicit step: h^2 a / 2 */
+        q.error = fmax(q.error, scale * sqrt(dx * dx + dy * dy) / 2); /* of an implicit step: h^2 a / 2 */
     }
     return q;
 }
@@ -78,8 +78,10 @@ static void accept(spl_dermis *s, double h)
         t->broken += s->element_broken[l];
         t->energy += s->element_W[l];
     }
+    double fastest = t->fastest * t->fastest;
     for (size_t v = 0; v < (size_t)s->net.surface.vertex_count; v++)
-        t->fastest = fmax(t->fastest, hypot(s->v[2 * v], s->v[2 * v + 1]));
+        fastest = fmax(fastest, s->v[2 * v] * s->v[2 * v] + s->v[2 * v + 1] * s->v[2 * v + 1]);
+    t->fastest = sqrt(fastest);
 }
 
 supple_result spl_dermis_step(spl_dermis *s, const spl_vec3 *x, double h, supple_error *error)

@@ -63,7 +63,7 @@ void spl_membrane_at(const spl_membrane *m, const double G_body[3], const double
 /* The positive part of a symmetric 2x2 matrix a b; b c. */
 static void positive2(double *m)
 {
-    double mean = (m[0] + m[2]) / 2, half = (m[0] - m[2]) / 2, radius = hypot(half, m[1]);
+    double mean = (m[0] + m[2]) / 2, half = (m[0] - m[2]) / 2, radius = sqrt(half * half + m[1] * m[1]);
     double high = mean + radius, low = mean - radius;
     if (low >= 0) return;
     if (high <= 0) {

@@ -21,7 +21,7 @@ const spl_parameter spl_slide_parameter[SPL_SLIDE_PARAMETERS] = {
     [SPL_SLIDE_LIMIT] = {"slide.limit", "m/s", 1e3, 0, 1e6, "no faster motion takes the skin along", NULL},
     [SPL_SLIDE_DRAG] = {"slide.drag", "1/s", 10, 0, 1e6, "resistance to sliding", NULL},
     [SPL_SLIDE_STEP] = {"slide.step", "ms", 0, 0, 100, "length of steps; 0: adaptive", NULL},
-    [SPL_SLIDE_TOLERANCE] = {"slide.tolerance", "", 0.2, 1e-4, 10, "error of an adaptive step, of a triangle", NULL},
+    [SPL_SLIDE_TOLERANCE] = {"slide.tolerance", "", 0.3, 1e-4, 10, "error of an adaptive step, of a triangle", NULL},
     [SPL_SLIDE_LAW] = {"slide.law", "", 0, 0, 1, "material", "neohookean|stvk"},
     [SPL_SLIDE_FORCE] = {"slide.force", "", 0, 0, 1, "the energy's gradient, or the paper's equation 5",
                          "gradient|paper"},
