@@ -113,7 +113,7 @@ static bool allocate_state(spl_dermis *s)
     const supple_allocator *a = &s->allocator;
     size_t n = (size_t)s->net.surface.vertex_count;
     size_t slots = s->curves.count ? (size_t)s->curves.first[s->curves.count] : 0;
-    spl_vec3 **points[] = {&s->x, &s->Y, &s->x_new, &s->x_frame, &s->x_begin, &s->Y_new};
+    spl_vec3 **points[] = {&s->x, &s->Y, &s->x_new, &s->x_frame, &s->x_begin, &s->Y_new, &s->up};
     double **pairs[] = {&s->v, &s->v_new, &s->slip, &s->force};
     bool made = true;
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
@@ -262,7 +262,8 @@ void spl_dermis_destroy(spl_dermis *s)
                      s->value,
                      s->right,
                      s->solution,
-                     s->single};
+                     s->single,
+                     s->up};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
     if (s->factor) spl_factor_destroy(s->factor);
     spl_pcg_destroy(s->pcg);

@@ -93,6 +93,7 @@ typedef struct spl_dermis {
     spl_vec3 *Y_new;
     double *theta_new, *v_new, *slip; /* 2 a vertex: velocity after the solve; slip (13) */
     double *jacobian;                 /* 6 a vertex: J_i */
+    spl_vec3 *up;                     /* by vertex: the smooth normal at its place, unit */
     double *element_jacobian;         /* 6 a live triangle: J_j */
     double *element_W, *element_f;    /* 1 and 6 a live triangle */
     double *element_mass;             /* 9 a live triangle: 00, 10, 11 of each corner */

@@ -57,10 +57,11 @@ static void vertex_jacobians(void *context, size_t begin, size_t end)
             turned(&s->net, corner, J, P);
             for (int k = 0; k < 2; k++) sum[k] = spl_madd(sum[k], P[k], s->net.share[corner]);
         }
-        if (s->hold[v] != SPL_HOLD_FIXED) { /* as walks do: only what is tangential moves skin */
-            spl_vec3 n = spl_unit(smooth_normal(&s->net, &s->place_new[v]), s->net.normal[v]);
-            for (int k = 0; k < 2; k++) sum[k] = spl_madd(sum[k], n, -spl_dot(n, sum[k]));
-        }
+        /* as walks do: only what is tangential moves skin */
+        spl_vec3 n = s->net.normal[v];
+        if (s->place_new[v].triangle >= 0) n = spl_unit(smooth_normal(&s->net, &s->place_new[v]), n);
+        for (int k = 0; k < 2; k++) sum[k] = spl_madd(sum[k], n, -spl_dot(n, sum[k]));
+        s->up[v] = n;
         memcpy(s->jacobian + 6 * v, sum, sizeof sum);
     }
 }
@@ -96,7 +97,7 @@ static element read_element(const spl_dermis *s, size_t l)
     jacobian_of(&s->net, e.t, s->x_new, e.Gamma);
     memcpy(J, s->element_jacobian + 6 * l, sizeof J);
     for (size_t k = 0; k < 3; k++) {
-        up = spl_add(up, smooth_normal(&s->net, &s->place_new[c[k]]));
+        up = spl_add(up, s->up[c[k]]);
         if (s->set.paper_force && s->hold[c[k]] != SPL_HOLD_FIXED)
             turned(&s->net, 3 * e.t + k, J, e.C[k]);
         else
