@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from tool import Tool
+from tool import SOURCE, Tool
 from cases import Cases
 
 KEYS = ("slide_steps slide_rejected slide_shortest_ms slide_energy slide_max_speed slide_min_stretch slide_max_stretch slide_broken "
@@ -86,6 +86,10 @@ def check_regions(tool, folder):
     most = [max(frame["slide_max_stretch"] for frame in frames) for frames in (free, glued)]
     print(f"    largest stretch of area: {most[0]:.2f} free, {most[1]:.2f} glued")
     assert most[0] < most[1] and all(frame["slide_max_speed"] == 0 for frame in glued)
+    shirt = os.path.join(SOURCE, "examples", "hero-shirt.json")
+    _, frames = run(tool, folder, "shirt", "demo:hero", "--method", "linear", "--clip", "reach", "--frames", "8:9", "--slide",
+                    "--slide-config", shirt)
+    assert all(frame["slide_broken"] == 0 and frame["slide_max_speed"] > 0 for frame in frames)
 
 
 def main():
