@@ -145,10 +145,9 @@ static void slip_of(const task *w, size_t v, double out[2])
     spl_vec3 dx = spl_sub(s->x_new[v], s->x[v]), G[2];
     mean_gamma(s, v, G);
     double a = spl_dot(G[0], G[0]), b = spl_dot(G[0], G[1]), c = spl_dot(G[1], G[1]);
-    double least = 1e-4 * (a + c); /* of a body that is folded flat: no infinite slip */
-    double det = fmax((a + least) * (c + least) - b * b, 1e-300);
+    double det = fmax(a * c - b * b, 2.5e-3 * (a + c) * (a + c)); /* folded flat: no infinite slip */
     double p = spl_dot(G[0], dx), q = spl_dot(G[1], dx);
-    double u[2] = {((c + least) * p - b * q) / det, ((a + least) * q - b * p) / det};
+    double u[2] = {(c * p - b * q) / det, (a * q - b * p) / det};
     double along = sqrt(fmax(a * u[0] * u[0] + 2 * b * u[0] * u[1] + c * u[1] * u[1], 0)), most = s->set.limit * w->h;
     double k = -(1 - s->zeta[v] * (along > most ? most / along : 1));
     out[0] = isfinite(u[0]) ? k * u[0] : 0;

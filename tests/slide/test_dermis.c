@@ -125,6 +125,66 @@ TEST(projected_stiffness_is_positive)
     spl_dermis_destroy(d);
 }
 
+/* The vector that a vertex's frame makes of two numbers. */
+static spl_vec3 in_space(const spl_dermis *d, size_t v, const double u[2])
+{
+    return spl_madd(spl_scale(d->net.axis[2 * v], u[0]), d->net.axis[2 * v + 1], u[1]);
+}
+
+/* Of an affine skin map J is its matrix at every vertex, and the inertia of one velocity is the skin's mass. */
+TEST(jacobians_and_inertia_of_affine_maps)
+{
+    srand(31);
+    shape s = sheet_irregular(6, 5, 0.6, 0.5, 0.3);
+    spl_dermis_settings set = spl_dermis_settings_default();
+    spl_dermis *d = sheet_skin(&s, &set, NULL, NULL);
+    size_t n = (size_t)d->net.surface.vertex_count;
+    double mass = 0, area = 0.6 * 0.5 * (1.1 * 0.9 - 0.2 * 0.1);
+    take_state(d);
+    for (size_t v = 0; v < n; v++) {
+        spl_vec3 p = d->x[v];
+        d->Y_new[v] = spl_v3(1.1 * p.x + 0.2 * p.y, 0.1 * p.x + 0.9 * p.y, 0);
+        d->x_new[v] = spl_v3(0, 2 * p.x, 2 * p.y); /* twice as large, standing up */
+    }
+    spl_dermis_evaluate(d, false, false);
+    for (size_t v = 0; v < n; v++) {
+        double u[2] = {shape_random(), shape_random()};
+        const double *J = d->jacobian + 6 * v, *M = d->mass + 3 * v;
+        spl_vec3 w = in_space(d, v, u);
+        spl_vec3 moved = spl_madd(spl_scale(spl_v3(J[0], J[1], J[2]), u[0]), spl_v3(J[3], J[4], J[5]), u[1]);
+        CHECK(spl_distance(moved, spl_v3(1.1 * w.x + 0.2 * w.y, 0.1 * w.x + 0.9 * w.y, 0)) < 1e-12);
+        CHECK_NEAR(M[0], M[2], 1e-12);
+        CHECK_NEAR(M[1], 0, 1e-12);
+        mass += M[0];
+    }
+    /* velocities are doubled in space; a thousandth of the rest's mass keeps folded bodies from having none */
+    CHECK_NEAR(mass, set.density * set.thickness * (4 * area + 1e-3 * 0.3), 1e-9);
+    shape_free(&s);
+    spl_dermis_destroy(d);
+}
+
+/* (12, 13): the normal part is followed, of the tangential one the share zeta, at most at the limit's speed. */
+TEST(skin_is_taken_along_as_zeta_says)
+{
+    shape s = sheet_irregular(6, 5, 0.6, 0.5, 0.3);
+    for (int fast = 0; fast < 2; fast++) {
+        spl_dermis_settings set = spl_dermis_settings_default();
+        set.zeta = 0.7;
+        set.limit = fast ? 1 : 1e3;
+        spl_dermis *d = sheet_skin(&s, &set, NULL, NULL);
+        size_t n = (size_t)d->net.surface.vertex_count;
+        spl_vec3 along = spl_v3(0.03, 0.04, 0); /* 5 m/s in 10 ms */
+        for (size_t v = 0; v < n; v++) d->x_new[v] = spl_add(d->x[v], spl_add(along, spl_v3(0, 0, 0.3)));
+        CHECK(spl_dermis_couple(d, 0.01));
+        for (size_t v = 0; v < n; v++) {
+            spl_vec3 slip = in_space(d, v, d->slip + 2 * v);
+            CHECK(spl_distance(slip, spl_scale(along, fast ? 0.7 / 5 - 1 : 0.7 - 1)) < 1e-12);
+        }
+        spl_dermis_destroy(d);
+    }
+    shape_free(&s);
+}
+
 /* ---- constraints ---- */
 
 /* A sheet: left and right fixed, below and above sliding; the body is stretched unevenly along x. */
@@ -271,5 +331,6 @@ TEST(uneven_stretch_becomes_uniform)
 }
 
 TEST_MAIN(RUN(force_and_stiffness_are_derivatives_through_the_skin_map), RUN(the_papers_force_is_no_gradient),
-          RUN(projected_stiffness_is_positive), RUN(elimination_equals_the_kkt_system),
+          RUN(projected_stiffness_is_positive), RUN(jacobians_and_inertia_of_affine_maps),
+          RUN(skin_is_taken_along_as_zeta_says), RUN(elimination_equals_the_kkt_system),
           RUN(uneven_stretch_becomes_uniform))
