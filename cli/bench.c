@@ -32,6 +32,7 @@ static const struct {
     {"contact", "finding contacts, and measuring penetration, on posed characters"},
     {"projective", "the projective paper's sizes: a step by its parts, with and without contacts"},
     {"subspace", "the multi-domain paper's tables: trained models by ranks and sizes, beside the unreduced solver"},
+    {"slide", "sliding skin: the thin skin paper's table 2, and a body of 14k vertices"},
     {"jiggle", "how flesh comes to rest when a walk stops, with and without dynamics"},
 };
 enum { KNOWN = sizeof known / sizeof *known };

@@ -32,6 +32,8 @@ static const cli_option options[] = {
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
     CLI_DYNAMICS_OPTIONS,
+    {"--slide", NULL, "skin slides over the body: texture coordinates move (docs/slide.md)", false},
+    {"--slide-config", "FILE.json", "regions of that skin: fixed, sliding, softer (all free but borders)", false},
     CLI_BAKE_OPTIONS,
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
@@ -306,6 +308,9 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.model = j->model;
     sc.material_file = cli_get(arguments, "--material", 0);
     sc.force_file = cli_get(arguments, "--forces", 0);
+    sc.slide = cli_get(arguments, "--slide", 0) != NULL;
+    sc.slide_file = cli_get(arguments, "--slide-config", 0);
+    if (sc.slide_file && !sc.slide) return cli_usage_error("--slide-config: goes with --slide");
     sc.fps = j->fps;
     sc.measure = j->metrics_path != NULL || (model && j->dump_path);
     for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;
@@ -559,20 +564,23 @@ static int run(const cli_arguments *arguments)
     return code;
 }
 
+static void print_parameter(const supple_parameter *p)
+{
+    char value[64];
+    snprintf(value, sizeof value, "%g", p->value);
+    if (p->choices) { /* the word of that index */
+        const char *word = p->choices;
+        for (int k = 0; k < (int)p->value; k++) word = strchr(word, '|') + 1;
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(word, "|"), word);
+    }
+    printf("      %s=%s%s%s  %s%s%s%s\n", p->name, value, *p->unit ? " " : "", p->unit, p->help, p->choices ? " (" : "",
+           p->choices ? p->choices : "", p->choices ? ")" : "");
+}
+
 static void print_parameters(int32_t method)
 {
     supple_parameter p;
-    for (int32_t i = 0; supple_method_parameter(method, i, &p); i++) {
-        char value[64];
-        snprintf(value, sizeof value, "%g", p.value);
-        if (p.choices) { /* the word of that index */
-            const char *word = p.choices;
-            for (int k = 0; k < (int)p.value; k++) word = strchr(word, '|') + 1;
-            snprintf(value, sizeof value, "%.*s", (int)strcspn(word, "|"), word);
-        }
-        printf("      %s=%s%s%s  %s%s%s%s\n", p.name, value, *p.unit ? " " : "", p.unit, p.help, p.choices ? " (" : "",
-               p.choices ? p.choices : "", p.choices ? ")" : "");
-    }
+    for (int32_t i = 0; supple_method_parameter(method, i, &p); i++) print_parameter(&p);
 }
 
 static void print_lists(void)
@@ -585,6 +593,9 @@ static void print_lists(void)
         printf("  %-10s %s\n", supple_method_name(i), supple_method_summary(i));
         print_parameters(i);
     }
+    puts("\nAfter any of them:\n  --slide    skin slides and stretches over the body; textures with it");
+    supple_parameter p;
+    for (int32_t i = 0; supple_slide_parameter(i, &p); i++) print_parameter(&p);
 }
 
 const cli_verb cli_verb_skin = {

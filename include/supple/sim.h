@@ -42,6 +42,8 @@ typedef struct supple_sim_config {
     int32_t collide;     /* SUPPLE_COLLIDE_*: what flesh must not enter (SUPPLE_COLLIDE_AUTO) */
     const char *const *colliders; /* files of things in the world (docs/dynamics.md) */
     int32_t collider_count;
+    bool slide;             /* skin slides over the body (docs/slide.md): texture coordinates move (off) */
+    const char *slide_file; /* its regions, or NULL: all of it, open borders fixed */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
@@ -86,6 +88,10 @@ typedef struct supple_parameter {
 
 /* The index-th parameter of a method; false if there is none. */
 SUPPLE_API bool supple_method_parameter(int32_t method, int32_t index, supple_parameter *out);
+
+/* The index-th parameter of skin that slides, which a simulation with `slide` takes beside its method's; false if there
+ * is none. */
+SUPPLE_API bool supple_slide_parameter(int32_t index, supple_parameter *out);
 
 /* Prepares a simulation of a scene, which must outlive it. `sim_config` and `config` may be NULL for the defaults. */
 SUPPLE_API supple_result supple_sim_create(const supple_scene *scene, const supple_sim_config *sim_config,
@@ -139,8 +145,8 @@ typedef struct supple_named_value {
     double value;
 } supple_named_value;
 
-/* What the method tells of its last step beyond supple_stats (docs/steklov.md): the index-th value; false if there is
- * none. */
+/* What the method tells of its last step beyond supple_stats (docs/steklov.md), and after it the sliding skin
+ * (docs/slide.md): the index-th value; false if there is none. */
 SUPPLE_API bool supple_sim_value(const supple_sim *sim, int32_t index, supple_named_value *out);
 
 /* The body that the simulation moves, or NULL. */

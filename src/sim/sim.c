@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "sim/slide.h"
 #include "subspace/model_public.h"
 
 #include <stdio.h>
@@ -225,13 +226,27 @@ static supple_result set_common(supple_sim *sim, const supple_sim_config *sc, su
     return result;
 }
 
-static supple_result set_parameter(supple_sim *sim, const supple_setting *setting, supple_error *error)
+/* Of the sliding skin, with "slide." before it or, where no method has that, without. */
+static int32_t find_slide_parameter(const char *key)
+{
+    for (int32_t i = 0; i < SPL_SLIDE_PARAMETERS; i++) {
+        const char *name = spl_slide_parameter[i].name;
+        if (strcmp(name, key) == 0 || strcmp(strchr(name, '.') + 1, key) == 0) return i;
+    }
+    return -1;
+}
+
+static supple_result set_parameter(supple_sim *sim, const supple_setting *setting, bool slide, supple_error *error)
 {
     const spl_method *m = sim->method;
     int32_t at = find_parameter(m->parameter, m->parameter_count, setting->key);
     if (at >= 0) return parse_value(&m->parameter[at], setting->value, &sim->parameter[at], error);
     if (needs_body(sim) && find_parameter(spl_flesh_parameter, SPL_FLESH_PARAMETERS, setting->key) >= 0)
         return SUPPLE_OK;
+    at = find_slide_parameter(setting->key);
+    if (at >= 0 && slide)
+        return parse_value(&spl_slide_parameter[at], setting->value, &sim->slide_parameter[at], error);
+    if (at >= 0) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%.40s: is of skin that slides: --slide", setting->key);
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s has no parameter '%.40s'", m->name, setting->key);
 }
 
@@ -241,8 +256,9 @@ static supple_result set_parameters(supple_sim *sim, const supple_sim_config *sc
     sim->parameter = spl_new(&sim->allocator, (size_t)m->parameter_count, sizeof *sim->parameter);
     if (!sim->parameter) return spl_fail_memory(error, "the parameters");
     for (int32_t i = 0; i < m->parameter_count; i++) sim->parameter[i] = m->parameter[i].value;
+    for (int32_t i = 0; i < SPL_SLIDE_PARAMETERS; i++) sim->slide_parameter[i] = spl_slide_parameter[i].value;
     for (int32_t i = 0; i < sc->setting_count; i++) {
-        supple_result result = set_parameter(sim, &sc->settings[i], error);
+        supple_result result = set_parameter(sim, &sc->settings[i], sc->slide, error);
         if (result != SUPPLE_OK) return result;
     }
     return SUPPLE_OK;
@@ -342,6 +358,7 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = init_method(sim, sc, error);
     if (result == SUPPLE_OK) result = take_rest(sim, error);
+    if (result == SUPPLE_OK && sc->slide) result = spl_sim_slide_create(sim, sc, error);
     if (result != SUPPLE_OK) return result;
     sim->setup.method = sim->method->name;
     sim->setup.thread_count = spl_pool_thread_count(sim->pool);
@@ -398,6 +415,7 @@ void supple_sim_destroy(supple_sim *sim)
     if (!sim) return;
     supple_allocator a = sim->allocator;
     if (sim->ready) sim->method->release(sim->state, &sim->context);
+    spl_slide_destroy(sim->skin);
     for (int32_t i = 0; sim->shading && i < sim->part_count; i++) spl_shading_destroy(sim->shading[i]);
     spl_pose_release(&sim->pose);
     spl_dynamics_release(&sim->dynamics, &a);
@@ -491,14 +509,15 @@ static supple_stats empty_stats(void)
 /* What follows a frame, whichever way it was made. */
 static void finish_frame(supple_sim *sim, supple_stats *stats)
 {
-    stats->ms_total = stats->ms_pose + stats->ms_solve + (isfinite(stats->ms_upsample) ? stats->ms_upsample : 0);
+    stats->ms_total = stats->ms_pose + stats->ms_solve + (isfinite(stats->ms_upsample) ? stats->ms_upsample : 0) +
+                      (isfinite(stats->ms_slide) ? stats->ms_slide : 0);
     sim->stats = *stats;
     for (int32_t i = 0; i < sim->part_count; i++)
         spl_shading_set_mirrored(sim->shading[i], spl_pose_mirrors(&sim->pose, sim->scene, sim->part[i].instance));
 }
 
-/* Everything after the pose. `start` is when the step began. */
-static supple_result run_frame(supple_sim *sim, double start, supple_error *error)
+/* Everything after the pose. `start` is when the step began, dt what is since the last one; NAN: a clip's moment. */
+static supple_result run_frame(supple_sim *sim, double start, double dt, supple_error *error)
 {
     supple_stats stats = empty_stats();
     if (sim->has_morphs) apply_morphs(sim);
@@ -506,6 +525,7 @@ static supple_result run_frame(supple_sim *sim, double start, supple_error *erro
     sim->context.dt = 0;
     sim->context.velocity = NULL;
     supple_result result = deform(sim, &stats, error);
+    if (result == SUPPLE_OK) result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
     finish_frame(sim, &stats);
     return result;
 }
@@ -522,6 +542,8 @@ static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, co
     if (sim->has_morphs) apply_morphs(sim);
     supple_result result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)
                                     : spl_dynamics_clip(sim, clip, time, &stats, error);
+    if (result == SUPPLE_OK)
+        result = spl_sim_slide_frame(sim, matrices ? -1 : clip, time, matrices ? time : (double)NAN, &stats, error);
     finish_frame(sim, &stats);
     return result;
 }
@@ -535,7 +557,7 @@ supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, s
     double start = spl_now_ms();
     spl_pose_sample(&sim->pose, sim->scene, clip, time);
     spl_sim_set_time(sim, clip, time);
-    return run_frame(sim, start, error);
+    return run_frame(sim, start, NAN, error);
 }
 
 supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *matrices, int32_t matrix_count, double dt,
@@ -554,7 +576,7 @@ supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *matrices, in
     if (sim->dynamics.on) return run_dynamics(sim, -1, dt, matrices, error);
     double start = spl_now_ms();
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
-    return run_frame(sim, start, error);
+    return run_frame(sim, start, dt, error);
 }
 
 supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count, supple_error *error)
@@ -571,6 +593,7 @@ void spl_sim_forget(supple_sim *sim)
 void supple_sim_reset(supple_sim *sim)
 {
     spl_sim_forget(sim);
+    if (sim->skin) spl_slide_reset(sim->skin);
     sim->dynamics.running = false;
     sim->frame = 0;
 }
@@ -621,6 +644,10 @@ bool supple_sim_value(const supple_sim *sim, int32_t index, supple_named_value *
 {
     int32_t count = 0;
     const supple_named_value *value = sim->method->values ? sim->method->values(sim->state, &count) : NULL;
+    if (index >= count && sim->skin) {
+        index -= count;
+        value = spl_slide_values(sim->skin, &count);
+    }
     if (index < 0 || index >= count) return false;
     *out = value[index];
     return true;
@@ -658,6 +685,14 @@ bool supple_method_parameter(int32_t method, int32_t index, supple_parameter *ou
 {
     const spl_parameter *p = parameter_at(method, index);
     if (!p) return false;
+    *out = (supple_parameter){p->name, p->unit, p->help, p->choices, p->value, p->min, p->max};
+    return true;
+}
+
+bool supple_slide_parameter(int32_t index, supple_parameter *out)
+{
+    if (index < 0 || index >= SPL_SLIDE_PARAMETERS) return false;
+    const spl_parameter *p = &spl_slide_parameter[index];
     *out = (supple_parameter){p->name, p->unit, p->help, p->choices, p->value, p->min, p->max};
     return true;
 }

@@ -6,7 +6,7 @@
 #include "methods/method.h"
 #include "scene/parts.h"
 #include "sim/dynamics.h"
-#include "slide/slide_frame.h"
+#include "slide/slide.h"
 
 struct supple_sim {
     const supple_scene *scene;
@@ -32,6 +32,10 @@ struct supple_sim {
     float *rest;           /* 3 x vertex_count: mesh space, morphs applied */
     float *position;       /* 3 x vertex_count: world space */
     spl_slide_frame slide; /* of the last step, the sliding stage's; corner_uv NULL where no skin slides */
+    spl_slide *skin;       /* that stage, or NULL */
+    double slide_parameter[SPL_SLIDE_PARAMETERS];
+    int32_t slide_clip; /* of the last frame that it saw, -1 for poses of the host */
+    double slide_time;
     supple_setup setup;
     supple_stats stats;
 };

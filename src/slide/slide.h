@@ -1,0 +1,64 @@
+/* The stage that slides skin, after any method: it sees the visual vertices of every frame and gives the texture
+ * coordinates that the skin has there, and how much it is stretched. The vertices themselves are not touched. */
+#ifndef SPL_SLIDE_SLIDE_H
+#define SPL_SLIDE_SLIDE_H
+
+#include "body/roles.h"
+#include "methods/method.h"
+#include "slide/slide_frame.h"
+
+typedef struct spl_slide spl_slide;
+
+enum {
+    SPL_SLIDE_YOUNG,
+    SPL_SLIDE_POISSON,
+    SPL_SLIDE_THICKNESS,
+    SPL_SLIDE_DENSITY,
+    SPL_SLIDE_PRESTRAIN,
+    SPL_SLIDE_ZETA,
+    SPL_SLIDE_LIMIT,
+    SPL_SLIDE_DRAG,
+    SPL_SLIDE_STEP,
+    SPL_SLIDE_TOLERANCE,
+    SPL_SLIDE_LAW,
+    SPL_SLIDE_FORCE,
+    SPL_SLIDE_INERTIA,
+    SPL_SLIDE_BORDER,
+    SPL_SLIDE_CREASE,
+    SPL_SLIDE_SETTLE,
+    SPL_SLIDE_PARAMETERS,
+};
+extern const spl_parameter spl_slide_parameter[SPL_SLIDE_PARAMETERS]; /* names begin with "slide." */
+
+typedef struct spl_slide_setup {
+    const supple_scene *scene;
+    const spl_part *part; /* of the scene; must outlive the stage */
+    int32_t part_count;
+    const spl_role *role;    /* by part: flesh slides; NULL, or none that is flesh: judged by shape, else all parts */
+    const float *rest;       /* 3 a vertex: the unstressed shape, all parts in one space */
+    double rest_unit, unit;  /* metres per unit of that space, and of the frames' */
+    const char *file;        /* regions, or NULL */
+    const double *parameter; /* in the order of the table */
+    spl_vec3 gravity;        /* m/s^2, in the frames' axes */
+    spl_pool *pool;
+    const supple_config *config;
+    const supple_allocator *allocator;
+} spl_slide_setup;
+
+supple_result spl_slide_create(const spl_slide_setup *setup, spl_slide **out, supple_error *error);
+void spl_slide_destroy(spl_slide *s);
+
+/* The next step begins anew. */
+void spl_slide_reset(spl_slide *s);
+
+/* The body at `position` (3 floats a vertex of the scene), dt seconds after the last step; the first one, and one after
+ * 0 or more than a second, puts the skin into equilibrium there (settle=on) or glues it. */
+supple_result spl_slide_step(spl_slide *s, const float *position, double dt, supple_error *error);
+
+/* What the last step left; the arrays stand until the next one. */
+const spl_slide_frame *spl_slide_get(const spl_slide *s);
+
+/* Numbers of the last step, for metrics. */
+const supple_named_value *spl_slide_values(const spl_slide *s, int32_t *count);
+
+#endif
