@@ -44,7 +44,6 @@ static spl_vec3 trouble(int kind, spl_vec3 p, int32_t v)
 
 TEST(bodies_in_trouble)
 {
-    ONE_THREAD();
     for (int kind = 0; kind < TROUBLES; kind++)
         for (int slips = 0; slips < 2; slips++) {
             spl_dermis_settings set = spl_dermis_settings_default();
@@ -223,7 +222,6 @@ TEST(crossing_curves_are_named)
 /* The frame and steps of 1 ms agree with adaptive ones. */
 TEST(adaptive_steps_end_where_short_ones_do)
 {
-    ONE_THREAD();
     spl_vec3 *end[2];
     size_t n = 0;
     for (int adaptive = 0; adaptive < 2; adaptive++) {

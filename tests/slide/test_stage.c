@@ -344,7 +344,6 @@ TEST(regions_are_found_and_contradictions_named)
 
 TEST(every_allocation_may_fail)
 {
-    ONE_THREAD();
     supple_scene *scene = load("demo:arm");
     REQUIRE(scene);
     supple_sim_config sc = supple_sim_config_default();

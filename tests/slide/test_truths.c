@@ -91,7 +91,6 @@ static spl_dermis *twisted(int around, int along, int end, bool paper)
 
 TEST(a_half_twisted_tube_is_twisted_evenly)
 {
-    ONE_THREAD();
     double drift, coarse, fine, paper, paper_drift;
     spl_dermis *d = twisted(16, 20, TUBE_FIXED, false);
     coarse = twist_error(d, 90 * degree, 1, &drift);
@@ -110,7 +109,6 @@ TEST(a_half_twisted_tube_is_twisted_evenly)
 
 TEST(a_body_turns_under_skin_that_may_slide_at_its_end)
 {
-    ONE_THREAD();
     double drift;
     spl_dermis *d = twisted(22, 30, TUBE_SLIDING, false);
     double off = twist_error(d, 90 * degree, 0, &drift);
@@ -168,7 +166,6 @@ static void spread(spl_vec3 (*shape_of)(spl_vec3, double), double amount, double
 
 TEST(a_torus_spreads_distortion)
 {
-    ONE_THREAD();
     double glued, slid;
     spread(slid_torus, 0.6, &glued, &slid);
     printf("    tangential: variance of area stretch %.3g glued, %.3g slid, %.0f times less\n", glued, slid,
@@ -219,7 +216,6 @@ static void shake(double zeta, bool world, double *lag)
 
 TEST(a_shaken_torus_sticks_or_lags)
 {
-    ONE_THREAD();
     double lag[60], behind = 0, ahead = 0, after = 0;
     shake(1, true, lag);
     for (int k = 0; k < 60; k++) CHECK(fabs(lag[k]) < 1e-12); /* sticks */
@@ -266,7 +262,6 @@ TEST(nothing_moves_in_rigid_motion)
 /* Without input the sum of energies falls: within 1e-4 of itself per step on a curved body. */
 TEST(energy_decays_on_curved_bodies)
 {
-    ONE_THREAD();
     for (int law = 0; law < 2; law++)
         for (int kind = 0; kind < 2; kind++) {
             spl_dermis_settings set = spl_dermis_settings_default();
