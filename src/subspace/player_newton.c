@@ -15,6 +15,7 @@ enum { TRIALS = 12 };
 /* A first step starts from the rest shape, others from the step before: so many times the iterations for it. */
 enum { FIRST = 10 };
 
+static const double well = 0.1;      /* of the residual is left */
 static const double decrease = 1e-4; /* of what the slope promises (Armijo) */
 
 /* trial = q + s direction */
@@ -75,11 +76,12 @@ static bool line_search(spl_player *p, double slope)
     return false;
 }
 
-/* The direction, and the slope along it: forces times direction, not negative. */
-static bool descend(spl_player *p, double *slope)
+/* The direction, and the slope along it: forces times direction, not negative. `kept`: by the last iteration's system.
+ */
+static bool descend(spl_player *p, bool kept, double *slope)
 {
     size_t n = p->blocks.offset[p->count];
-    if (!spl_player_system(p)) return false;
+    if (!kept && !spl_player_system(p)) return false;
     double start = spl_now_ms();
     for (size_t k = 0; k < n; k++) p->direction[k] = p->now.elastic[k] + p->now.linear[k];
     spl_blocks_solve(&p->blocks, p->direction);
@@ -95,11 +97,15 @@ bool spl_player_newton(spl_player *p)
     if (!p->now.finite) return false;
     p->stats.converged = p->now.residual <= p->options.tolerance;
     int32_t most = p->fresh ? FIRST * p->options.newton : p->options.newton;
+    bool kept =
+        false; /* the system of an iteration that did so well is as good for the next: most of a step is its making */
     while (!p->stats.converged && p->stats.iterations < most) {
-        double slope;
-        if (!descend(p, &slope)) break;
+        double slope, before = p->now.residual;
+        if (!descend(p, kept, &slope)) break;
         p->stats.iterations++;
-        if (!line_search(p, slope)) break;
+        bool down = line_search(p, slope);
+        if (!down && !kept) break;
+        kept = down && p->now.residual < well * before;
         p->stats.converged = p->now.residual <= p->options.tolerance;
     }
     spl_player_rates(p, p->q);
