@@ -64,7 +64,7 @@ SUPPLE_API const int32_t *supple_model_triangles(const supple_model *model);
 typedef struct supple_player_config {
     uint32_t cookie;     /* set by supple_player_config_default() */
     bool dynamics;       /* flesh has mass and swings (true); off: every step is in equilibrium */
-    int32_t iterations;  /* most Newton iterations of a step (3) */
+    int32_t iterations;  /* most Newton iterations of a step; 0: 3 in motion, 12 without (0) */
     double tolerance;    /* share of the forces at which a step ends (1e-4) */
     double gravity[3];   /* m/s^2, in the axes of the world (0 0 0) */
     double kappa;        /* stiffness of the springs between domains, times E / edge (100) */

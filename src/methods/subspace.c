@@ -40,7 +40,7 @@ static const spl_parameter PARAMETERS[] = {
                    "relative|full"},
     [P_NEWTON] = {"iterations", "", 0, 0, 1000, "most Newton iterations of a step; 0: 3 in motion, else 12", NULL},
     [P_TOLERANCE] = {"tolerance", "", 1e-4, 1e-14, 0.1, "share of the forces at which a step ends", NULL},
-    [P_KAPPA] = {"kappa", "", 100, 1e-3, 1e7, "stiffness of the springs between domains, times E / edge", NULL},
+    [P_KAPPA] = {"kappa", "", 10, 1e-3, 1e7, "stiffness of the springs between domains, times E / edge", NULL},
     [P_KAPPA_D] = {"kappa-d", "s", 5e-4, 0, 10, "their damping, times their stiffness", NULL},
     [P_ALPHA] = {"alpha", "1/s", 0.5, 0, 1e4, "Rayleigh damping by mass", NULL},
     [P_BETA] = {"beta", "s", 2e-3, 0, 10, "Rayleigh damping by stiffness", NULL},
@@ -180,8 +180,7 @@ static supple_result subspace_init(void *state, const spl_method_context *c, sup
     spl_player_options o = spl_player_options_default();
     o.fst = p[P_FST] == 0;
     o.full_damping = p[P_DAMPING] != 0;
-    /* steps in motion are small, frames in equilibrium may be far apart */
-    o.newton = p[P_NEWTON] > 0 ? (int32_t)p[P_NEWTON] : c->dynamics ? 3 : 12;
+    o.newton = (int32_t)p[P_NEWTON];
     o.tolerance = p[P_TOLERANCE];
     o.kappa = p[P_KAPPA];
     o.kappa_d = p[P_KAPPA_D];

@@ -100,7 +100,7 @@ static supple_result check(const supple_player_config *c, supple_error *error)
     const struct {
         const char *name;
         double value, low, high;
-    } ranges[] = {{"iterations", c->iterations, 1, 1000},
+    } ranges[] = {{"iterations", c->iterations, 0, 1000},
                   {"tolerance", c->tolerance, 1e-14, 0.1},
                   {"gravity", c->gravity[0], -1e4, 1e4},
                   {"gravity", c->gravity[1], -1e4, 1e4},

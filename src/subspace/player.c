@@ -13,9 +13,9 @@ spl_player_options spl_player_options_default(void)
 {
     return (spl_player_options){
         .fst = true,
-        .newton = 3,
+        .newton = 0,
         .tolerance = 1e-4,
-        .kappa = 100,
+        .kappa = 10,
         .kappa_d = 5e-4,
         .alpha = 0.5,
         .beta = 2e-3,
@@ -67,7 +67,7 @@ static supple_result check(const spl_model *m, const spl_player_options *o, supp
     const double positive[] = {o->newmark_beta, o->newmark_gamma, o->kappa, 1};
     const double least[] = {o->alpha, o->beta, o->kappa_d, o->contact};
     for (int k = 0; k < 4; k++)
-        if (!(positive[k] > 0) || !(least[k] >= 0) || o->newton < 1 || o->contact_most < 0)
+        if (!(positive[k] > 0) || !(least[k] >= 0) || o->newton < 0 || o->contact_most < 0)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "an option of the player is out of range");
     return SUPPLE_OK;
 }

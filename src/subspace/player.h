@@ -28,7 +28,7 @@ typedef struct spl_frame_motion {
 typedef struct spl_player_options {
     bool fst;              /* sandwich transforms; off: the per-vertex twin */
     bool full_damping;     /* all of (16); off: the approximation of (17) */
-    int32_t newton;        /* most iterations of a step, 3 */
+    int32_t newton;        /* most iterations of a step; 0: 3 in motion, 12 without, where frames are far apart */
     double tolerance;      /* of a step, on |residual| over the forces' sum */
     double kappa, kappa_d; /* of the interfaces: springs of kappa E / edge by area, dampers of kappa_d (s) times that */
     double alpha, beta;    /* Rayleigh: C = alpha M + beta K at rest */

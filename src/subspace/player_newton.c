@@ -13,7 +13,7 @@
 enum { TRIALS = 12 };
 
 /* A first step starts from the rest shape, others from the step before: so many times the iterations for it. */
-enum { FIRST = 10 };
+enum { FIRST = 10, MOVING = 3, STILL = 12 };
 
 static const double well = 0.1;      /* of the residual is left */
 static const double decrease = 1e-4; /* of what the slope promises (Armijo) */
@@ -96,7 +96,8 @@ bool spl_player_newton(spl_player *p)
     spl_player_balance(p, p->q, &p->now);
     if (!p->now.finite) return false;
     p->stats.converged = p->now.residual <= p->options.tolerance;
-    int32_t most = p->fresh ? FIRST * p->options.newton : p->options.newton;
+    int32_t most = p->options.newton > 0 ? p->options.newton : p->input->dt > 0 ? MOVING : STILL;
+    if (p->fresh) most *= FIRST;
     bool kept =
         false; /* the system of an iteration that did so well is as good for the next: most of a step is its making */
     while (!p->stats.converged && p->stats.iterations < most) {

