@@ -1,7 +1,8 @@
 /* The hero's walk, stopped in the middle of a stride: how far flesh still is from where it comes to rest, over time,
  * with dynamics and without.
  *
- *     bench_jiggle [--method NAME] [--resolution N] | scripts/plot-jiggle > docs/images/dynamics-stop.svg
+ *     bench_jiggle [--method NAME] [--model FILE] [--resolution N] | scripts/plot-jiggle >
+ * docs/images/dynamics-stop.svg
  *
  * A line of the table: seconds since the stop, and millimetres of the vertex that is farthest off, of the 1 in 100 that
  * are, and without dynamics of the farthest. */
@@ -56,15 +57,11 @@ static supple_result play(supple_scene *scene, supple_sim *sim, bool dynamics, f
     return result;
 }
 
-static supple_result run(supple_scene *scene, const supple_body_config *body, const char *method, bool dynamics,
-                         curve *out, supple_error *error)
+static supple_result run(supple_scene *scene, supple_sim_config config, bool dynamics, curve *out, supple_error *error)
 {
-    supple_sim_config config = supple_sim_config_default();
     supple_sim *sim = NULL;
     size_t n = (size_t)supple_scene_vertex_count(scene);
-    config.method = method;
     config.dynamics = dynamics;
-    config.body_config = body;
     float *shown = calloc(3 * n * AFTER, sizeof *shown);
     float *matrix = calloc(16 * (size_t)supple_scene_joint_count(scene), sizeof *matrix);
     double *scratch = calloc(n, sizeof *scratch);
@@ -82,17 +79,29 @@ static supple_result run(supple_scene *scene, const supple_body_config *body, co
 int main(int count, char **argument)
 {
     supple_body_config body = supple_body_config_default();
-    const char *method = "projective";
+    supple_sim_config config = supple_sim_config_default();
+    const char *model_file = NULL;
+    supple_model *model = NULL;
     supple_scene *scene = NULL;
     supple_error error = {0};
     static curve on, off;
+    config.method = "projective";
+    config.body_config = &body;
     for (int i = 1; i + 1 < count; i += 2) {
-        if (strcmp(argument[i], "--method") == 0) method = argument[i + 1];
+        if (strcmp(argument[i], "--method") == 0) config.method = argument[i + 1];
+        if (strcmp(argument[i], "--model") == 0) model_file = argument[i + 1];
         if (strcmp(argument[i], "--resolution") == 0) body.resolution = atoi(argument[i + 1]);
     }
     supple_result result = supple_scene_load_file("demo:hero", NULL, &scene, &error);
-    if (result == SUPPLE_OK) result = run(scene, &body, method, true, &on, &error);
-    if (result == SUPPLE_OK) result = run(scene, &body, method, false, &off, &error);
+    if (result == SUPPLE_OK && model_file) {
+        result = supple_model_load(model_file, NULL, &model, &error);
+        config.model = model;
+        config.method = "subspace";
+        config.body_config = NULL;
+    }
+    if (result == SUPPLE_OK) result = run(scene, config, true, &on, &error);
+    if (result == SUPPLE_OK) result = run(scene, config, false, &off, &error);
+    supple_model_destroy(model);
     supple_scene_destroy(scene);
     if (result != SUPPLE_OK) {
         fprintf(stderr, "bench_jiggle: %s\n", error.message);
