@@ -1,7 +1,7 @@
 """slide-bodies.py NAME FOLDER: writes NAME.glb and NAME.pc2, a tube with a texture and a vertex animation of it, for `supple skin --slide`.
 
     swallow   a neck; a lump under its skin moves up by 30 mm and down again (figure 5c of "Thin Skin Elastodynamics")
-    twist     a tube whose upper half is turned by 90 degrees (figure 4)
+    twist     a tube whose upper half is turned by 90 degrees, all of it within the middle tenth (figure 4)
 
     python3 examples/slide-bodies.py swallow out
     supple skin out/swallow.glb --motion out/swallow.pc2 --slide -o swallow.png
@@ -38,7 +38,7 @@ def tube(radius, height):
 
 
 def lump(y, angle, at):
-    """Its share at a place, and how far the tube's wall stands out there."""
+    """How far the tube's wall stands out, of the most: around the middle of the front, at a height."""
     away = ((y - at) / 0.016) ** 2 + (math.remainder(angle - math.pi, 2 * math.pi) * 0.055 / 0.018) ** 2
     return math.exp(-away / 2)
 
@@ -48,12 +48,12 @@ def swallow(angle, y, s):
     share = lump(y, angle, 0.055)
     wide = math.exp(-(((y - 0.055) / 0.03) ** 2) / 2) * math.exp(-((math.remainder(angle - math.pi, 2 * math.pi) / 0.7) ** 2) / 2)
     r = 0.055 + 0.012 * share
-    return r * math.sin(angle), y + 0.03 * s * wide, r * math.cos(angle)
+    return -r * math.sin(angle), y + 0.03 * s * wide, -r * math.cos(angle)
 
 
 def twist(angle, y, s):
-    turned = angle + (math.pi / 2 * s if y > 0.3 else 0)
-    return 0.1 * math.sin(turned), y, 0.1 * math.cos(turned)
+    turned = angle + math.pi / 2 * s * min(max((y - 0.27) / 0.06, 0), 1)
+    return -0.1 * math.sin(turned), y, -0.1 * math.cos(turned)
 
 
 # name: radius, height, place of a vertex by (angle, height, share), shares over time
