@@ -2,6 +2,8 @@
 
     swallow   a neck; a lump under its skin moves up by 30 mm and down again (figure 5c of "Thin Skin Elastodynamics")
     twist     a tube whose upper half is turned by 90 degrees, all of it within the middle tenth (figure 4)
+    stop      a tube that rises at 1 m/s and stops within a frame: its skin runs on and jiggles, given
+              --set slide.zeta=0.5 --set slide.inertia=world --set slide.step=1 --set slide.young=1e4 --set slide.drag=1
 
     python3 examples/slide-bodies.py swallow out
     supple skin out/swallow.glb --motion out/swallow.pc2 --slide -o swallow.png
@@ -56,10 +58,15 @@ def twist(angle, y, s):
     return -0.1 * math.sin(turned), y, -0.1 * math.cos(turned)
 
 
+def stop(angle, y, s):
+    return -0.1 * math.sin(angle), y + s, -0.1 * math.cos(angle)
+
+
 # name: radius, height, place of a vertex by (angle, height, share), shares over time
 BODIES = {
     "swallow": (0.055, 0.14, swallow, [0.5 - 0.5 * math.cos(2 * math.pi * min(k, 30) / 30) for k in range(36)]),
     "twist": (0.1, 0.6, twist, [min(k / 20, 1) for k in range(46)]),
+    "stop": (0.1, 0.6, stop, [min(k * k / 20 if k < 10 else k - 5, 15) / 30 for k in range(51)]),
 }
 
 
