@@ -77,12 +77,27 @@ static bool solve_by_factor(spl_dermis *s, int32_t most)
     return r.status == SPL_PCG_CONVERGED;
 }
 
+/* Triangles that are being mended can be so much stiffer than their neighbours that rounding takes a pivot below zero.
+ * Diagonals that are raised by a share of themselves are a drag on this one step; the skin mends a little later. */
+static supple_result factorise(spl_dermis *s, supple_error *error)
+{
+    supple_result result = spl_factor_factorise(s->factor, s->value, error);
+    for (double share = 1e-6; result == SUPPLE_ERROR_SOLVE && share < 1; share *= 10) {
+        for (size_t v = 0; v < (size_t)s->net.surface.vertex_count; v++)
+            for (size_t i = 3 * v; i < 3 * v + 3; i += 2)
+                if (s->diagonal[i] >= 0) s->value[s->diagonal[i]] *= 1 + share;
+        s->stats.factorisations++;
+        result = spl_factor_factorise(s->factor, s->value, error);
+    }
+    return result;
+}
+
 /* A fresh factor; where floats do not do (a system too ill-conditioned for them), in double. */
 static supple_result solve_anew(spl_dermis *s, supple_error *error)
 {
     s->factored = false;
     s->stats.factorisations++;
-    supple_result result = spl_factor_factorise(s->factor, s->value, error);
+    supple_result result = factorise(s, error);
     s->factored = result == SUPPLE_OK;
     if (!s->factored || solve_by_factor(s, MOST_WITH_NEW)) return result;
     for (size_t i = 0; i < (size_t)s->rows.n; i++) s->solution[i] = s->right[i];

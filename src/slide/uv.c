@@ -171,6 +171,24 @@ static bool clear_of_seams(const spl_slide_uv *u, const spl_dermis *d, const int
            u->depth[e] >= DEEP;
 }
 
+/* Where the middle of a triangle's skin is: walked to from its corners and from the triangle's own middle, the end that
+ * is nearest to it. A corner's place may be on the far side of a sharp edge (an ear), from where a walk stays there. */
+static spl_place find_middle(const spl_dermis *d, size_t t)
+{
+    const spl_surface *s = &d->net.surface;
+    const int32_t *c = s->triangle + 3 * t;
+    spl_vec3 centre = spl_scale(spl_add(spl_add(d->Y[c[0]], d->Y[c[1]]), d->Y[c[2]]), 1.0 / 3);
+    spl_place own = {.triangle = (int32_t)t, .bary = {1.0 / 3, 1.0 / 3, 1.0 / 3}};
+    spl_place best = spl_net_go(&d->net, &own, spl_sub(centre, spl_surface_point(s, &own)));
+    double least = spl_norm(spl_sub(spl_surface_point(s, &best), centre));
+    for (int k = 0; k < 3; k++) {
+        spl_place end = spl_net_go(&d->net, &d->place[c[k]], spl_sub(centre, d->Y[c[k]]));
+        double off = spl_norm(spl_sub(spl_surface_point(s, &end), centre));
+        if (off < least) best = end, least = off;
+    }
+    return best;
+}
+
 static void update_range(void *context, size_t begin, size_t end)
 {
     const task *w = context;
@@ -188,8 +206,7 @@ static void update_range(void *context, size_t begin, size_t end)
             }
             continue;
         }
-        spl_vec3 centre = spl_scale(spl_add(spl_add(d->Y[c[0]], d->Y[c[1]]), d->Y[c[2]]), 1.0 / 3);
-        spl_place middle = glued ? d->place[c[0]] : spl_net_go(&d->net, &d->place[c[0]], spl_sub(centre, d->Y[c[0]]));
+        spl_place middle = glued ? d->place[c[0]] : find_middle(d, t);
         for (size_t k = 0; k < 3; k++) {
             double uv[2];
             float *out = w->out + 2 * output_corner(w->u, t, k);

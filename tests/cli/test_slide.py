@@ -3,11 +3,14 @@
 import argparse
 import json
 import os
+import re
+import subprocess
+import sys
 import tempfile
 
 import numpy as np
 
-from tool import SOURCE, Tool
+from tool import SOURCE, Tool, shared
 from cases import Cases
 
 KEYS = ("slide_steps slide_rejected slide_shortest_ms slide_energy slide_max_speed slide_min_stretch slide_max_stretch slide_broken "
@@ -52,7 +55,7 @@ def check_animation(tool, folder):
 
 
 def refused(tool, folder, code, text, *arguments):
-    out = os.path.join(folder, "no.npy")
+    out = os.path.join(folder, "no.usda")
     done = tool("skin", "demo:arm", "--method", "linear", "--clip", 0, "--frames", "0:1", "-o", out, *arguments)
     lines = [line for line in done.err.splitlines() if "warning" not in line]
     assert done.code == code and len(lines) == 1 and text in lines[0] and not os.path.exists(out), done
@@ -93,6 +96,42 @@ def check_regions(tool, folder):
     assert all(frame["slide_broken"] == 0 and frame["slide_max_speed"] > 0 for frame in frames)
 
 
+def texture_coordinates(path):
+    """Of the corners, frame by frame, in the first mesh of a .usda."""
+    with open(path, encoding="utf-8") as file:
+        samples = file.read().split("primvars:st.timeSamples = {")[1].split("}")[0]
+    numbers = [line.split(": [")[1] for line in samples.splitlines() if ": [" in line]
+    return [np.array(re.findall(r"[-+.\de]+", line), float).reshape(-1, 2) for line in numbers]
+
+
+def check_sharp_edges(tool, folder):
+    """The fox's ears are thin, and each side is a piece of the texture of its own: skin that moves a little stays on its side."""
+    scene, out = shared("assets", "Fox.glb"), os.path.join(folder, "fox.usda")
+    tool.good("skin", scene, "--method", "linear", "--frames", "28:30", "--slide", "-o", out)
+    slid = texture_coordinates(out)
+    glued = os.path.join(folder, "fixed.json")
+    with open(glued, "w", encoding="utf-8") as file:  # but for the tail's end, so that there are samples
+        json.dump({"regions": [{"name": "tail", "joint": "b_Tail03_014", "skin": "free"}]}, file)
+    tool.good("skin", scene, "--method", "linear", "--frames", "28:30", "--slide", "--slide-config", glued, "-o", out)
+    jumped = [int((abs(a - b).max(1) > 0.2).sum()) for a, b in zip(slid, texture_coordinates(out))]
+    print(f"    corners whose skin is on another piece of the texture: {jumped}")
+    assert len(jumped) == 3 and max(jumped) <= 6
+
+
+def check_example(tool, folder):
+    """A lump that moves under the skin of examples/slide-bodies.py leaves it in place."""
+    subprocess.run([sys.executable, os.path.join(SOURCE, "examples", "slide-bodies.py"), "swallow", folder], check=True)
+    body = [os.path.join(folder, "swallow" + end) for end in (".glb", ".pc2")]
+    with open(os.path.join(folder, "glued.json"), "w", encoding="utf-8") as file:
+        json.dump({"regions": [{"name": "all", "mesh": "*", "skin": "fixed"}]}, file)
+    _, frames = run(tool, folder, "swallow", body[0], "--motion", body[1], "--slide", "--frames", "8:9")
+    _, glued = run(tool, folder, "swallowed", body[0], "--motion", body[1], "--slide", "--frames", "8:9",
+                   "--slide-config", os.path.join(folder, "glued.json"))
+    slid, stuck = frames[-1]["slide_max_stretch"], glued[-1]["slide_max_stretch"]
+    print(f"    largest stretch of area: {slid:.2f}, glued {stuck:.2f}")
+    assert slid < 1.1 and stuck > 1.2
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
@@ -104,6 +143,8 @@ def main():
         cases.run("animation", check_animation, tool, folder)
         cases.run("refusals", check_refusals, tool, folder)
         cases.run("regions", check_regions, tool, folder)
+        cases.run("sharp_edges", check_sharp_edges, tool, folder)
+        cases.run("example", check_example, tool, folder)
     cases.end()
 
 

@@ -288,6 +288,33 @@ TEST(elimination_equals_the_kkt_system)
     spl_dermis_destroy(d);
 }
 
+/* What rounding does to triangles that are much stiffer than all else: a pair of unknowns whose coupling is a hundred
+ * thousandth too strong. The step is taken, and bounded. */
+TEST(a_pivot_below_zero_is_a_drag)
+{
+    spl_dermis_settings set = spl_dermis_settings_default();
+    spl_dermis *d = strip(8, 5, &set, false);
+    size_t n = (size_t)d->net.surface.vertex_count, live = (size_t)d->live_count, l = 0;
+    const int32_t *c = NULL;
+    double h = 0.01;
+    for (size_t i = 0; i < n; i++) d->x[i].x += 0.1 * sin(6 * d->x[i].x);
+    take_state(d);
+    spl_dermis_evaluate(d, true, false);
+    for (; l < live; l++) {
+        c = d->net.surface.triangle + 3 * (size_t)d->live[l];
+        if (d->unknown[2 * c[0]] >= 0 && d->unknown[2 * c[1]] >= 0) break;
+    }
+    REQUIRE(l < live);
+    double k = 1e6 * (d->mass[3 * c[0]] + d->mass[3 * c[1]]) / (h * h);
+    for (size_t i = 0; i < 21 * live; i++) d->element_K[i] = 0;
+    d->element_K[21 * l] = d->element_K[21 * l + 5] = k;
+    d->element_K[21 * l + 3] = -(1 + 1e-5) * k;
+    CHECK(spl_dermis_solve(d, h, NULL) == SUPPLE_OK);
+    CHECK(d->stats.factorisations > 1);
+    for (size_t i = 0; i < 2 * n; i++) CHECK(fabs(d->v_new[i]) < 10);
+    spl_dermis_destroy(d);
+}
+
 /* Uneven stretch of the body, x -> s x + sine, becomes uniform in the skin: Y = x / s, energy A psi(s). */
 TEST(uneven_stretch_becomes_uniform)
 {
@@ -333,4 +360,4 @@ TEST(uneven_stretch_becomes_uniform)
 TEST_MAIN(RUN(force_and_stiffness_are_derivatives_through_the_skin_map), RUN(the_papers_force_is_no_gradient),
           RUN(projected_stiffness_is_positive), RUN(jacobians_and_inertia_of_affine_maps),
           RUN(skin_is_taken_along_as_zeta_says), RUN(elimination_equals_the_kkt_system),
-          RUN(uneven_stretch_becomes_uniform))
+          RUN(a_pivot_below_zero_is_a_drag), RUN(uneven_stretch_becomes_uniform))
