@@ -1,5 +1,5 @@
 /* Supple: training models; <supple/playback.h> reads and plays them. A character's flesh is learned once
- * (docs/subspace.md), then method "subspace" plays it about a thousand times faster than it could be solved. A model is
+ * (docs/subspace.md), then method "subspace" plays it hundreds of times faster than it could be solved. A model is
  * constant once made and may be shared by any number of simulations of its character. */
 #ifndef SUPPLE_MODEL_H
 #define SUPPLE_MODEL_H

@@ -382,7 +382,7 @@ static const supple_named_value *subspace_values(const void *state, int32_t *cou
 
 const spl_method spl_method_subspace = {
     .name = "subspace",
-    .summary = "plays a trained model (--model): about a thousand times faster than solving, with dynamics",
+    .summary = "plays a trained model (--model): hundreds of times faster than solving, with dynamics",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY | SPL_NEEDS_MODEL,
     .answers = SPL_ANSWERS_CONTACT | SPL_WORLD_ALONE | SPL_ANSWERS_DYNAMICS | SPL_STARTS_ITSELF,
     .output = SPL_OUTPUT_BODY,
