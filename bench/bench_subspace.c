@@ -44,7 +44,8 @@ typedef struct measured {
     double setup; /* ms */
 } measured;
 
-static supple_player *make_player(const supple_model *model, bool per_vertex, int32_t threads)
+static supple_player *make_player(const supple_model *model, const supple_player *like, bool per_vertex,
+                                  int32_t threads)
 {
     supple_error error = {0};
     supple_player *player = NULL;
@@ -52,6 +53,7 @@ static supple_player *make_player(const supple_model *model, bool per_vertex, in
     supple_player_config pc = supple_player_config_default();
     config.thread_count = threads;
     pc.per_vertex = per_vertex;
+    pc.like = like;
     if (supple_player_create(model, &pc, &config, &player, &error) != SUPPLE_OK) stop(&error);
     return player;
 }
@@ -65,7 +67,7 @@ static void step(supple_player *player, const motion *m, int32_t k)
 static measured measure(const supple_model *model, const motion *m, bool per_vertex, int32_t threads, int32_t steps)
 {
     measured out = {.setup = processor_ms(), .least = INFINITY};
-    supple_player *player = make_player(model, per_vertex, threads);
+    supple_player *player = make_player(model, NULL, per_vertex, threads);
     out.setup = processor_ms() - out.setup;
     for (int32_t k = 0; k < 3; k++) step(player, m, k);
     double start = processor_ms();
@@ -247,7 +249,7 @@ static void run_crowd(const options *o)
         all[c].buffer = calloc((size_t)supple_model_vertex_count(model), 6 * sizeof *all[c].buffer);
         if (!all[c].buffer) exit(6);
         for (int32_t i = 0; i < CROWD / CREW; i++) {
-            all[c].player[i] = make_player(model, false, 1);
+            all[c].player[i] = make_player(model, c + i > 0 ? all[0].player[0] : NULL, false, 1);
             step(all[c].player[i], &m, 7 * (all[c].first + i)); /* finds its equilibrium */
         }
     }
@@ -271,10 +273,9 @@ static void run_crowd(const options *o)
               "cores at 60 Hz\n",
         CROWD, (int)i->domains, (int)i->rank, (int)supple_model_vertex_count(model), 1e3 * CROWD * frames / wall,
         60 * CROWD, cpu, iterations / (CROWD * frames), 60e-3 * CROWD * cpu);
-    for (int32_t c = 0; c < CREW; c++) {
-        for (int32_t k = 0; k < CROWD / CREW; k++) supple_player_destroy(all[c].player[k]);
-        free(all[c].buffer);
-    }
+    for (int32_t k = CROWD - 1; k >= 0; k--) /* the first one last: the others read its tables */
+        supple_player_destroy(all[k / (CROWD / CREW)].player[k % (CROWD / CREW)]);
+    for (int32_t c = 0; c < CREW; c++) free(all[c].buffer);
     free(m.matrices);
     supple_model_destroy(model);
 }

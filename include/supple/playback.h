@@ -67,11 +67,13 @@ typedef struct supple_player_config {
     int32_t iterations;  /* most Newton iterations of a step; 0: 3 in motion, 12 without (0) */
     double tolerance;    /* share of the forces at which a step ends (1e-4) */
     double gravity[3];   /* m/s^2, in the axes of the world (0 0 0) */
-    double kappa;        /* stiffness of the springs between domains, times E / edge (100) */
+    double kappa;        /* stiffness of the springs between domains, times E / edge (10) */
     double kappa_d;      /* their damping, times their stiffness, seconds (5e-4) */
     double alpha, beta;  /* Rayleigh damping by mass, 1/s (0.5), and by stiffness, s (2e-3) */
     bool per_vertex;     /* forces between domains vertex by vertex: the slow twin of the transforms (false) */
     int32_t start_steps; /* most steps towards equilibrium in the first pose (10) */
+    const struct supple_player *like; /* a player of the same model, with the same per_vertex, that outlives this one:
+                                       * its tables are read, which saves memory and time where many play; or NULL */
 } supple_player_config;
 
 SUPPLE_API supple_player_config supple_player_config_default(void);

@@ -29,17 +29,34 @@ static void fill_sums(spl_coupling_side *s, const double *area)
     }
 }
 
+/* What a step writes; W, N and room first, which tables are made with. All are zeroed or set before any can fail. */
+static bool make_state(spl_coupling *c, const supple_allocator *a)
+{
+    const spl_model_domain *i = c->side[0].rows.domain, *j = c->side[1].rows.domain;
+    size_t n = (size_t)(i->rank + 1) * (size_t)spl_wide(j), wide = (size_t)spl_wide(i), other = (size_t)spl_wide(j);
+    c->W = spl_new(a, n, sizeof *c->W);
+    c->room = spl_new(a, 3 * (wide > other ? wide : other), sizeof *c->room);
+    bool ok = c->W && c->room;
+    for (int k = 0; k < 2; k++) {
+        spl_coupling_side *s = &c->side[k];
+        size_t rows = (size_t)s->rows.domain->rank + 1;
+        c->N[k] = c->full ? spl_new(a, n, sizeof *c->N[k]) : NULL;
+        s->Z = spl_new(a, square(s), sizeof *s->Z);
+        s->offset = spl_new(a, rows, sizeof *s->offset);
+        s->dragged = spl_new(a, rows, sizeof *s->dragged);
+        ok = ok && s->Z && s->offset && s->dragged && (c->N[k] || !c->full);
+    }
+    return ok;
+}
+
 static bool make_side(spl_coupling *c, int at, const supple_allocator *a)
 {
     spl_coupling_side *s = &c->side[at];
     size_t rows = (size_t)s->rows.domain->rank + 1, n = square(s);
     s->P = spl_new(a, n, sizeof *s->P);
     s->C = spl_new(a, 4 * rows, sizeof *s->C);
-    s->Z = spl_new(a, n, sizeof *s->Z);
-    s->offset = spl_new(a, rows, sizeof *s->offset);
-    s->dragged = spl_new(a, rows, sizeof *s->dragged);
     if (c->full && c->fst) s->turn = spl_new(a, 3 * n, sizeof *s->turn);
-    if (!s->P || !s->C || !s->Z || !s->offset || !s->dragged || (c->full && c->fst && !s->turn)) return false;
+    if (!s->P || !s->C || (c->full && c->fst && !s->turn)) return false;
     spl_mat3 identity = spl_mat3_identity();
     fill_sums(s, c->area);
     spl_sandwich_sum(&s->rows, &s->rows, c->area, &identity, c->room, s->P);
@@ -56,25 +73,27 @@ supple_result spl_coupling_create(const spl_model *model, int32_t interface, con
 {
     const spl_interface *f = &model->interface[interface];
     const spl_model_domain *i = &model->domain[f->i], *j = &model->domain[f->j];
-    int32_t wide = spl_wide(i) > spl_wide(j) ? spl_wide(i) : spl_wide(j);
     *out = (spl_coupling){.domain = {f->i, f->j}, .count = f->count, .area = f->area};
     out->fst = options->fst, out->full = options->full;
     out->kappa = options->kappa, out->kappa_d = options->kappa_d;
     out->side[0].rows = (spl_rows_of){i, centre[f->i], f->at_i, f->count};
     out->side[1].rows = (spl_rows_of){j, centre[f->j], f->at_j, f->count};
     for (int32_t k = 0; k < f->count; k++) out->whole += f->area[k];
-    size_t n = (size_t)(i->rank + 1) * (size_t)spl_wide(j);
-    out->W = spl_new(a, n, sizeof *out->W);
-    out->room = spl_new(a, 3 * (size_t)wide, sizeof *out->room);
-    bool ok = out->W && out->room;
-    for (int k = 0; k < 2 && out->full && ok; k++) {
-        out->N[k] = spl_new(a, n, sizeof *out->N[k]);
-        ok = out->N[k] != NULL;
-    }
-    ok = ok && make_side(out, 0, a) && make_side(out, 1, a);
+    bool ok = make_state(out, a) && make_side(out, 0, a) && make_side(out, 1, a);
     if (ok && out->fst)
         ok = spl_sandwich_create(&out->side[0].rows, &out->side[1].rows, out->area, a, &out->B, NULL) == SUPPLE_OK;
     if (ok) return SUPPLE_OK;
+    spl_coupling_release(out, a);
+    return spl_fail_memory(error, "the interfaces of a model");
+}
+
+supple_result spl_coupling_like(const spl_coupling *from, const spl_coupling_options *options,
+                                const supple_allocator *a, spl_coupling *out, supple_error *error)
+{
+    *out = *from;
+    out->borrowed = true;
+    out->kappa = options->kappa, out->kappa_d = options->kappa_d;
+    if (make_state(out, a)) return SUPPLE_OK;
     spl_coupling_release(out, a);
     return spl_fail_memory(error, "the interfaces of a model");
 }
@@ -83,12 +102,13 @@ void spl_coupling_release(spl_coupling *c, const supple_allocator *a)
 {
     for (int k = 0; k < 2; k++) {
         spl_coupling_side *s = &c->side[k];
-        void *all[] = {s->P, s->C, s->turn, s->Z, s->offset, s->dragged, c->N[k]};
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
+        void *constant[] = {s->P, s->C, s->turn}, *state[] = {s->Z, s->offset, s->dragged, c->N[k]};
+        for (size_t i = 0; i < sizeof constant / sizeof *constant && !c->borrowed; i++) spl_free(a, constant[i]);
+        for (size_t i = 0; i < sizeof state / sizeof *state; i++) spl_free(a, state[i]);
     }
     spl_free(a, c->W);
     spl_free(a, c->room);
-    spl_sandwich_release(&c->B, a);
+    if (!c->borrowed) spl_sandwich_release(&c->B, a);
     *c = (spl_coupling){0};
 }
 

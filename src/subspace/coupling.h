@@ -32,6 +32,7 @@ typedef struct spl_coupling {
     double whole; /* sum of the areas */
     double apart; /* |t_i - t_j|^2, this step's */
     bool fst, full;
+    bool borrowed; /* P, C, turn and B are another's */
     spl_coupling_side side[2];
     spl_sandwich B;
     double *W;             /* (rank_i + 1) x wide_j, this step's */
@@ -50,6 +51,9 @@ typedef struct spl_coupling_options {
 supple_result spl_coupling_create(const spl_model *model, int32_t interface, const spl_vec3 *centre,
                                   const spl_coupling_options *options, const supple_allocator *a, spl_coupling *out,
                                   supple_error *error);
+/* The same interface with a state of its own and, of the options, stiffness and damping; `from` must outlive it. */
+supple_result spl_coupling_like(const spl_coupling *from, const spl_coupling_options *options,
+                                const supple_allocator *a, spl_coupling *out, supple_error *error);
 void spl_coupling_release(spl_coupling *c, const supple_allocator *a);
 
 /* This step's matrices; frames are those of the domains' centres (spl_frame_centred). */

@@ -11,6 +11,20 @@ enum { BATCH = 8, SPLIT = 15 }; /* tets whose products are accumulated in one go
 /* ---- tables -------------------------------------------------------------------------------------------------------
  */
 
+/* What a step writes. */
+static bool take_state(spl_element_set *s, const supple_allocator *a)
+{
+    size_t n = (size_t)s->count;
+    s->base = spl_new(a, 9 * n, sizeof *s->base);
+    s->F = spl_new(a, 9 * n, sizeof *s->F);
+    s->split = NULL;
+    s->hard = NULL;
+    if (s->law != &spl_law_corot) return s->base && s->F;
+    s->split = spl_new(a, SPLIT * n, sizeof *s->split);
+    s->hard = spl_new(a, n, sizeof *s->hard);
+    return s->base && s->F && s->split && s->hard;
+}
+
 static bool take(spl_element_set *s, const spl_model_domain *d, const supple_allocator *a)
 {
     size_t n = 0, held = 0, pad = (size_t)s->pad;
@@ -22,19 +36,15 @@ static bool take(spl_element_set *s, const spl_model_domain *d, const supple_all
     s->count = (int32_t)n;
     s->G = spl_new(a, 9 * pad * n, sizeof *s->G);
     s->free = spl_new(a, 9 * n, sizeof *s->free);
-    s->base = spl_new(a, 9 * n, sizeof *s->base);
-    s->F = spl_new(a, 9 * n, sizeof *s->F);
     s->scale = spl_new(a, n, sizeof *s->scale);
     s->mu = spl_new(a, n, sizeof *s->mu);
     s->lambda = spl_new(a, n, sizeof *s->lambda);
     s->held_start = spl_new(a, n + 1, sizeof *s->held_start);
     s->held = spl_new(a, held, sizeof *s->held);
-    bool made = s->G && s->free && s->base && s->F && s->scale && s->mu && s->lambda && s->held_start && s->held;
+    bool made = s->G && s->free && s->scale && s->mu && s->lambda && s->held_start && s->held && take_state(s, a);
     if (s->law != &spl_law_corot) return made;
-    s->split = spl_new(a, SPLIT * n, sizeof *s->split);
-    s->hard = spl_new(a, n, sizeof *s->hard);
     s->stiff = spl_new(a, pad * pad, sizeof *s->stiff);
-    return made && s->split && s->hard && s->stiff;
+    return made && s->stiff;
 }
 
 /* What one free corner adds to F: (p + U q) g^T. */
@@ -96,11 +106,22 @@ supple_result spl_element_set_create(const spl_model_domain *domain, const spl_l
     return spl_fail_memory(error, "the cubature of a model");
 }
 
+supple_result spl_element_set_like(const spl_element_set *from, const supple_allocator *a, spl_element_set *out,
+                                   supple_error *error)
+{
+    *out = *from;
+    out->borrowed = true;
+    if (take_state(out, a)) return SUPPLE_OK;
+    spl_element_set_release(out, a);
+    return spl_fail_memory(error, "the cubature of a model");
+}
+
 void spl_element_set_release(spl_element_set *s, const supple_allocator *a)
 {
-    void *all[] = {s->G,      s->free,       s->base, s->F,     s->scale, s->mu,
-                   s->lambda, s->held_start, s->held, s->split, s->hard,  s->stiff};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
+    void *constant[] = {s->G, s->free, s->scale, s->mu, s->lambda, s->held_start, s->held, s->stiff};
+    void *state[] = {s->base, s->F, s->split, s->hard};
+    for (size_t i = 0; i < sizeof constant / sizeof *constant && !s->borrowed; i++) spl_free(a, constant[i]);
+    for (size_t i = 0; i < sizeof state / sizeof *state; i++) spl_free(a, state[i]);
     *s = (spl_element_set){0};
 }
 

@@ -19,21 +19,25 @@ typedef struct spl_held_corner {
 typedef struct spl_element_set {
     const spl_law *law;
     int32_t count, rank, pad;
+    bool borrowed;         /* constant arrays are another set's */
     double *G;             /* count x 9 x pad */
     double *free;          /* 9 x count: F of the free corners at q = 0 */
-    double *base;          /* 9 x count: F_0 of this step */
-    double *F;             /* 9 x count: at the last evaluation */
     double *scale;         /* count: weight times volume */
     double *mu, *lambda;   /* count */
-    double *split;         /* corot: 15 x count: R and S of the F kept (corot.h); NULL for other laws */
-    bool *hard;            /* corot, count: no such split; the law itself is asked */
     double *stiff;         /* corot, pad x pad: the constant part of the exact Jacobian, sum of 2 mu w W G^T G */
     int32_t *held_start;   /* count + 1 */
     spl_held_corner *held; /* by tet */
+    double *base;          /* 9 x count: F_0 of this step; this and what follows is not constant */
+    double *F;             /* 9 x count: at the last evaluation */
+    double *split;         /* corot: 15 x count: R and S of the F kept (corot.h); NULL for other laws */
+    bool *hard;            /* corot, count: no such split; the law itself is asked */
 } spl_element_set;
 
 supple_result spl_element_set_create(const spl_model_domain *domain, const spl_law *law, const supple_allocator *a,
                                      spl_element_set *out, supple_error *error);
+/* The same set with a state of its own; `from` must outlive it. */
+supple_result spl_element_set_like(const spl_element_set *from, const supple_allocator *a, spl_element_set *out,
+                                   supple_error *error);
 void spl_element_set_release(spl_element_set *s, const supple_allocator *a);
 
 /* F_0 of all tets for places of held vertices in the world. */

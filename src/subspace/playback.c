@@ -158,6 +158,8 @@ static supple_result make(supple_player *p, supple_error *error)
     o.kappa_d = c->kappa_d;
     o.alpha = c->alpha;
     o.beta = c->beta;
+    o.contact = 0; /* nothing can touch it */
+    o.like = c->like ? c->like->player : NULL;
     p->gravity = spl_scale(spl_v3(c->gravity[0], c->gravity[1], c->gravity[2]), r->to_solver < 0 ? -1 : 1);
     if (!take_arrays(p)) return spl_fail_memory(error, "a player");
     supple_result result = spl_rig_drive(r, &p->allocator, &p->body, &p->drive, error);

@@ -69,6 +69,9 @@ static supple_result check(const spl_model *m, const spl_player_options *o, supp
     for (int k = 0; k < 4; k++)
         if (!(positive[k] > 0) || !(least[k] >= 0) || o->newton < 0 || o->contact_most < 0)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "an option of the player is out of range");
+    const spl_player *like = o->like;
+    if (like && (like->model != m || like->options.fst != o->fst || like->options.full_damping != o->full_damping))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a player can share tables with players of its own kind only");
     return SUPPLE_OK;
 }
 
@@ -132,7 +135,14 @@ static supple_result make_domain(spl_player *p, int32_t i, supple_error *error)
 {
     const supple_allocator *a = &p->allocator;
     const spl_model_domain *d = &p->model->domain[i];
+    const spl_player *like = p->options.like;
     measure(p, i);
+    if (like) {
+        supple_result result = spl_rigid_like(&like->rigid[i], a, &p->rigid[i], error);
+        if (result == SUPPLE_OK) result = spl_element_set_like(&like->set[i], a, &p->set[i], error);
+        p->rest[i] = like->rest[i];
+        return result;
+    }
     supple_result result = spl_rigid_create(d, p->centre[i], p->options.fst, a, &p->rigid[i], error);
     if (result == SUPPLE_OK) result = spl_element_set_create(d, p->model->law, a, &p->set[i], error);
     if (result != SUPPLE_OK) return result;
@@ -149,7 +159,9 @@ static supple_result make_couplings(spl_player *p, supple_error *error)
     double kappa = p->options.kappa * m->young / m->edge;
     spl_coupling_options o = {p->options.fst, p->options.full_damping, kappa, p->options.kappa_d * kappa};
     for (int32_t k = 0; k < m->interface_count; k++) {
-        supple_result result = spl_coupling_create(m, k, p->centre, &o, &p->allocator, &p->coupling[k], error);
+        const spl_player *like = p->options.like;
+        supple_result result = like ? spl_coupling_like(&like->coupling[k], &o, &p->allocator, &p->coupling[k], error)
+                                    : spl_coupling_create(m, k, p->centre, &o, &p->allocator, &p->coupling[k], error);
         if (result != SUPPLE_OK) return result;
         for (int s = 0; s < 2; s++) { /* rounding of what cancels in (11) */
             const spl_coupling_side *side = &p->coupling[k].side[s];
@@ -226,7 +238,7 @@ void spl_player_destroy(spl_player *p)
     for (int32_t i = 0; i < p->count; i++) {
         if (p->set) spl_element_set_release(&p->set[i], &a);
         if (p->rigid) spl_rigid_release(&p->rigid[i], &a);
-        if (p->rest) spl_free(&a, p->rest[i]);
+        if (p->rest && !p->options.like) spl_free(&a, p->rest[i]);
         if (p->press) spl_press_release(&p->press[i], &a);
     }
     for (int32_t k = 0; p->coupling && k < p->model->interface_count; k++) spl_coupling_release(&p->coupling[k], &a);

@@ -33,6 +33,8 @@ typedef struct spl_player_options {
     double kappa, kappa_d; /* of the interfaces: springs of kappa E / edge by area, dampers of kappa_d (s) times that */
     double alpha, beta;    /* Rayleigh: C = alpha M + beta K at rest */
     double newmark_beta, newmark_gamma;
+    const struct spl_player *like; /* of the same model, fst and damping, outlives this one: its tables are read, so
+                                    * that many players of one model fit a cache; NULL: tables of its own */
     double contact;       /* stiffness of contacts with colliders by area, times E / edge; 0: none are answered */
     int32_t contact_most; /* contacts of a domain that there is room for */
 } spl_player_options;

@@ -19,16 +19,24 @@ static double departure(const spl_rigid *r)
     return most;
 }
 
-static bool make(spl_rigid *r, const supple_allocator *a)
+/* What a step writes. */
+static bool make_state(spl_rigid *r, const supple_allocator *a)
 {
     const spl_model_domain *d = r->rows.domain;
-    size_t rows = (size_t)d->rank + 1, wide = (size_t)spl_wide(d), rank = (size_t)d->rank;
-    r->Mtq = spl_new(a, 4 * rows, sizeof *r->Mtq);
+    size_t rows = (size_t)d->rank + 1, wide = (size_t)spl_wide(d);
     r->push = spl_new(a, rows, sizeof *r->push);
     r->X = spl_new(a, rows * wide, sizeof *r->X);
     r->Y = spl_new(a, rows * wide, sizeof *r->Y);
     r->room = spl_new(a, 3 * wide, sizeof *r->room);
-    if (!r->Mtq || !r->push || !r->X || !r->Y || !r->room) return false;
+    return r->push && r->X && r->Y && r->room;
+}
+
+static bool make(spl_rigid *r, const supple_allocator *a)
+{
+    const spl_model_domain *d = r->rows.domain;
+    size_t rank = (size_t)d->rank;
+    r->Mtq = spl_new(a, 4 * (rank + 1), sizeof *r->Mtq);
+    if (!make_state(r, a) || !r->Mtq) return false;
     if (r->fst && spl_sandwich_create(&r->rows, &r->rows, d->mass, a, &r->S, NULL) != SUPPLE_OK) return false;
     for (size_t k = 0; k < (size_t)d->vertex_count; k++)
         for (size_t m = 0; m < 3; m++)
@@ -68,11 +76,23 @@ supple_result spl_rigid_create(const spl_model_domain *domain, spl_vec3 centre, 
                     (int)domain->bone, off);
 }
 
+supple_result spl_rigid_like(const spl_rigid *from, const supple_allocator *a, spl_rigid *out, supple_error *error)
+{
+    *out = *from;
+    out->borrowed = true;
+    if (make_state(out, a)) return SUPPLE_OK;
+    spl_rigid_release(out, a);
+    return spl_fail_memory(error, "the inertia of a model");
+}
+
 void spl_rigid_release(spl_rigid *r, const supple_allocator *a)
 {
-    void *all[] = {r->Mtq, r->push, r->X, r->Y, r->room};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
-    spl_sandwich_release(&r->S, a);
+    void *state[] = {r->push, r->X, r->Y, r->room};
+    for (size_t i = 0; i < sizeof state / sizeof *state; i++) spl_free(a, state[i]);
+    if (!r->borrowed) {
+        spl_free(a, r->Mtq);
+        spl_sandwich_release(&r->S, a);
+    }
     *r = (spl_rigid){0};
 }
 

@@ -14,6 +14,7 @@
 typedef struct spl_rigid {
     spl_rows_of rows; /* all vertices of the domain */
     bool fst;
+    bool borrowed; /* S and Mtq are another's */
     spl_sandwich S;
     double *Mtq;   /* (rank + 1) x 4: sum of m_k U_k, its transpose, padded */
     double *push;  /* rank: -M_tq^T R^T (tdd - gravity), this step's */
@@ -24,6 +25,8 @@ typedef struct spl_rigid {
 /* SUPPLE_ERROR_INPUT if the basis is not orthonormal with respect to the masses. */
 supple_result spl_rigid_create(const spl_model_domain *domain, spl_vec3 centre, bool fst, const supple_allocator *a,
                                spl_rigid *out, supple_error *error);
+/* The same with a state of its own; `from` must outlive it. */
+supple_result spl_rigid_like(const spl_rigid *from, const supple_allocator *a, spl_rigid *out, supple_error *error);
 void spl_rigid_release(spl_rigid *r, const supple_allocator *a);
 
 /* This step's transforms; `moving` off: gravity alone (quasistatic). */

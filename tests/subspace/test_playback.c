@@ -4,6 +4,8 @@
 #include "sim/posed.h"
 #include "subspace/model_public.h"
 
+#include <pthread.h>
+
 enum { CELLS = 14 };
 
 /* One model for all cases, through its file, and the scene that it was trained on. */
@@ -216,6 +218,73 @@ TEST(dynamics)
     fixture_free(&f);
 }
 
+/* Players that read another's tables, in threads of their own: the same bits as with their own, and
+ * nothing of the other's state. */
+typedef struct sharing {
+    const fixture *f;
+    supple_player *p;
+} sharing;
+
+static void *play_shared(void *argument)
+{
+    const sharing *s = argument;
+    for (int k = 0; k <= 20; k++) play(s->f, s->p, k / 120.0, 1 / 120.0);
+    return NULL;
+}
+
+TEST(threads_share_the_tables_of_one_player)
+{
+    fixture f = fixture_make(false);
+    failing count = {.fail_at = -1};
+    supple_config config = supple_config_default();
+    supple_player_config pc = supple_player_config_default();
+    supple_player *first = player_of(&f, 1, true, false), *alone = NULL, *shared[2] = {0}, *none = NULL;
+    size_t bytes = 12 * (size_t)supple_model_vertex_count(f.model);
+    pthread_t thread[2];
+    sharing s[2];
+    REQUIRE(first);
+    play(&f, first, 0.3, 0); /* it is elsewhere */
+    config.thread_count = 1;
+    REQUIRE(supple_player_create(f.model, &pc, &config, &alone, NULL) == SUPPLE_OK);
+    pc.like = first;
+    config.allocator = failing_allocator(&count);
+    for (int k = 0; k < 2; k++) {
+        REQUIRE(supple_player_create(f.model, &pc, &config, &shared[k], NULL) == SUPPLE_OK);
+        s[k] = (sharing){&f, shared[k]};
+    }
+    for (int k = 0; k < 2; k++) REQUIRE(pthread_create(&thread[k], NULL, play_shared, &s[k]) == 0);
+    play(&f, first, 0.1, 1 / 120.0);
+    for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
+    play_shared(&(sharing){&f, alone});
+    float *truth = positions(&f, alone);
+    for (int k = 0; k < 2; k++) {
+        float *x = positions(&f, shared[k]);
+        CHECK(memcmp(x, truth, bytes) == 0);
+        free(x);
+        supple_player_destroy(shared[k]);
+    }
+    CHECK(count.live == 0);
+    pc.per_vertex = true;
+    CHECK(supple_player_create(f.model, &pc, &config, &none, NULL) == SUPPLE_ERROR_ARGUMENT && !none);
+    pc.per_vertex = false;
+    long n = 0;
+    for (bool done = false; !done && n < 10000; n++) {
+        failing f_n = {.fail_at = n};
+        config.allocator = failing_allocator(&f_n);
+        supple_result result = supple_player_create(f.model, &pc, &config, &none, NULL);
+        done = result == SUPPLE_OK;
+        CHECK(done || (result == SUPPLE_ERROR_MEMORY && !none));
+        supple_player_destroy(none);
+        none = NULL;
+        CHECK(f_n.live == 0);
+    }
+    CHECK(n > 50 && n < 10000);
+    free(truth);
+    supple_player_destroy(alone);
+    supple_player_destroy(first);
+    fixture_free(&f);
+}
+
 TEST(bad_requests)
 {
     fixture f = fixture_make(false);
@@ -340,4 +409,4 @@ TEST(memory)
 }
 
 TEST_MAIN(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
-          RUN(bad_requests), RUN(edited_files), RUN(memory))
+          RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files), RUN(memory))
