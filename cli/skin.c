@@ -19,6 +19,7 @@
 static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
     {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
+    CLI_BUDGET_OPTION,
     {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
@@ -57,6 +58,8 @@ typedef struct job {
     const char *input, *outputs[MAX_OUTPUTS];
     int output_count;
     double fps, load_ms;
+    double budget, spent; /* what a frame may take, 0: no limit; what all took, milliseconds */
+    int frames_done;
     int32_t motion;      /* the clip that --motion added, or -1 */
     bool plays_vertices; /* and it is a vertex animation */
     double glb_error;    /* negative: not given */
@@ -306,6 +309,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.body_config = &bc;
     if (model && supple_model_load(model, &j->config, &j->model, &error) != SUPPLE_OK) return cli_fail(&error);
     sc.model = j->model;
+    sc.budget_ms = j->budget;
     sc.material_file = cli_get(arguments, "--material", 0);
     sc.force_file = cli_get(arguments, "--forces", 0);
     sc.slide = cli_get(arguments, "--slide", 0) != NULL;
@@ -320,7 +324,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
 
 static int prepare(job *j, const cli_arguments *arguments)
 {
-    const char *fps = cli_get(arguments, "--fps", 0);
+    const char *fps = cli_get(arguments, "--fps", 0), *method = cli_get(arguments, "--method", 0);
     j->fps = 0; /* the motion's, or the file's */
     j->motion = -1;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple skin IN -o OUT");
@@ -331,6 +335,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->config.progress = cli_progress_stage;
     j->config.progress_user = &j->progress;
     int code = cli_slide_output_read(arguments, &j->slide);
+    if (code == 0) code = cli_budget(arguments, method ? method : "auto", &j->budget);
     if (code == 0) code = check_outputs(j, arguments);
     if (code == 0) code = check_motion(arguments, &j->plays_vertices);
     if (code == 0) code = read_glb_error(j, arguments);
@@ -467,6 +472,8 @@ static supple_result dump_frame(const job *j, const char *clip, int frame, suppl
 static void note_trouble(job *j, int frame)
 {
     const supple_stats *s = supple_sim_stats(j->sim);
+    j->spent += s->ms_total;
+    j->frames_done++;
     if (!s->converged && (j->trouble.unsolved++ == 0 || s->residual > j->trouble.residual)) {
         j->trouble.residual = s->residual;
         j->trouble.residual_at = frame;
@@ -492,6 +499,11 @@ static const char *frame_limit(const char *method)
 static void tell_trouble(const job *j)
 {
     char line[200], more[60] = "";
+    if (j->budget > 0 && j->spent > j->budget * j->frames_done) {
+        snprintf(line, sizeof line, "a frame took %.3g ms in the mean, more than the budget of %g",
+                 j->spent / j->frames_done, j->budget);
+        j->config.log(NULL, SUPPLE_LOG_WARNING, line);
+    }
     if (j->trouble.inverted > 0) {
         snprintf(line, sizeof line, "inverted: %d tetrahedra at frame %d, the most", j->trouble.inverted,
                  j->trouble.inverted_at);
