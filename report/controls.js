@@ -96,10 +96,10 @@ class Controls {
         this.heatField = labelled('Full colour at', this.heatScale);
         this.wire = check('Wireframe', (on) => player.set({wire: on}));
         this.grid = check('Ground', (on) => player.set({grid: on}));
-        this.followBox = check('Follow', (on) => player.set({follow: on, centre: on && player.stage ? player.centre : player.centre}));
+        this.followBox = check('Follow', (on) => player.setFollow(on));
         this.followBox.node.title = 'the camera moves with the character';
         const bar = el('div.bar', {}, labelled('Colour by', this.colour), this.heatField, this.wire.node, this.grid.node, this.followBox.node,
-                       button('Frame', 'Frame the character', () => player.resetCamera(), 'Frame the character (F)'), button('?', 'Help: keys and mouse', () => byId('help').showModal(), 'Help (?)'));
+                       button('Reset view', 'Reset view', () => player.resetCamera(), 'The whole character in view (F)'), button('?', 'Help: keys and mouse', () => byId('help').showModal(), 'Help (?)'));
         return (this.looks = bar);
     }
 

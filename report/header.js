@@ -32,9 +32,9 @@ export function showHeader(report) {
 }
 
 const DEFINITIONS = [
-    ['Joint volume', 'the volume of the flesh around a joint in the frame, in per cent of the same flesh at rest. A collapsing elbow is below 100, a bulging one above.'],
-    ['Penetration', 'the largest depth by which the body’s surface lies inside itself.'],
-    ['Strain', 'the largest relative stretch or squeeze of an element of the body, in per cent.'],
+    ['Joint volume', 'the volume of the flesh within 1.5 limb radii of a joint, in per cent of the same flesh at rest. A collapsing elbow is below 100, a bulging one above.'],
+    ['Penetration', 'how deep vertices of the skin lie inside another part of the body: the largest distance to that part’s surface.'],
+    ['Strain', 'the largest stretch or squeeze of an element of the body, |singular value − 1| of its deformation, in per cent.'],
     ['Error', 'the distance of the skin’s vertices from those of reference, the Newton solver that is run to convergence.'],
     ['Inverted', 'elements of the body that are turned inside out.'],
     ['Time per frame', 'wall time from the pose to the finished skin, on the machine below. Set-up is paid once.'],

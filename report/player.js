@@ -2,7 +2,7 @@
 import {clamp, isNumber, pause, short} from './dom.js';
 import {readIndex, readMotion, readUv} from './data.js';
 import {heatColour, weld} from './shape.js';
-import {bounds, hasWebGl, sideBySide, Stage, wiped} from './stage.js';
+import {bounds, openContext, sideBySide, Stage, wiped} from './stage.js';
 import {buildControls} from './controls.js';
 
 const HEAT_STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]; // mm
@@ -42,9 +42,10 @@ class Player {
 
     openStage() {
         if (!this.playable.length) return this.ui.say('No meshes are stored in this page; pictures, curves and the table are below.');
-        if (!hasWebGl()) return this.ui.say('This browser shows no 3D here (WebGL 2 is missing or switched off). The timeline, curves, table and pictures work without it.');
+        const context = openContext(this.ui.canvas);
+        if (!context) return this.ui.say('This browser shows no 3D here (WebGL 2 is missing or switched off). The timeline, curves, table and pictures work without it.');
         if (!('DecompressionStream' in window)) return this.ui.say('This browser is too old for the player (no DecompressionStream). Curves, table and pictures work without it.');
-        this.stage = new Stage(this.ui.canvas, () => this.invalidate());
+        this.stage = new Stage(this.ui.canvas, context, () => this.invalidate());
         this.ui.canvas.addEventListener('dblclick', (e) => this.stage.focus(e.offsetX, e.offsetY) && this.invalidate());
         new ResizeObserver(() => this.invalidate()).observe(this.ui.box);
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
@@ -119,10 +120,10 @@ class Player {
         const low = [0, 1, 2].map((k) => Math.min(...boxes.map((b) => b.low[k] - (this.follow ? b.mean[k] - first.mean[k] : 0))));
         const high = [0, 1, 2].map((k) => Math.max(...boxes.map((b) => b.high[k] - (this.follow ? b.mean[k] - first.mean[k] : 0))));
         this.home = {low, high, centre: low.map((l, k) => (l + high[k]) / 2), diagonal: Math.hypot(...high.map((h, k) => h - low[k])), mean: first.mean};
-        this.groundBox = {...this.home, low: [low[0], motion.min[1], low[2]]};
+        const span = motion.step.map((s) => 65535 * s);
+        this.groundBox = {low: motion.min, centre: motion.min.map((m, k) => m + span[k] / 2), diagonal: Math.hypot(...span)};
         this.ground = null;
         this.anchor = motion;
-        this.centre = first.mean;
         this.resetCamera();
         this.ui.refresh();
     }
@@ -143,12 +144,18 @@ class Player {
     }
 
     resetCamera() {
-        if (!this.stage || !this.home) return;
-        this.arrange();
+        this.aspect = null;
+        this.invalidate();
+    }
+
+    // The whole figure in the first window. Until somebody moves the camera it is framed again when the windows change.
+    frameCamera() {
         const w = this.stage.windows[0], aspect = w ? w.width / w.height : 1;
+        if (this.aspect !== null && (this.stage.touched || this.aspect === aspect)) return;
+        this.aspect = aspect;
+        this.stage.touched = false;
         this.stage.frame(this.home, aspect);
         this.centre = this.home.mean;
-        this.invalidate();
     }
 
     orbit(right, up) {
@@ -159,6 +166,7 @@ class Player {
         camera.position.x += r * Math.sin(azimuth) * Math.cos(elevation);
         camera.position.y += r * Math.sin(elevation);
         camera.position.z += r * Math.cos(azimuth) * Math.cos(elevation);
+        this.stage.touched = true;
         controls.update();
         this.invalidate();
     }
@@ -166,6 +174,7 @@ class Player {
         if (!this.stage || !this.home) return;
         const {camera, controls} = this.stage;
         camera.position.sub(controls.target).multiplyScalar(factor).add(controls.target);
+        this.stage.touched = true;
         controls.update();
         this.invalidate();
     }
@@ -198,6 +207,12 @@ class Player {
     }
     stop() {
         this.play(false);
+    }
+
+    // From here on: where the character is now is where the camera is at home.
+    setFollow(on) {
+        if (on && this.anchor) this.centre = this.meanAt(this.state.frame);
+        this.set({follow: on});
     }
 
     // Any option: set({wire: true}).
@@ -244,13 +259,12 @@ class Player {
         return HEAT_STEPS.findLast((s) => s <= wanted) ?? HEAT_STEPS[0];
     }
 
-    // Windows for the mode; only methods whose meshes are there.
+    // Windows for the mode. Those whose meshes are not decoded yet are empty and keep their place.
     arrange() {
         const {clientWidth: width, clientHeight: height} = this.ui.box, stage = this.stage;
         if (stage.width !== width || stage.height !== height) stage.resize(Math.max(1, width), Math.max(1, height));
-        const there = (m) => m && this.ready(m), [a, b] = this.swapped ? [this.b, this.a] : [this.a, this.b];
-        if (this.mode === 'side') stage.windows = sideBySide(this.playable.filter((m) => this.state.shown.has(m) && there(m)), width, height, this.proportion);
-        else if (!there(a) || !there(b)) stage.windows = [];
+        const [a, b] = this.swapped ? [this.b, this.a] : [this.a, this.b];
+        if (this.mode === 'side') stage.windows = sideBySide(this.playable.filter((m) => this.state.shown.has(m)), width, height, this.proportion);
         else if (this.mode === 'wipe') stage.windows = wiped(a, b, width, height, this.share);
         else stage.windows = [{x: 0, y: 0, width, height, methods: this.mode === 'swap' || a === b ? [a] : [a, b]}];
         const rows = new Set(stage.windows.map((w) => w.y)).size || 1;
@@ -262,19 +276,21 @@ class Player {
         if (!stage?.same || !this.home) return;
         const start = performance.now(), {frame} = this.state;
         this.arrange();
+        this.frameCamera();
         this.followCharacter(frame);
         const heating = this.heat && this.reference && this.ready(this.reference) && this.mode !== 'overlay';
         const reference = heating ? this.referencePositions(frame) : null;
         const full = this.heat ? this.heatFull : 1;
         for (const method of new Set(stage.windows.flatMap((w) => w.methods))) {
-            stage.pose(method, this.ready(method), frame, reference, full / 1000 / this.report.metres);
+            const motion = this.ready(method);
+            if (motion) stage.pose(method, motion, frame, reference, full / 1000 / this.report.metres);
         }
         if (!this.ground) {
             this.ground = true;
-            stage.setGround(this.groundBox, css('--stage-grid'));
+            stage.setGround(this.groundBox, this.home.diagonal, css('--stage-grid'));
         }
         const posed = performance.now();
-        stage.draw({background: css('--stage'), gap: css('--line'), wire: this.wire, grid: this.grid, heat: Boolean(reference)});
+        stage.draw({ready: (m) => this.ready(m), background: css('--stage'), gap: css('--line'), wire: this.wire, grid: this.grid, heat: Boolean(reference)});
         this.stats.draws++;
         this.stats.posing += posed - start;
         this.stats.drawing += performance.now() - posed;
@@ -291,6 +307,12 @@ class Player {
     // A walking character stays in its window: the camera moves with the mean of the vertices.
     followCharacter(frame) {
         if (!this.follow || !this.anchor) return;
+        const to = this.meanAt(frame), delta = to.map((v, k) => v - this.centre[k]);
+        this.centre = to;
+        if (delta.some((d) => d !== 0)) this.stage.shift(delta);
+    }
+
+    meanAt(frame) {
         this.means ??= new Map();
         const key = `${this.anchor.id}:${frame}`;
         if (!this.means.has(key)) {
@@ -298,9 +320,7 @@ class Player {
             this.anchor.write(frame, x);
             this.means.set(key, mean(x));
         }
-        const to = this.means.get(key), delta = to.map((v, k) => v - this.centre[k]);
-        this.centre = to;
-        if (delta.some((d) => d !== 0)) this.stage.shift(delta);
+        return this.means.get(key);
     }
 
     label(full) {
@@ -308,6 +328,7 @@ class Player {
         this.ui.label(windows.map((w) => {
             const s = w.scissor ?? w;
             return {x: s.x, y: s.y, width: s.width, lines: w.methods.map((m, i) => {
+                if (!this.ready(m)) return {method: m, tint: -1, text: this.loaded === clip.index ? 'no mesh in this clip' : 'loading…'};
                 const ms = m.frames[clip.offset + frame]?.ms?.total, far = dolls.get(m)?.largest;
                 const words = [isNumber(ms) ? `${short(ms)} ms` : '', isNumber(far) && !m.reference ? `off by ${short(far * mm)} mm` : ''];
                 return {method: m, tint: w.methods.length > 1 ? i : -1, text: words.filter(Boolean).join(' · ')};

@@ -36,8 +36,8 @@ export function normals(x, corners, same, out) {
     }
 }
 
-// Colours of distances, dark blue to yellow in rising lightness: readable in colour blindness and in grey.
-const STOPS = [[24, 26, 74], [59, 48, 140], [112, 52, 160], [178, 56, 136], [226, 86, 92], [248, 146, 54], [252, 216, 92]];
+// Colours of distances, pale to dark in falling lightness: readable in colour blindness, and visible on a light and a dark ground.
+const STOPS = [[214, 222, 230], [250, 226, 140], [248, 172, 70], [226, 96, 52], [178, 34, 66], [92, 10, 78]];
 const LEVELS = 256;
 
 export function heatColour(t) {

@@ -6,12 +6,13 @@ import {pictureUrl} from './data.js';
 
 const FOV = 28, AZIMUTH = 0.5, ELEVATION = 0.16, GAP = 2;
 
-// Whether the browser draws in 3D at all.
-export function hasWebGl() {
+// The canvas's context, or null where the browser draws no 3D. Where a processor draws, smoothing edges would cost most of the time.
+export function openContext(canvas) {
+    const plain = {alpha: true, depth: true, stencil: false, antialias: false};
     try {
-        return Boolean(document.createElement('canvas').getContext('webgl2'));
+        return canvas.getContext('webgl2', {...plain, antialias: true, failIfMajorPerformanceCaveat: true}) ?? canvas.getContext('webgl2', plain);
     } catch {
-        return false;
+        return null;
     }
 }
 
@@ -32,16 +33,16 @@ function niceStep(length) {
 }
 
 export class Stage {
-    constructor(canvas, changed) {
+    constructor(canvas, context, changed) {
         this.canvas = canvas;
-        this.renderer = new THREE.WebGLRenderer({canvas, antialias: true});
+        this.renderer = new THREE.WebGLRenderer({canvas, context});
         this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
         this.renderer.autoClear = false;
         this.scene = new THREE.Scene();
         this.camera = new THREE.PerspectiveCamera(FOV, 1, 0.01, 100);
         this.controls = new OrbitControls(this.camera, canvas);
         this.controls.addEventListener('change', () => changed());
-        this.controls.zoomToCursor = false;
+        this.controls.addEventListener('start', () => (this.touched = true)); // by hand: the camera is the user's from now on
         this.windows = []; // {x, y, width, height, method, scissor}
         this.dolls = new Map();
         this.addLights();
@@ -70,6 +71,8 @@ export class Stage {
         this.wire = new THREE.MeshBasicMaterial({...line, color: 0x101418});
         this.heatMaterials = groups.map((g) => new THREE.MeshLambertMaterial({vertexColors: true, side: THREE.DoubleSide, ...offset()}));
         this.tints = [0xe69f00, 0x56b4e9].map((color) => new THREE.MeshLambertMaterial({color, side: THREE.DoubleSide, transparent: true, ...offset()}));
+        // B lies on A as a glaze: where both are in one place the mixture is even.
+        Object.assign(this.tints[1], {opacity: 0.55, polygonOffsetFactor: -1, polygonOffsetUnits: -2});
     }
 
     material(report, group) {
@@ -149,12 +152,13 @@ export class Stage {
         this.controls.update();
     }
 
-    setGround(box, colour) {
+    // Squares of a fifth of the figure, as far as the clip goes.
+    setGround(box, figure, colour) {
         if (this.grid) {
             this.scene.remove(this.grid);
             this.grid.dispose();
         }
-        const step = niceStep(0.2 * box.diagonal || 1), cells = 2 * Math.ceil(Math.max(1.2 * box.diagonal / step, 4));
+        const step = niceStep(0.2 * figure || 1), cells = Math.min(400, 2 * Math.ceil(0.5 * box.diagonal / step + 1.2 * figure / step));
         this.grid = new THREE.GridHelper(cells * step, cells, colour, colour);
         Object.assign(this.grid.material, {transparent: true, opacity: 0.35, depthWrite: false});
         this.grid.position.set(Math.round(box.centre[0] / step) * step, box.low[1], Math.round(box.centre[2] / step) * step);
@@ -186,7 +190,7 @@ export class Stage {
             renderer.clear();
             camera.aspect = w.width / w.height;
             camera.updateProjectionMatrix();
-            for (const [method, doll] of this.dolls) this.dress(doll, w.methods.indexOf(method), look, w.methods.length > 1);
+            for (const [method, doll] of this.dolls) this.dress(doll, look.ready(method) ? w.methods.indexOf(method) : -1, look, w.methods.length > 1);
             renderer.render(scene, camera);
         }
     }
@@ -197,7 +201,6 @@ export class Stage {
         if (place < 0) return;
         if (overlaid) {
             doll.mesh.material = this.tints[place];
-            this.tints[1].opacity = 0.55;
             doll.mesh.renderOrder = place;
         } else {
             doll.mesh.material = look.heat && doll.largest !== null ? this.heatMaterials : this.materials;
@@ -221,12 +224,14 @@ export class Stage {
         this.camera.aspect = w.width / w.height;
         this.camera.updateProjectionMatrix();
         ray.setFromCamera(ndc, this.camera);
-        for (const method of w.methods) this.dolls.get(method).geometry.boundingSphere = this.dolls.get(method).geometry.boundingBox = null;
-        const hit = ray.intersectObjects(w.methods.map((m) => this.dolls.get(m).mesh), false)[0];
+        const dolls = w.methods.map((m) => this.dolls.get(m)).filter((d) => d?.key);
+        for (const doll of dolls) doll.geometry.boundingSphere = doll.geometry.boundingBox = null; // of another frame
+        const hit = ray.intersectObjects(dolls.map((d) => d.mesh), false)[0];
         if (!hit) return false;
         const away = this.camera.position.clone().sub(this.controls.target).multiplyScalar(0.6);
         this.controls.target.copy(hit.point);
         this.camera.position.copy(hit.point).add(away);
+        this.touched = true;
         this.controls.update();
         return true;
     }

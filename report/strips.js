@@ -2,6 +2,8 @@
 import {byId, el} from './dom.js';
 import {pictureUrl} from './data.js';
 
+const WIDTH = 300; // px of a frame at most
+
 // Pictures are decoded when they come near the window.
 function lazily(image, load) {
     if (!('IntersectionObserver' in window)) return load();
@@ -20,7 +22,7 @@ function viewClip(report, view) {
 // Frame numbers above the pictures; each leads the player there.
 function captions(report, view, go) {
     const clip = viewClip(report, view);
-    return el('div.captions', {style: null}, ...view.frames.map((frame) => el('button.link', {
+    return el('div.captions', {}, ...view.frames.map((frame) => el('button.link', {
         type: 'button', onclick: () => go(clip.index, frame), title: 'show this frame in the player',
         'aria-label': `Show frame ${clip.first + frame} of ${clip.name} in the player`}, `${clip.first + frame}`)));
 }
@@ -44,6 +46,7 @@ function showView(report, view, go) {
     const methods = rows(report, view), clip = viewClip(report, view);
     const enlarge = (method) => openLarge(report, view, methods, method);
     const grid = el('div.strip', {});
+    grid.style.maxWidth = `${180 + WIDTH * Math.max(2, view.frames.length)}px`; // few frames are not blown up
     grid.append(el('span.corner', {}, report.clips.length > 1 ? `${clip.name}, frame` : 'frame'), captions(report, view, go));
     for (const method of methods) {
         grid.append(el('span.row-name', {}, method.swatch(), method.name), picture(report, view, method, enlarge));

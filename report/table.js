@@ -20,11 +20,12 @@ const COLUMNS = [
     {key: 'error_max', title: 'Error, largest', unit: 'mm', show: mm, trivial: true, help: 'distance of the skin from that of reference, the largest of all'},
 ];
 
-// The best value counts only where there is a choice; reference is no distance from itself, which is no merit.
+// The best value counts only where values differ; reference is no distance from itself, which is no merit.
 function bestOf(column, methods) {
     const values = methods.filter((m) => !(column.trivial && m.reference)).map((m) => m.table[column.key]).filter(isNumber);
     const worse = column.worse ?? ((x) => x);
-    return values.length > 1 ? Math.min(...values.map(worse)) : null;
+    const ranks = values.map(worse), best = Math.min(...ranks);
+    return ranks.some((r) => r !== best) ? best : null;
 }
 
 function cell(column, method, best) {

@@ -16,7 +16,7 @@ function tube(around, along) {
             rest.push([i / along, (2 * Math.PI * (k % around)) / around]);
             if (i < along && k < around) {
                 const a = i * corners + k, b = a + corners;
-                index.push(a, b, a + 1, a + 1, b, b + 1);
+                index.push(a, a + 1, b, a + 1, b + 1, b);
             }
         }
     }
