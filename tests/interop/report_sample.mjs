@@ -177,6 +177,14 @@ export function filled(template, {json, blobs}) {
     return template.replace('<!--supple-report-->', () => lines.join('\n'));
 }
 
+// What the sample's positions were before they were packed, and by how much packing may move them: half a step, and where frames are
+// left out as much as a line between its neighbours misses.
+export function samplePositions() {
+    const mesh = tube(...SAMPLE.mesh), clips = SAMPLE.clips.map((clip) => posesOf(SAMPLE, mesh, clip));
+    const missed = (frames) => Math.max(...frames.slice(1, -1).map((x, i) => Math.max(...x.map((v, k) => Math.abs(v - (frames[i][k] + frames[i + 2][k]) / 2)))));
+    return {clips, step: clips.map((methods, c) => 2e-5 + (c ? Math.max(...methods.map(missed)) : 0))};
+}
+
 export const KINDS = {sample: () => made(SAMPLE), minimal, large: () => made(LARGE)};
 
 if (process.argv[1]?.endsWith('report_sample.mjs')) {
