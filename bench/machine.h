@@ -1,7 +1,7 @@
 /* The machine's limits, which shares are of: what memory and the second cache give, and how many operations a second.
  * Each is the best that was seen, for one and for two threads. */
-#ifndef SPL_BENCH_LIMITS_H
-#define SPL_BENCH_LIMITS_H
+#ifndef SPL_BENCH_MACHINE_H
+#define SPL_BENCH_MACHINE_H
 
 #include "core/threads.h"
 #include "record.h"

@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "machine.h"
 
 #include "core/timer.h"
 #include "measure.h"
