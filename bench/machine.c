@@ -62,17 +62,39 @@ enum { CACHE_TIMES = 40 };
 #if defined(HAVE_X86) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 __attribute__((target_clones("avx2", "default")))
 #endif
-static void
-read_piece(void *context, size_t begin, size_t end)
+static float
+sum_of(const float *data, size_t count)
+{
+    float sum[64] = {0}; /* enough chains of additions that none is waited for */
+    for (size_t i = 0; i + 64 <= count; i += 64)
+        for (size_t j = 0; j < 64; j++) sum[j] += data[i + j];
+    for (size_t j = 1; j < 64; j++) sum[0] += sum[j];
+    return sum[0];
+}
+
+static void read_piece(void *context, size_t begin, size_t end)
 {
     const float *data = (const float *)context + begin * BENCH_CACHE_FLOATS;
     volatile float keep = 0;
-    for (int k = 0; k < CACHE_TIMES; k++) {
-        float sum[64] = {0}; /* enough chains of additions that none is waited for */
-        for (size_t i = 0; i < (end - begin) * BENCH_CACHE_FLOATS; i += 64)
-            for (size_t j = 0; j < 64; j++) sum[j] += data[i + j];
-        keep = keep + sum[k % 64];
+    for (int k = 0; k < CACHE_TIMES; k++) keep = keep + sum_of(data, (end - begin) * BENCH_CACHE_FLOATS);
+}
+
+double bench_read_limit(double bytes)
+{
+    size_t n = (size_t)(bytes / sizeof(float)) + 64;
+    float *data = malloc(n * sizeof *data);
+    volatile float keep = 0;
+    if (!data) return NAN;
+    memset(data, 0, n * sizeof *data);
+    int times = (int)fmax(1, 4e6 / bytes); /* long enough for the clock */
+    double best = INFINITY, start = spl_now_ms();
+    for (int run = 0; run < 7 || (run < 200 && spl_now_ms() - start < 100); run++) {
+        double begin = spl_now_ms();
+        for (int k = 0; k < times; k++) keep = keep + sum_of(data, n);
+        best = fmin(best, (spl_now_ms() - begin) / times);
     }
+    free(data);
+    return 4e-6 * (double)n / best;
 }
 
 double bench_cache_run(const float *data, int threads, spl_pool *pool)
