@@ -27,7 +27,7 @@ typedef struct problem {
     double *values, *b, *x, *y;
     float *single;
     size_t n;
-    double flop_limit; /* GFlop/s of one thread in double */
+    double flop_limit, triad; /* GFlop/s of one thread in double; GB/s */
 } problem;
 
 static double processor_ms(void)
@@ -99,7 +99,7 @@ static bench_spread factor_ms(const problem *p, spl_factor *f, int runs, bool wa
 static void report(const problem *p, const char *solver, const spl_factor_stats *s, double analyse, bench_spread factor,
                    const bench_spread solve[3], double error)
 {
-    double bytes = 2 * (double)s->bytes, limit = bench_read_limit((double)s->bytes);
+    double bytes = 2 * (double)s->bytes, limit = bench_read_limit((double)s->bytes, 1, p->triad);
     bench_value(p->name, solver, "analyse", BENCH_CPU_MS, analyse);
     bench_note(p->name, solver, "factor", BENCH_CPU_MS, factor);
     bench_note(p->name, solver, "solve 1", BENCH_CPU_MS, solve[0]);
@@ -246,6 +246,7 @@ static void measure(const char *name, lattice m, int block, int runs, const benc
         least(&gather_ms, processor_ms() - begin);
     }
     p.flop_limit = limits->fma[1] / 2;
+    p.triad = limits->triad[1];
     bench_value(name, "problem", "pattern", BENCH_CPU_MS, pattern_ms);
     bench_value(name, "problem", "assembly", BENCH_CPU_MS, gather_ms);
     bench_value(name, "problem", "unknowns", BENCH_COUNT, (double)p.n);

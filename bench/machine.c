@@ -79,29 +79,47 @@ static void read_piece(void *context, size_t begin, size_t end)
     for (int k = 0; k < CACHE_TIMES; k++) keep = keep + sum_of(data, (end - begin) * BENCH_CACHE_FLOATS);
 }
 
-double bench_read_limit(double bytes)
-{
-    size_t n = (size_t)(bytes / sizeof(float)) + 64;
-    float *data = malloc(n * sizeof *data);
-    volatile float keep = 0;
-    if (!data) return NAN;
-    memset(data, 0, n * sizeof *data);
-    int times = (int)fmax(1, 4e6 / bytes); /* long enough for the clock */
-    double best = INFINITY, start = spl_now_ms();
-    for (int run = 0; run < 7 || (run < 200 && spl_now_ms() - start < 100); run++) {
-        double begin = spl_now_ms();
-        for (int k = 0; k < times; k++) keep = keep + sum_of(data, n);
-        best = fmin(best, (spl_now_ms() - begin) / times);
-    }
-    free(data);
-    return 4e-6 * (double)n / best;
-}
-
 double bench_cache_run(const float *data, int threads, spl_pool *pool)
 {
     double start = spl_now_ms();
     spl_parallel_for(pool, (size_t)threads, 1, read_piece, (void *)data);
     return 4e-6 * BENCH_CACHE_FLOATS * CACHE_TIMES * threads / (spl_now_ms() - start);
+}
+
+/* ---- any number of bytes ---- */
+
+typedef struct stream {
+    const float *data;
+    size_t each; /* floats of a thread */
+    int times;
+} stream;
+
+static void stream_piece(void *context, size_t begin, size_t end)
+{
+    const stream *s = context;
+    volatile float keep = 0;
+    for (size_t i = begin; i < end; i++)
+        for (int k = 0; k < s->times; k++) keep = keep + sum_of(s->data + i * s->each, s->each);
+}
+
+double bench_read_limit(double bytes, int threads, double triad)
+{
+    stream s = {.each = (size_t)(bytes / 4 / threads) / 64 * 64 + 64, .times = (int)fmax(1, 4e6 / bytes)};
+    size_t n = s.each * (size_t)threads;
+    float *data = malloc(n * sizeof *data);
+    if (!data) return triad;
+    memset(data, 0, n * sizeof *data);
+    s.data = data;
+    spl_pool *pool = make_pool(threads);
+    double best = INFINITY, start = spl_now_ms();
+    for (int run = 0; run < 7 || (run < 500 && spl_now_ms() - start < 200); run++) {
+        double begin = spl_now_ms();
+        spl_parallel_for(pool, (size_t)threads, 1, stream_piece, &s);
+        best = fmin(best, (spl_now_ms() - begin) / s.times);
+    }
+    spl_pool_destroy(pool);
+    free(data);
+    return fmax(4e-6 * (double)n / best, triad);
 }
 
 /* ---- multiply-adds ---- */

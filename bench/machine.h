@@ -39,7 +39,8 @@ enum { BENCH_CACHE_FLOATS = 131072 };
 double bench_cache_run(const float *data, int threads, spl_pool *pool);
 double bench_fma_run(int threads, spl_pool *pool);
 
-/* GB/s of one thread that reads so many bytes over and over, the best of several: the limit of what streams them. */
-double bench_read_limit(double bytes);
+/* GB/s of threads that read so many bytes together, over and over, the best of several: the limit of what streams
+ * them. No less than `triad`, which is a stream too. */
+double bench_read_limit(double bytes, int threads, double triad);
 
 #endif
