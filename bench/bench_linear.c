@@ -197,7 +197,8 @@ static void measure(const options *o, rig *r, int32_t threads)
 /* Linear skinning alone on one thread, from what fits into a cache to what does not. */
 static void grow(const options *o)
 {
-    for (int32_t n = o->vertices / 64; n <= o->vertices; n *= 4) {
+    for (int32_t part = 64; part >= 1; part /= 4) {
+        int32_t n = o->vertices / part;
         double ms[25];
         rig *r = make_rig(n, false);
         spl_pool *pool = make_pool(1);
