@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "man.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -113,6 +114,8 @@ int main(int argc, char **argv)
         printf("supple %s\n", supple_version());
         return 0;
     }
+    if (strcmp(argv[1], "--man") == 0) return cli_print_man(verbs, VERB_COUNT);
+    if (strcmp(argv[1], "--complete") == 0) return cli_complete(verbs, VERB_COUNT, argc - 2, argv + 2);
     for (int i = 0; i < VERB_COUNT; i++)
         if (strcmp(argv[1], verbs[i]->name) == 0) return run_verb(verbs[i], argc - 2, argv + 2);
     return cli_usage_error("'%.60s' is no verb of supple; --help lists them", argv[1]);

@@ -19,7 +19,7 @@ typedef struct supple_writer supple_writer;
 typedef struct supple_range {
     int32_t clip;        /* -1: the rest pose */
     int32_t first_frame; /* of the clip; frame k is at k / fps seconds */
-    int32_t frame_count;
+    int32_t frame_count; /* at least 1 */
 } supple_range;
 
 /* What pictures and films paint on a character. */
@@ -32,7 +32,7 @@ typedef enum supple_show {
 typedef struct supple_plan {
     const supple_range *ranges; /* copied */
     int32_t range_count;        /* more than one only where supple_output_takes_ranges() */
-    double fps;
+    double fps;                 /* frames per second */
     double glb_error; /* how far a vertex in a .glb or .gltf may be off, of the diagonal of all frames: morph targets
                          are then principal components where that is smaller; below 1e-6: exact, at most 255 frames */
     bool slide;       /* every frame brings a supple_slide_frame; else none does */
@@ -96,23 +96,26 @@ SUPPLE_API void supple_writer_abort(supple_writer *writer);
 /* Bakes slid skin into a picture a frame, by the original texture coordinates (docs/slide-output.md). */
 typedef struct supple_bake supple_bake;
 
+/* What a texture holds. */
 typedef enum supple_bake_kind {
-    SUPPLE_BAKE_COLOUR,
+    SUPPLE_BAKE_COLOUR, /* colours, carried along */
     SUPPLE_BAKE_NORMAL, /* tangent-space normals, x along u and y against v (glTF, OpenGL), turned with the skin */
 } supple_bake_kind;
 
-/* Zeroed fields are defaults. */
+/* What to bake. Zeroed fields are defaults. */
 typedef struct supple_bake_config {
-    const char *texture; /* .png or .jpg */
-    const char *folder;  /* made where it is not there; files are FOLDER/NAME.0007.png, NAME being the texture's */
-    supple_bake_kind kind;
+    const char *texture;   /* .png or .jpg */
+    const char *folder;    /* made where it is not there; files are FOLDER/NAME.0007.png, NAME being the texture's */
+    supple_bake_kind kind; /* what the texture holds */
     const char *part; /* meshes or materials that the texture belongs to, by name or pattern; NULL: those whose material
                          has the very image, else all that have texture coordinates */
 } supple_bake_config;
 
+/* What a bake works on. */
 typedef struct supple_bake_info {
-    int32_t width, height, triangles, islands;
-    int64_t covered, gutter; /* texels that a triangle covers, and that were filled around those */
+    int32_t width, height;      /* of the pictures, pixels */
+    int32_t triangles, islands; /* that the texture covers, and the pieces they form in it */
+    int64_t covered, gutter;    /* texels that a triangle covers, and that were filled around those */
     int64_t shared;   /* of the covered: by several triangles, the first of which is shown (mirrored or tiled charts) */
     int32_t left_out; /* triangles over more tiles than are looked at */
 } supple_bake_info;
@@ -127,6 +130,7 @@ SUPPLE_API supple_result supple_bake_create(const supple_scene *scene, const sup
 SUPPLE_API supple_result supple_bake_frame(supple_bake *bake, const supple_frame *frame, const char *clip,
                                            int32_t number, supple_error *error);
 
+/* What a bake works on; valid while it lives. */
 SUPPLE_API const supple_bake_info *supple_bake_get_info(const supple_bake *bake);
 
 /* Frees a bake. Accepts NULL. */
@@ -160,42 +164,42 @@ SUPPLE_API supple_result supple_bytes_write(const char *path, const void *bytes,
 
 /* A part: one primitive of one mesh instance, in output order. Strings are valid while the report lives. */
 typedef struct supple_part {
-    const char *name;     /* mesh (or node) name */
-    const char *material; /* material name or "" */
-    supple_role role;
-    const char *why; /* one clause: the reason for the role */
-    int32_t vertices, welded_vertices, triangles;
-    int32_t components, closed_components;
-    int32_t border_edges, nonmanifold_edges, degenerate_triangles;
-    int32_t influences;                    /* largest number at one vertex; 0 if not skinned */
-    int32_t unweighted;                    /* vertices without a weight in the file */
+    const char *name;                                              /* mesh (or node) name */
+    const char *material;                                          /* material name or "" */
+    supple_role role;                                              /* that it plays */
+    const char *why;                                               /* one clause: the reason for the role */
+    int32_t vertices, welded_vertices, triangles;                  /* in the file; with equal positions counted once */
+    int32_t components, closed_components;                         /* pieces; those without a border */
+    int32_t border_edges, nonmanifold_edges, degenerate_triangles; /* what may be wrong with it */
+    int32_t influences;                                            /* largest number at one vertex; 0 if not skinned */
+    int32_t unweighted;                                            /* vertices without a weight in the file */
     int32_t unnormalised;                  /* vertices whose weights did not sum to 1 in the file */
     double weight_sum_min, weight_sum_max; /* in the file; NAN if not skinned */
 } supple_part;
 
 /* A bone segment, by the conventions of docs/conventions.md. World space of the bind pose. */
 typedef struct supple_bone {
-    const char *name;
-    int32_t joint;  /* index as in supple_scene_joint_name */
-    int32_t parent; /* index into the bones, -1 for a root */
-    double head[3], tail[3];
+    const char *name;        /* of its joint */
+    int32_t joint;           /* index as in supple_scene_joint_name */
+    int32_t parent;          /* index into the bones, -1 for a root */
+    double head[3], tail[3]; /* its two ends */
 } supple_bone;
 
 /* Something a person should know about a file. */
 typedef struct supple_finding {
-    bool warning; /* else for information */
-    const char *text;
+    bool warning;     /* else for information */
+    const char *text; /* one sentence */
 } supple_finding;
 
 /* What is in a file and what is wrong with it. */
 typedef struct supple_report {
-    int32_t part_count, bone_count, finding_count;
-    const supple_part *parts;
-    const supple_bone *bones;
-    const supple_finding *findings;
-    double size[3]; /* extent of the rest pose, in the file's unit */
-    double size_m;  /* the diagonal the solver will use, metres */
-    const char *auto_method, *auto_why;
+    int32_t part_count, bone_count, finding_count; /* lengths of the three lists */
+    const supple_part *parts;                      /* in output order */
+    const supple_bone *bones;                      /* by their joints */
+    const supple_finding *findings;                /* what a person should know */
+    double size[3];                                /* extent of the rest pose, in the file's unit */
+    double size_m;                                 /* the diagonal the solver will use, metres */
+    const char *auto_method, *auto_why;            /* what `auto` would choose, and the reason */
 } supple_report;
 
 /* Looks a scene over. The report is freed with supple_report_destroy and must not outlive the scene. */
@@ -220,6 +224,7 @@ SUPPLE_API supple_result supple_body_picture(const supple_body *body, const char
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
+/* How weights are made. */
 typedef enum supple_weights_kind {
     SUPPLE_WEIGHTS_BBW,  /* bounded biharmonic weights on the tetrahedra */
     SUPPLE_WEIGHTS_HEAT, /* bone heat on the tetrahedra: quicker, less smooth */
@@ -229,6 +234,7 @@ typedef enum supple_weights_kind {
 /* New weights for a character's skin. Constant once made. */
 typedef struct supple_weights supple_weights;
 
+/* What came of it. */
 typedef struct supple_weights_info {
     int32_t changed, kept;      /* skinned vertices with new weights; with the file's own (rigid parts, eyes, teeth) */
     int32_t joints;             /* that have weight in the new skin */
@@ -251,6 +257,7 @@ SUPPLE_API supple_result supple_weights_create(const supple_body *body, supple_w
 /* Frees weights. Accepts NULL. */
 SUPPLE_API void supple_weights_destroy(supple_weights *weights);
 
+/* What came of making weights; valid while they live. */
 SUPPLE_API const supple_weights_info *supple_weights_get_info(const supple_weights *weights);
 
 /* Writes the scene as .glb or .gltf with the new weights in its skins and everything else carried through. */
