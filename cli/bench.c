@@ -1,20 +1,17 @@
 /* `supple bench`: the benchmark programs (bench/bench_NAME.c) by their names. They are programs of their own because
  * they measure the library's insides; the tool only finds and runs them. */
 #include "beside.h"
+#include "child.h"
 #include "cli.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_BENCHES = 64, NAME_SIZE = 48, KILLED = 128 };
+enum { MAX_BENCHES = 64, NAME_SIZE = 48 };
 
 /* In the order in which `all` runs them. Programs that are there without a line here come after these. */
 static const struct {
@@ -84,49 +81,6 @@ static void find_all(bench_list *list)
     qsort(list->name[first], (size_t)(list->count - first), NAME_SIZE, by_name);
 }
 
-static volatile sig_atomic_t child, stopped;
-
-/* Ctrl-C in a terminal reaches the child by itself; a signal sent to the tool alone is passed on. */
-static void forward(int signal_number)
-{
-    stopped = 1;
-    if (child > 0) kill((pid_t)child, signal_number);
-}
-
-/* Starts a program by its arguments, without a shell. The signals wait until its number is known. */
-static int start(const char *path, char **argv, pid_t *pid)
-{
-    sigset_t waiting, before;
-    posix_spawnattr_t how;
-    sigemptyset(&waiting);
-    sigaddset(&waiting, SIGINT);
-    sigaddset(&waiting, SIGTERM);
-    int reason = posix_spawnattr_init(&how);
-    if (reason) return reason;
-    sigprocmask(SIG_BLOCK, &waiting, &before);
-    posix_spawnattr_setsigmask(&how, &before);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    fflush(NULL);
-    reason = stopped ? EINTR : posix_spawn(pid, path, NULL, &how, argv, environ);
-    child = reason ? 0 : (sig_atomic_t)*pid;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    posix_spawnattr_destroy(&how);
-    return reason;
-}
-
-/* Runs one to its end; its exit code, or 128 + the signal that ended it, as a shell has it. */
-static int run_program(const char *path, char **argv)
-{
-    pid_t pid;
-    int status = 0, reason = start(path, argv, &pid);
-    if (reason && stopped) return KILLED + SIGINT;
-    if (reason) return cli_usage_error("%.200s cannot be run: %s", path, strerror(reason));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    child = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status);
-}
-
 static int run_named(const char *name, const char *const *arguments, int count)
 {
     char path[PATH_MAX], *argv[CLI_MAX_VALUES + 2];
@@ -137,7 +91,7 @@ static int run_named(const char *name, const char *const *arguments, int count)
     argv[0] = path;
     for (int i = 0; i < count; i++) argv[i + 1] = (char *)arguments[i];
     argv[count + 1] = NULL;
-    return run_program(path, argv);
+    return cli_child_run(path, argv, NULL);
 }
 
 static int print_list(const bench_list *list)
@@ -149,7 +103,7 @@ static int print_list(const bench_list *list)
 static int run_all(const bench_list *list)
 {
     int code = 0;
-    for (int i = 0; i < list->count && code == 0 && !stopped; i++) {
+    for (int i = 0; i < list->count && code == 0 && !cli_child_stopped(); i++) {
         printf("%s== %s\n", i ? "\n" : "", list->name[i]);
         code = run_named(list->name[i], NULL, 0);
     }
@@ -161,8 +115,7 @@ static int run(const cli_arguments *arguments)
     bench_list list = {.count = 0};
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     bool all = name && strcmp(name, "all") == 0;
-    signal(SIGINT, forward);
-    signal(SIGTERM, forward);
+    cli_child_catch();
     if (name && !all) return run_named(name, arguments->operands + 1, arguments->operand_count - 1);
     if (arguments->operand_count > 1) return cli_usage_error("`supple bench all` takes no words after it");
     find_all(&list);
