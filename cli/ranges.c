@@ -36,15 +36,16 @@ static bool parse_frames(const char *text, int *first, int *last)
     return true;
 }
 
-static int clip_error(const supple_scene *scene, const char *name)
+static int clip_error(const supple_scene *scene, const char *option, const char *name)
 {
     char list[200] = "";
     for (int32_t i = 0; i < supple_scene_clip_count(scene) && strlen(list) < 140; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", supple_scene_clip_name(scene, i));
     }
-    if (supple_scene_clip_count(scene) == 0) return cli_usage_error("--clip %.60s: the file has no animation", name);
-    return cli_usage_error("--clip %.60s: no such clip, or more than one; there are %s%s", name, list,
+    if (supple_scene_clip_count(scene) == 0)
+        return cli_usage_error("%s %.60s: the file has no animation", option, name);
+    return cli_usage_error("%s %.60s: no such clip, or more than one; there are %s%s", option, name, list,
                            strlen(list) >= 140 ? ", ..." : "");
 }
 
@@ -74,9 +75,9 @@ static int add_range(choice *c, int32_t clip)
 static int add_named(choice *c, const char *name)
 {
     int32_t clip = supple_scene_clip_find(c->scene, name);
-    if (clip < 0) return clip_error(c->scene, name);
+    if (clip < 0) return clip_error(c->scene, c->request->option, name);
     for (int r = 0; r < c->count; r++)
-        if (c->ranges[r].clip == clip) return cli_usage_error("--clip %.60s: is given twice", name);
+        if (c->ranges[r].clip == clip) return cli_usage_error("%s %.60s: is given twice", c->request->option, name);
     return add_range(c, clip);
 }
 
@@ -97,8 +98,8 @@ static int add_default(choice *c, const supple_config *config)
         return add_range(c, -1);
     }
     if (clips > 1) {
-        snprintf(line, sizeof line, "clip: %.60s, the first of %d (--clip NAME or all for others)",
-                 supple_scene_clip_name(c->scene, 0), (int)clips);
+        snprintf(line, sizeof line, "clip: %.60s, the first of %d (%s NAME or all for others)",
+                 supple_scene_clip_name(c->scene, 0), (int)clips, c->request->option);
         config->log(NULL, SUPPLE_LOG_INFO, line);
     }
     return add_range(c, 0);

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 typedef struct cli_range_request {
+    const char *option;                /* that names clips, for messages */
     int32_t motion;                    /* the clip that --motion added, or -1 */
     const char *clips[CLI_MAX_VALUES]; /* by name or index, or "all" alone; none: the first */
     int clip_count;

@@ -87,7 +87,8 @@ static double now_ms(void)
 static int choose_ranges(job *j, const cli_arguments *arguments)
 {
     if (j->motion >= 0 && !cli_get(arguments, "--fps", 0)) j->fps = supple_scene_clip_fps(j->scene, j->motion);
-    cli_range_request request = {.motion = j->motion, .fps = j->fps, .frames = cli_get(arguments, "--frames", 0)};
+    cli_range_request request = {
+        .option = "--clip", .motion = j->motion, .fps = j->fps, .frames = cli_get(arguments, "--frames", 0)};
     for (const char *name; (name = cli_get(arguments, "--clip", request.clip_count));)
         request.clips[request.clip_count++] = name;
     return cli_choose_ranges(j->scene, &request, &j->config, &j->ranges, &j->range_count);
