@@ -80,6 +80,11 @@ void cli_compare_note(cli_compare_method *m, const char *format, ...)
     va_end(args);
 }
 
+int cli_compare_fail(const supple_error *error)
+{
+    return error->code == SUPPLE_ERROR_CANCELLED ? EXIT_CANCELLED : cli_fail(error);
+}
+
 const cli_compare_method *cli_compare_reference(const cli_compare *c)
 {
     for (int i = 0; i < c->method_count; i++)
@@ -261,7 +266,7 @@ static int load(cli_compare *c)
     supple_error error;
     supple_motion motion = {.path = cli_get(c->arguments, "--motion", 0),
                             .map_path = cli_get(c->arguments, "--map", 0)};
-    if (supple_scene_load_file(c->input, &c->config, &c->scene, &error) != SUPPLE_OK) return cli_fail(&error);
+    if (supple_scene_load_file(c->input, &c->config, &c->scene, &error) != SUPPLE_OK) return cli_compare_fail(&error);
     if (supple_scene_skin_count(c->scene) == 0) {
         fprintf(stderr, "supple: %.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature\n",
                 c->input);
@@ -269,8 +274,8 @@ static int load(cli_compare *c)
     }
     if (!(c->fps > 0)) c->fps = supple_scene_fps(c->scene);
     if (motion.path && supple_scene_add_motion(c->scene, &motion, &c->config, &c->motion, &error) != SUPPLE_OK)
-        return cli_fail(&error);
-    if (supple_scene_inspect(c->scene, &c->config, &c->report, &error) != SUPPLE_OK) return cli_fail(&error);
+        return cli_compare_fail(&error);
+    if (supple_scene_inspect(c->scene, &c->config, &c->report, &error) != SUPPLE_OK) return cli_compare_fail(&error);
     return 0;
 }
 

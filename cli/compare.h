@@ -62,6 +62,9 @@ void cli_compare_tell(cli_compare *c, const char *format, ...) __attribute__((fo
 /* Adds to a note, after "; " where there is something already. */
 void cli_compare_note(cli_compare_method *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* cli_fail, but silent on Ctrl-C, which is told once at the end. */
+int cli_compare_fail(const supple_error *error);
+
 /* The method that others are measured against, if it ran; else NULL. */
 const cli_compare_method *cli_compare_reference(const cli_compare *c);
 
@@ -85,6 +88,17 @@ bool cli_compare_frame(const cli_compare *c, const cli_compare_method *m, int ra
 
 /* Fills the errors of all methods against the reference. Returns 0 or an exit code after a message. */
 int cli_compare_errors(cli_compare *c);
+
+/* ---- compare_views.c, compare_mesh.c ---- */
+
+/* Draws all pictures into blobs and lists them in `views`. Returns 0 or an exit code after a message, as all here. */
+int cli_compare_views(cli_compare *c);
+
+/* The player's mesh into blobs and `mesh`, with or without textures. */
+int cli_compare_mesh(cli_compare *c, const supple_display *display, bool textures);
+
+/* Its vertices in every `thin`-th frame of every method into blobs and the methods' `positions`. */
+int cli_compare_positions(cli_compare *c, const supple_display *display, int32_t thin);
 
 /* ---- compare_report.c ---- */
 
