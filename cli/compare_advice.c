@@ -170,13 +170,14 @@ static void say_penetration(choice *c, const cli_summary *s)
 
 static void say_volume(choice *c, const cli_summary *s)
 {
-    const cli_summary *worst = other(c, volume_lost, true);
+    const cli_summary *worst = other(c, volume_lost, true), *best = other(c, volume_lost, false);
+    char less[80] = "", more[80] = "";
     if (!isfinite(s->joint_volume)) return;
     if (worst && worst->joint_volume < s->joint_volume - 0.02)
-        give(c, "Its worst joint keeps %.0f%% of its volume, that of `%s` %.0f%%.", 100 * s->joint_volume, worst->name,
-             100 * worst->joint_volume);
-    else
-        give(c, "Its worst joint keeps %.0f%% of its volume.", 100 * s->joint_volume);
+        snprintf(less, sizeof less, ", that of `%s` %.0f%%", worst->name, 100 * worst->joint_volume);
+    if (best && best->joint_volume > s->joint_volume + 0.02)
+        snprintf(more, sizeof more, ", that of `%s` %.0f%%", best->name, 100 * best->joint_volume);
+    give(c, "Its worst joint keeps %.0f%% of its volume%s%s.", 100 * s->joint_volume, less, more);
 }
 
 static double inverted(const cli_summary *s)

@@ -12,7 +12,10 @@ static const double WAIT = 0.3;
 
 double cli_hear_frame_s(const cli_hearing *h)
 {
-    return h->frames > 1 ? (h->now_s - h->first_s) / (h->frames - 1) : h->first_s;
+    double passed = cli_compare_now() - h->start,
+           done = h->frames > 1 ? (h->now_s - h->first_s) / (h->frames - 1) : h->first_s;
+    double with_current = h->frames > 0 ? (passed - h->first_s) / h->frames : passed;
+    return with_current > done ? with_current : done;
 }
 
 /* "CLIP  frame 3/60  1.2 frames/s  0:47 left" */

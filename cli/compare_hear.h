@@ -27,7 +27,7 @@ typedef struct cli_hearing {
 /* For a cli_listener, with a cli_hearing as the user. */
 bool cli_hear(void *hearing, const char *text, size_t size);
 
-/* Seconds a frame after the first, as far as is known. */
+/* Seconds a frame after the first, as far as is known by now: one that is under way for long counts too. */
 double cli_hear_frame_s(const cli_hearing *h);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, ROUNDS = 3, CANCELLED = 130 };
+enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, CANCELLED = 130 };
 
 /* A child's command line. Words point into the tool's own, into the scene, or into the texts here. */
 typedef struct command {
@@ -234,34 +234,36 @@ static int run_once(cli_compare *c, cli_compare_method *m, int number, cli_heari
     return code;
 }
 
-/* The smallest stride whose frames fit into the time, by what was seen of an earlier run. Frames farther apart take
- * longer, by measurement about as the square root of their distance, and never longer than the first, which starts
- * from nothing. 0: not even two frames fit. */
-static int32_t fitting_stride(const cli_compare *c, const cli_hearing *h, int32_t from, double seconds)
+/* The smallest stride whose frames fit into the time, by what was seen of a run of all frames. Frames farther apart
+ * take longer, about as the square root of their distance, and hardly longer than the first, which starts from nothing.
+ * 0: not even two frames fit. */
+static int32_t fitting_stride(const cli_compare *c, const cli_hearing *h, double seconds)
 {
     double frame = cli_hear_frame_s(h), first = fmax(h->first_s, frame);
-    for (int32_t stride = from + 1; stride <= c->frame_total; stride++) {
+    for (int32_t stride = 2; stride <= c->frame_total; stride++) {
         int32_t rows = rows_at(c, stride);
-        double each = fmin(frame * sqrt((double)stride / from), first);
-        if (rows < 2 && c->frame_total > 1) return 0;
+        double each = fmin(frame * sqrt((double)stride), first);
+        if (rows < 2) return 0;
         if (first + (rows - 1) * each <= seconds) return stride;
     }
     return 0;
 }
 
-/* The reference: whole clips if they fit into its time, else every second, third... frame. */
+/* The reference: whole clips if they fit into its time, else every second, third... frame. Frames differ: a few may
+ * take longer than all others, so a run that is ended late leaves at least a third of the time for the next. */
 static int run_limited(cli_compare *c, cli_compare_method *m, int number, cli_hearing *h, command *cmd)
 {
-    double left = c->reference_s;
-    for (int round = 0; round < ROUNDS; round++) {
-        *h = (cli_hearing){.limit_s = left};
-        int code = run_once(c, m, number, h, cmd);
+    *h = (cli_hearing){.limit_s = c->reference_s};
+    int code = run_once(c, m, number, h, cmd);
+    if (!h->over) return code;
+    double left = fmax(c->reference_s - (cli_compare_now() - h->start), c->reference_s / 3);
+    m->stride = fitting_stride(c, h, left);
+    if (m->stride > 0) {
+        *h = (cli_hearing){.limit_s = c->reference_s};
+        code = run_once(c, m, number, h, cmd);
         if (!h->over) return code;
-        left -= cli_compare_now() - h->start;
-        int32_t stride = fitting_stride(c, h, m->stride, left);
-        if (stride == 0) break;
-        m->stride = stride;
     }
+    m->stride = 1;
     snprintf(h->last, sizeof h->last, "did not get far enough within %g s; --reference-time SECONDS allows more, 0 any",
              c->reference_s);
     return SUPPLE_ERROR_SOLVE;

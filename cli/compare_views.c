@@ -131,7 +131,8 @@ static int draw_body(painter *p, int range)
     return draw_view(p, &v);
 }
 
-/* The frame of the largest angle, one before and one after, a tenth of the clip away. */
+/* The frame of the largest angle, and one before and after it, a tenth of the clip away; at an end of the clip, those
+ * on one side. */
 static int draw_joint(painter *p, int range, supple_bends *bends, int index)
 {
     const supple_bend *b = supple_bends_get(bends, index);
@@ -145,14 +146,14 @@ static int draw_joint(painter *p, int range, supple_bends *bends, int index)
               .kind = b->twists ? "twist" : "bend"};
     v.degrees = b->twists ? b->twist : b->bend;
     if (step < common_stride(p->c)) step = common_stride(p->c);
-    for (int32_t at = most - step; at <= most + step; at += step)
-        if (at >= 0 && at < frames) add_frame(p->c, &v, at);
+    int32_t start = most - step > frames - 1 - 2 * step ? frames - 1 - 2 * step : most - step;
+    for (int32_t i = 0, at = start > 0 ? start : 0; i < JOINT_PANELS && at < frames; i++, at += step)
+        add_frame(p->c, &v, at);
     supple_error error;
     char text[TITLE];
-    view extreme = {.range = range};
-    add_frame(p->c, &extreme, most);
-    if (v.count == 0 || !read_frames(p, m, &extreme)) return 0;
-    if (supple_bends_cameras(bends, index, v.frame, v.count, p->points[0], v.camera, &error) != SUPPLE_OK)
+    if (v.count == 0 || !read_frames(p, m, &v)) return 0;
+    if (supple_bends_cameras(bends, index, v.frame, v.count, (const float *const *)p->points, v.camera, &error) !=
+        SUPPLE_OK)
         return cli_compare_fail(&error);
     snprintf(v.id, sizeof v.id, "%.60s-%s-%d", b->name, v.kind, range);
     snprintf(text, sizeof text, "%.60s %ss by %.0f degrees", *b->name ? b->name : "a joint", v.kind, v.degrees);

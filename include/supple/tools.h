@@ -305,9 +305,10 @@ SUPPLE_API void supple_bends_destroy(supple_bends *bends);
 SUPPLE_API const supple_bend *supple_bends_get(const supple_bends *bends, int32_t index);
 
 /* Close-up cameras of a joint in some frames of the run, all the same relative to the bone above: along the axis of the
- * bend, or across a twisted bone, from the side where less stands in the way in a frame of points. */
+ * bend, or across a twisted bone, from the side where less stands in the way. `points` are those frames' (as of a
+ * cache), or NULL. */
 SUPPLE_API supple_result supple_bends_cameras(supple_bends *bends, int32_t index, const int32_t *frames, int32_t count,
-                                              const float *points, supple_camera *cameras, supple_error *error);
+                                              const float *const *points, supple_camera *cameras, supple_error *error);
 
 /* ---- tetrahedra ------------------------------------------------------------------------------------------------- */
 

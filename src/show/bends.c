@@ -23,10 +23,11 @@ static const double LEAST_DEG = 25, LEAST_SHARE = 0.25, TWIN_SHARE = 0.9, APART 
 typedef struct joint {
     supple_bend public;
     int32_t bone;
-    spl_mat4 own, parent; /* inverse bind matrices of its node and of its parent's */
-    spl_vec3 head, along; /* place of the joint, direction of the bone */
+    spl_mat4 own, parent;        /* inverse bind matrices of its node and of its parent's */
+    spl_vec3 head, along, above; /* place of the joint, directions of the bone and of its parent */
     double length, score;
-    spl_vec3 axis; /* of the largest bend */
+    spl_vec3 axis;   /* of the largest bend */
+    spl_vec3 inside; /* from the joint to where its flesh is once it is bent: half way between its bones */
     spl_joint_name name;
 } joint;
 
@@ -111,6 +112,7 @@ static bool make_joint(const supple_bends *x, int32_t b, const spl_tree *tree, d
     spl_vec3 at = spl_mat4_point(&home, bone->head), end = spl_mat4_point(&home, bone->tail);
     double scale = j->length > 0 ? spl_distance(at, end) / j->length : 1;
     double radius = spl_limb_radius(tree, at, spl_sub(end, at), diagonal);
+    j->above = spl_unit(spl_sub(bone->head, parent->head), j->along);
     j->public = (supple_bend){.name = x->scene->node[bone->node].name, .joint = bone->joint};
     j->public.radius = (radius > 0 ? radius : 0.02 * diagonal) / (scale > 0 ? scale : 1);
     return true;
@@ -173,6 +175,7 @@ static void look(const supple_bends *x, joint *j, int32_t frame)
         j->public.bend = bend;
         j->public.bend_frame = frame;
         j->axis = spl_unit(spl_v3(swing.x, swing.y, swing.z), spl_v3(1, 0, 0));
+        j->inside = spl_scale(spl_sub(spl_quat_rotate(q, j->along), j->above), 0.5 * j->public.radius);
     }
     if (turn > j->public.twist) {
         j->public.twist = turn;
@@ -305,6 +308,19 @@ typedef struct aim {
     double radius;
 } aim;
 
+/* Frames of the run, with their points or without. */
+typedef struct frames_of {
+    const int32_t *frame;
+    int32_t count;
+    const float *const *points;
+} frames_of;
+
+static double scale_of(const spl_mat4 *map)
+{
+    spl_mat3 linear = spl_mat3_linear(map);
+    return cbrt(fabs(spl_mat3_det(&linear)));
+}
+
 /* How much stands between a camera and the joint: points in its way, beyond the joint's own flesh. */
 static int64_t in_the_way(const supple_bends *x, const float *points, spl_vec3 at, spl_vec3 back, double radius)
 {
@@ -318,38 +334,65 @@ static int64_t in_the_way(const supple_bends *x, const float *points, spl_vec3 a
     return count;
 }
 
-/* Both ends of the axis of a bend; eight places around a twisted bone. Of equals the one nearer to the front. */
-static void choose_side(supple_bends *x, aim *a, const float *points)
+/* The axes that a picture is upright in, in the scene's space. */
+static void upright_axes(const supple_scene *scene, spl_vec3 *up, spl_vec3 *front)
 {
-    const joint *j = a->joint;
-    const supple_bend *b = &j->public;
-    spl_mat4 map;
-    pose_at(x, b->twists ? b->twist_frame : b->bend_frame);
-    spl_quat above = turn_of(x, parent_node(x, j), &j->parent, &map);
-    spl_vec3 at = spl_mat4_point(&map, j->head), best = j->axis, world_up = spl_v3(0, 1, 0), front = spl_v3(0, 0, 1);
-    if (x->scene->up == SPL_UP_Z) world_up = spl_v3(0, 0, 1), front = spl_v3(0, -1, 0);
-    if (x->scene->up == SPL_UP_X) world_up = spl_v3(1, 0, 0);
+    *up = scene->up == SPL_UP_X ? spl_v3(1, 0, 0) : scene->up == SPL_UP_Z ? spl_v3(0, 0, 1) : spl_v3(0, 1, 0);
+    *front = scene->up == SPL_UP_Z ? spl_v3(0, -1, 0) : spl_v3(0, 0, 1);
+}
+
+/* Places to look from: both ends of the axis of a bend, eight around a twisted bone. Returns how many. */
+static int list_sides(const joint *j, spl_vec3 side[8])
+{
+    if (!j->public.twists) {
+        side[0] = j->axis;
+        side[1] = spl_scale(j->axis, -1);
+        return 2;
+    }
     spl_vec3 u = fabs(j->along.x) < 0.7 ? spl_v3(1, 0, 0) : spl_v3(0, 1, 0);
     u = spl_unit(spl_madd(u, j->along, -spl_dot(u, j->along)), u);
-    spl_mat3 linear = spl_mat3_linear(&map);
-    int64_t least = -1;
-    double liked = 0, scale = cbrt(fabs(spl_mat3_det(&linear)));
-    for (int k = 0; k < (b->twists ? 8 : 2); k++) {
-        double angle = k * M_PI / 4;
-        spl_vec3 v = spl_cross(j->along, u);
-        spl_vec3 side =
-            b->twists ? spl_add(spl_scale(u, cos(angle)), spl_scale(v, sin(angle))) : spl_scale(j->axis, k ? -1 : 1);
-        spl_vec3 back = spl_quat_rotate(above, side);
-        int64_t count = points ? in_the_way(x, points, at, back, a->radius * scale) : 0;
-        double like = spl_dot(back, front) + 0.5 * spl_dot(back, world_up);
-        if (least >= 0 && (count > least || (count == least && like <= liked))) continue;
-        least = count;
-        liked = like;
-        best = side;
+    spl_vec3 v = spl_cross(j->along, u);
+    for (int k = 0; k < 8; k++) side[k] = spl_add(spl_scale(u, cos(k * M_PI / 4)), spl_scale(v, sin(k * M_PI / 4)));
+    return 8;
+}
+
+/* How much is in the way of each side, in all frames, and how much one would rather look from there. */
+static void weigh_sides(supple_bends *x, const aim *a, const frames_of *f, int sides, const spl_vec3 *side,
+                        int64_t *count)
+{
+    for (int32_t i = 0; f->points && i < f->count; i++) {
+        spl_mat4 map;
+        pose_at(x, f->frame[i]);
+        spl_quat above = turn_of(x, parent_node(x, a->joint), &a->joint->parent, &map);
+        spl_vec3 at = spl_mat4_point(&map, a->joint->head);
+        for (int k = 0; k < sides; k++)
+            count[k] += in_the_way(x, f->points[i], at, spl_quat_rotate(above, side[k]), a->radius * scale_of(&map));
     }
-    a->back = best;
-    /* Upright where that can be, and then still relative to the bone above. */
-    spl_vec3 back = spl_quat_rotate(above, best), up = spl_madd(world_up, back, -spl_dot(world_up, back));
+}
+
+/* The side with least in the way, of equals the one nearer to the front; upright at the largest angle where that can
+ * be, and from then on still relative to the bone above. */
+static void choose_side(supple_bends *x, aim *a, const frames_of *f)
+{
+    const joint *j = a->joint;
+    spl_vec3 side[8], world_up, front;
+    int64_t count[8] = {0};
+    spl_mat4 map;
+    int sides = list_sides(j, side), best = 0;
+    weigh_sides(x, a, f, sides, side, count);
+    upright_axes(x->scene, &world_up, &front);
+    pose_at(x, j->public.twists ? j->public.twist_frame : j->public.bend_frame);
+    spl_quat above = turn_of(x, parent_node(x, j), &j->parent, &map);
+    double liked = -INFINITY;
+    for (int k = 0; k < sides; k++) {
+        spl_vec3 back = spl_quat_rotate(above, side[k]);
+        double like = spl_dot(back, front) + 0.5 * spl_dot(back, world_up);
+        if (k > 0 && (count[k] > count[best] || (count[k] == count[best] && like <= liked))) continue;
+        best = k;
+        liked = like;
+    }
+    a->back = side[best];
+    spl_vec3 back = spl_quat_rotate(above, a->back), up = spl_madd(world_up, back, -spl_dot(world_up, back));
     if (spl_norm(up) < 0.2) up = spl_madd(front, back, -spl_dot(front, back));
     a->up = spl_quat_rotate(spl_quat_conjugate(above), spl_unit(up, world_up));
 }
@@ -363,7 +406,7 @@ static void store(const supple_scene *scene, spl_vec3 v, double out[3])
 }
 
 supple_result supple_bends_cameras(supple_bends *x, int32_t index, const int32_t *frames, int32_t count,
-                                   const float *points, supple_camera *cameras, supple_error *error)
+                                   const float *const *points, supple_camera *cameras, supple_error *error)
 {
     if (!supple_bends_get(x, index)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "there is no joint %d", (int)index);
     const joint *j = &x->joint[x->listed[index]];
@@ -371,14 +414,15 @@ supple_result supple_bends_cameras(supple_bends *x, int32_t index, const int32_t
     double radius = 2.6 * j->public.radius;
     if (j->public.twists) radius = fmax(radius, 0.6 * j->length);
     aim a = {.joint = j, .radius = radius};
-    choose_side(x, &a, points);
+    frames_of f = {frames, count, points};
+    choose_side(x, &a, &f);
     for (int32_t i = 0; i < count; i++) {
         spl_mat4 map;
         pose_at(x, frames[i]);
         spl_quat above = turn_of(x, parent_node(x, j), &j->parent, &map);
-        spl_mat3 linear = spl_mat3_linear(&map);
-        cameras[i] = (supple_camera){.floor = NAN, .radius = radius * cbrt(fabs(spl_mat3_det(&linear)))};
-        store(x->scene, spl_mat4_point(&map, j->head), cameras[i].target);
+        cameras[i] = (supple_camera){.floor = NAN, .radius = radius * scale_of(&map)};
+        store(x->scene, spl_mat4_point(&map, j->public.twists ? j->head : spl_add(j->head, j->inside)),
+              cameras[i].target);
         store(x->scene, spl_quat_rotate(above, a.back), cameras[i].back);
         store(x->scene, spl_quat_rotate(above, a.up), cameras[i].up);
     }

@@ -11,7 +11,7 @@
 #include <supple/tools.h>
 
 enum { GUTTER = 4, SIDE_MAX = 8192 };
-static const uint8_t PAPER = 248, PALE[3] = {84, 89, 98};
+static const uint8_t PAPER = 248, INK[3] = {62, 67, 76}, RIM[3] = {214, 216, 219};
 
 /* Focal length over the panel's longer side, as show/camera.c has it. */
 static const double LENS = 2.8;
@@ -227,8 +227,10 @@ static supple_result draw(supple_picture *p, const supple_panel *panel, int32_t 
     shade(p);
     supple_result r = spl_show_render(&p->show, p->position, p->normal, &camera, &o, out, error);
     if (r != SUPPLE_OK || !panel->label) return r;
-    int32_t scale = width >= 200 ? 2 : 1;
-    spl_text_draw(out, 8, height - SPL_GLYPH_HEIGHT * scale - 6, scale, PALE, panel->label);
+    int32_t scale = width >= 200 ? 2 : 1, y = height - SPL_GLYPH_HEIGHT * scale - 6;
+    for (int32_t k = 0; k < 4; k++) /* a pale rim, to be read on dark cloth too */
+        spl_text_draw(out, 8 + (k == 0) - (k == 1), y + (k == 2) - (k == 3), scale, RIM, panel->label);
+    spl_text_draw(out, 8, y, scale, INK, panel->label);
     return SUPPLE_OK;
 }
 
