@@ -3,6 +3,7 @@
 #include "dynamics_options.h"
 #include "metrics.h"
 #include "progress.h"
+#include "ranges.h"
 #include "slide_output.h"
 #include "solver.h"
 
@@ -20,7 +21,7 @@ static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
     {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
     CLI_BUDGET_OPTION,
-    {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
+    {"--clip", "NAME", "a clip by name, index, or all (the first one); give it again for more", true},
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
@@ -86,89 +87,14 @@ static double now_ms(void)
 
 /* ---- what was asked for ---- */
 
-/* "A:B", "A:", ":B" or "A"; counts from 0. */
-static bool parse_frames(const char *text, int *first, int *last)
-{
-    char *end;
-    *first = 0;
-    *last = INT_MAX;
-    if (*text != ':') {
-        long a = strtol(text, &end, 10);
-        if (end == text || a < 0 || a >= INT_MAX) return false;
-        *first = (int)a;
-        if (*end == 0) {
-            *last = *first;
-            return true;
-        }
-        text = end;
-    }
-    if (*text++ != ':') return false;
-    if (*text == 0) return true;
-    long b = strtol(text, &end, 10);
-    if (end == text || *end || b < *first || b >= INT_MAX) return false;
-    *last = (int)b;
-    return true;
-}
-
-static int clip_error(const supple_scene *scene, const char *name)
-{
-    char list[200] = "";
-    for (int32_t i = 0; i < supple_scene_clip_count(scene) && strlen(list) < 140; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", supple_scene_clip_name(scene, i));
-    }
-    if (supple_scene_clip_count(scene) == 0) return cli_usage_error("--clip %.60s: the file has no animation", name);
-    return cli_usage_error("--clip %.60s: no such clip, or more than one; there are %s%s", name, list,
-                           strlen(list) >= 140 ? ", ..." : "");
-}
-
-static int add_range(job *j, int32_t clip, const char *frames)
-{
-    int32_t count = supple_scene_frame_count(j->scene, clip, j->fps);
-    const char *name = clip < 0 ? "the rest pose" : supple_scene_clip_name(j->scene, clip);
-    if (count <= 0) return cli_usage_error("%.60s at %g fps: too many frames", name, j->fps);
-    supple_range range = {clip, 0, count};
-    if (frames) {
-        int first, last;
-        if (!parse_frames(frames, &first, &last))
-            return cli_usage_error("--frames %.40s: takes A:B with 0 <= A <= B, for example 0:30", frames);
-        if (last == INT_MAX) last = count - 1;
-        if (first >= count || last >= count)
-            return cli_usage_error("--frames %.40s: %.60s has %d frame%s at %g fps, 0:%d", frames, name, count,
-                                   count == 1 ? "" : "s", j->fps, count - 1);
-        range.first_frame = first;
-        range.frame_count = last - first + 1;
-    }
-    j->ranges[j->range_count++] = range;
-    return 0;
-}
-
 static int choose_ranges(job *j, const cli_arguments *arguments)
 {
-    const char *name = cli_get(arguments, "--clip", 0), *frames = cli_get(arguments, "--frames", 0);
     if (j->motion >= 0 && !cli_get(arguments, "--fps", 0)) j->fps = supple_scene_clip_fps(j->scene, j->motion);
-    int32_t clips = supple_scene_clip_count(j->scene);
-    j->ranges = calloc((size_t)clips + 1, sizeof *j->ranges);
-    if (!j->ranges) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the clips"});
-    int32_t clip = 0;
-    if (j->motion >= 0) return add_range(j, j->motion, frames);
-    if (name && (clips == 0 || strcmp(name, "all") != 0)) {
-        clip = supple_scene_clip_find(j->scene, name);
-        if (clip < 0) return clip_error(j->scene, name);
-    } else if (name) {
-        int code = 0;
-        for (int32_t i = 0; i < clips && code == 0; i++) code = add_range(j, i, frames);
-        return code;
-    } else if (clips == 0) {
-        j->config.log(NULL, SUPPLE_LOG_INFO, "no animation in the file: the rest pose is written");
-        clip = -1;
-    } else if (clips > 1) {
-        char line[160];
-        snprintf(line, sizeof line, "clip: %.60s, the first of %d (--clip NAME or all for others)",
-                 supple_scene_clip_name(j->scene, 0), (int)clips);
-        j->config.log(NULL, SUPPLE_LOG_INFO, line);
-    }
-    return add_range(j, clip, frames);
+    cli_range_request request = {
+        .option = "--clip", .motion = j->motion, .fps = j->fps, .frames = cli_get(arguments, "--frames", 0)};
+    for (const char *name; (name = cli_get(arguments, "--clip", request.clip_count));)
+        request.clips[request.clip_count++] = name;
+    return cli_choose_ranges(j->scene, &request, &j->config, &j->ranges, &j->range_count);
 }
 
 /* What goes with --motion; the method is known by its name only, the library checks the rest. */
