@@ -14,7 +14,6 @@ static supple_body *body_of(const char *name, supple_scene **scene)
     supple_body *body = NULL;
     supple_body_config bc = supple_body_config_default();
     bc.cache = false;
-    bc.resolution = test_size(0, 40); /* leaves are found on the surface, before there are tetrahedra */
     bool demo = strncmp(name, "demo:", 5) == 0;
     snprintf(path, sizeof path, "%s%s", demo ? "" : SPL_SHARED_DIR "/assets/", name);
     *scene = NULL;
