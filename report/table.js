@@ -1,5 +1,5 @@
 // The table: what a method costs and its worst values; sortable, the best of each column marked.
-import {duration, el, grouped, isNumber, short} from './dom.js';
+import {duration, el, grouped, isNumber, sentence, short} from './dom.js';
 
 const mm = (x) => (isNumber(x) ? short(1000 * x) : '–');
 const percent = (x) => (isNumber(x) ? short(100 * x) : '–');
@@ -64,7 +64,7 @@ function notes(methods) {
     if (!told.length) return null;
     return el('dl.notes', {}, ...told.flatMap((m) => [
         el('dt', {}, m.swatch(), m.name),
-        el('dd', {}, m.summary, m.note ? el('span.note', {}, m.note) : null)]));
+        el('dd', {}, ...sentence(m.summary), m.note ? el('span.note', {}, ...sentence(m.note)) : null)]));
 }
 
 export function showTable(place, report) {
