@@ -6,6 +6,7 @@ const MODES = [['side', 'Side by side'], ['wipe', 'A | B, wipe'], ['overlay', 'A
 const HEATS = ['auto', '0.1', '0.5', '1', '2', '5', '10', '20', '50', '100'];
 
 function labelled(text, control) {
+    if (!control.hasAttribute('aria-label')) control.setAttribute('aria-label', text);
     return el('label.field', {}, el('span', {}, text), control);
 }
 function options(select, items, value) {

@@ -24,7 +24,7 @@ function jointNames(report) {
 function kinds(report) {
     const frame = (m, k) => m.frames[k] ?? {};
     return [
-        {id: 'volume', title: 'Joint volume', unit: '%', line: 100, choiceLabel: 'Joint', help: '100 is the volume at rest',
+        {id: 'volume', title: 'Joint volume', unit: '%', line: 100, span: 4, choiceLabel: 'Joint', help: '100 is the volume at rest',
          choices: [['', 'lowest of all joints'], ...jointNames(report).map((n) => [n, n])], value: (m, k, joint) => jointVolume(frame(m, k), joint)},
         {id: 'penetration', title: 'Penetration', unit: 'mm', zero: true, value: (m, k) => scaled(frame(m, k).max_penetration, 1000)},
         {id: 'strain', title: 'Largest strain', unit: '%', zero: true, value: (m, k) => scaled(frame(m, k).max_strain, 100)},
@@ -34,8 +34,9 @@ function kinds(report) {
     ];
 }
 
-function niceTicks(low, high, wanted) {
-    const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
+// Round numbers from low to high, at most `most` of them.
+function niceTicks(low, high, most) {
+    const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough * 0.999) ?? 10 * power;
     const ticks = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(Number((i * step).toPrecision(12)));
@@ -46,8 +47,11 @@ function logTicks(low, high) {
     const ticks = [];
     for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); p++) ticks.push(10 ** p);
     const inside = ticks.filter((t) => t >= low * 0.999 && t <= high * 1.001);
-    return inside.length >= 2 ? inside.filter((_, i) => i % Math.ceil(inside.length / 6) === 0) : niceTicks(low, high, 3).filter((t) => t > 0);
+    return inside.length >= 2 ? inside.filter((_, i) => i % Math.ceil(inside.length / 6) === 0) : niceTicks(low, high, 4).filter((t) => t > 0);
 }
+
+// As many digits as the ticks have, which is more than a value is read with.
+const tickText = (tick) => (Math.abs(tick) >= 1e6 || (tick !== 0 && Math.abs(tick) < 1e-4) ? tick.toExponential(0) : String(tick));
 
 // The range of all values, with a little air, and its ticks.
 function verticalScale(kind, values) {
@@ -60,9 +64,18 @@ function verticalScale(kind, values) {
     }
     if (kind.zero) low = Math.min(0, low);
     if (isNumber(kind.line)) [low, high] = [Math.min(low, kind.line), Math.max(high, kind.line)];
+    if (kind.span && high - low < kind.span) [low, high] = [(low + high - kind.span) / 2, (low + high + kind.span) / 2]; // a hair is no mountain
     const air = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
     [low, high] = [kind.zero && low === 0 ? 0 : low - air, high + air];
-    return {ticks: niceTicks(low, high, 4), at: (v) => (v - low) / (high - low)};
+    return {ticks: niceTicks(low, high, 5), at: (v) => (v - low) / (high - low)};
+}
+
+// On the line between the nearest frames that have a value; null outside of them.
+function between(values, frame) {
+    let a = frame, b = frame;
+    while (a >= 0 && !isNumber(values[a])) a--;
+    while (b < values.length && !isNumber(values[b])) b++;
+    return a >= 0 && b < values.length ? values[a] + ((frame - a) / (b - a)) * (values[b] - values[a]) : null;
 }
 
 class Chart {
@@ -96,6 +109,7 @@ class Chart {
         const {clip, report} = this.state;
         this.series = report.methods.map((method) => ({method, values: Array.from({length: clip.count}, (_, i) => this.kind.value(method, clip.offset + i, this.choice))}))
             .filter((s) => s.values.some(isNumber));
+        for (const s of this.series) s.sparse = s.values.length === 1 || s.values.some((v) => !isNumber(v));
         this.node.hidden = !this.series.length;
         this.legend.replaceChildren(...this.series.map((s) => el('li', {}, s.method.swatch(), el('span.name', {}, s.method.name), s.out = el('output', {}))));
     }
@@ -123,7 +137,7 @@ class Chart {
         const {clip} = this.state, group = svg('g', {class: 'axes'}), text = (x, y, anchor, words) => svg('text', {x, y, 'text-anchor': anchor}, words);
         for (const tick of this.scale.ticks) {
             const y = this.y(tick);
-            group.append(svg('line', {x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y, class: tick === this.kind.line ? 'rest' : 'grid'}), text(LEFT - 6, y + 4, 'end', short(tick)));
+            group.append(svg('line', {x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y, class: tick === this.kind.line ? 'rest' : 'grid'}), text(LEFT - 6, y + 4, 'end', tickText(tick)));
         }
         const bottom = HEIGHT - BOTTOM, wanted = clamp(Math.floor(this.width / 80), 1, 10);
         const ticks = clip.count > 1 ? niceTicks(clip.first, clip.first + clip.count - 1, wanted).filter(Number.isInteger) : [clip.first];
@@ -135,16 +149,12 @@ class Chart {
         return group;
     }
 
-    line({method, values}) {
-        const path = [], dots = [];
-        values.forEach((value, i) => {
-            if (!isNumber(value)) return;
-            const at = `${this.x(i).toFixed(1)} ${this.y(value).toFixed(1)}`, before = isNumber(values[i - 1]);
-            path.push(`${before ? 'L' : 'M'}${at}`);
-            if (!before && !isNumber(values[i + 1])) dots.push(i); // alone: a line of one point is not seen
-        });
+    // Frames without a value are passed over; a series with such gaps shows its points.
+    line({method, values, sparse}) {
+        const known = values.map((value, i) => [i, value]).filter(([, value]) => isNumber(value));
+        const path = known.map(([i, value], at) => `${at ? 'L' : 'M'}${this.x(i).toFixed(1)} ${this.y(value).toFixed(1)}`);
         const group = svg('g', {class: 'line', 'data-method': method.name}, stroke(svg('path', {d: path.join(''), fill: 'none'}), method));
-        for (const i of dots) group.append(this.dot(method, i, values[i], 3.5));
+        if (sparse) group.append(...known.map(([i, value]) => this.dot(method, i, value, 3.2)));
         return group;
     }
 
@@ -161,11 +171,11 @@ class Chart {
         this.cursor.replaceChildren(svg('line', {x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM}));
         const words = [];
         for (const {method, values, out} of this.series) {
-            const value = values[frame];
-            out.textContent = isNumber(value) ? `${short(value)}` : '–';
+            const value = isNumber(values[frame]) ? values[frame] : between(values, frame), mark = isNumber(values[frame]) ? '' : '≈ ';
+            out.textContent = isNumber(value) ? `${mark}${short(value)}` : '–';
             if (!isNumber(value)) continue;
-            words.push(`${method.name} ${short(value)} ${this.kind.unit}`);
-            this.cursor.append(this.dot(method, frame, value, 3));
+            words.push(`${method.name} ${mark}${short(value)} ${this.kind.unit}`);
+            if (!mark) this.cursor.append(this.dot(method, frame, value, 3));
         }
         const attributes = {'aria-valuemin': clip.first, 'aria-valuemax': clip.first + clip.count - 1, 'aria-valuenow': clip.first + frame,
                             'aria-valuetext': `frame ${clip.first + frame}: ${words.join(', ') || 'no values'}`};

@@ -27,12 +27,13 @@ export const isNumber = (x) => typeof x === 'number' && Number.isFinite(x);
 export const byId = (id) => document.getElementById(id);
 export const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
-// Three significant digits, no exponent for what people read: 0.00123, 0.57, 12.3, 4510.
+// Three significant digits, as people read them: 0.57, 12.3, 4510; less than a thousandth of a unit is just that.
 export function short(x) {
     if (!isNumber(x)) return '–';
     if (x === 0) return '0';
     const size = Math.abs(x);
-    if (size >= 1e6 || size < 1e-4) return x.toExponential(1);
+    if (size >= 1e6) return x.toExponential(1);
+    if (size < 0.001) return x > 0 ? '<0.001' : '>−0.001';
     if (size >= 99.95) return Math.round(x).toString();
     return Number(x.toPrecision(3)).toString();
 }
@@ -49,6 +50,11 @@ export function duration(ms) {
 // Names in files may hold control characters and directions of writing that would turn the line around them.
 export function plain(text) {
     return String(text ?? '').replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}
+
+// The tool's sentences: what stands in `backquotes` is a name or an option.
+export function sentence(text) {
+    return text.split('`').map((part, i, all) => (i % 2 && i < all.length - 1 ? el('code', {}, part) : i % 2 ? `\`${part}` : part));
 }
 
 // Lets the page breathe: resolves after the browser had its turn.

@@ -1,5 +1,5 @@
 // What was compared, the recommendation, and how the numbers are defined.
-import {byId, duration, el, grouped, isNumber, short} from './dom.js';
+import {byId, duration, el, grouped, isNumber, sentence, short} from './dom.js';
 
 function showFacts(report) {
     const {input, clips, methods} = report, facts = [];
@@ -19,8 +19,8 @@ function showAdvice(report) {
     const {method, summary, reasons} = report.advice;
     if (!method && !summary) return;
     byId('advice-method').textContent = method || '–';
-    byId('advice-summary').textContent = summary;
-    byId('advice-reasons').replaceChildren(...reasons.map((reason) => el('li', {}, reason)));
+    byId('advice-summary').replaceChildren(...sentence(summary));
+    byId('advice-reasons').replaceChildren(...reasons.map((reason) => el('li', {}, ...sentence(reason))));
     byId('advice').hidden = false;
 }
 

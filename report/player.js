@@ -1,8 +1,8 @@
 // The player: decodes positions in the background, plays the timeline, keeps the stage's windows and labels up to date.
 import {clamp, isNumber, pause, short} from './dom.js';
 import {readIndex, readMotion, readUv} from './data.js';
-import {heatColour, weld} from './shape.js';
-import {bounds, openContext, sideBySide, Stage, wiped} from './stage.js';
+import {addDistances, bounds, heatColour, weld} from './shape.js';
+import {openContext, sideBySide, Stage, wiped} from './stage.js';
 import {buildControls} from './controls.js';
 
 const HEAT_STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]; // mm
@@ -279,29 +279,38 @@ class Player {
         this.frameCamera();
         this.followCharacter(frame);
         const heating = this.heat && this.reference && this.ready(this.reference) && this.mode !== 'overlay';
-        const reference = heating ? this.referencePositions(frame) : null;
         const full = this.heat ? this.heatFull : 1;
         for (const method of new Set(stage.windows.flatMap((w) => w.methods))) {
             const motion = this.ready(method);
-            if (motion) stage.pose(method, motion, frame, reference, full / 1000 / this.report.metres);
+            if (!motion) continue;
+            stage.pose(method, motion, frame);
+            if (heating) stage.paint(method, this.distances(motion, frame), full / 1000 / this.report.metres);
         }
         if (!this.ground) {
             this.ground = true;
             stage.setGround(this.groundBox, this.home.diagonal, css('--stage-grid'));
         }
         const posed = performance.now();
-        stage.draw({ready: (m) => this.ready(m), background: css('--stage'), gap: css('--line'), wire: this.wire, grid: this.grid, heat: Boolean(reference)});
+        stage.draw({ready: (m) => this.ready(m), background: css('--stage'), gap: css('--line'), wire: this.wire, grid: this.grid, heat: Boolean(heating)});
         this.stats.draws++;
         this.stats.posing += posed - start;
         this.stats.drawing += performance.now() - posed;
         this.label(full);
     }
 
-    referencePositions(frame) {
-        const motion = this.ready(this.reference);
-        this.scratch ??= new Float32Array(3 * motion.vertices);
-        motion.write(frame, this.scratch);
-        return this.scratch;
+    // Distances from the reference. It may have been solved in some frames only: between them the distances are interpolated, since a pose in
+    // between would be no solution.
+    distances(motion, frame) {
+        const reference = this.ready(this.reference), n = 3 * motion.vertices, {a, b, t} = reference.around(frame);
+        this.scratch ??= {x: new Float32Array(n), y: new Float32Array(n), d: new Float32Array(n / 3)};
+        const {x, y, d} = this.scratch;
+        d.fill(0);
+        for (const [stored, weight] of t === 0 ? [[a, 1]] : [[a, 1 - t], [b, t]]) {
+            motion.write(reference.frames[stored], x);
+            reference.write(reference.frames[stored], y);
+            addDistances(x, y, weight, d);
+        }
+        return d;
     }
 
     // A walking character stays in its window: the camera moves with the mean of the vertices.
@@ -323,6 +332,13 @@ class Player {
         return this.means.get(key);
     }
 
+    // What to say where a frame is not stored.
+    inBetween(motion, frame) {
+        const {a, b, t} = motion.around(frame), number = (i) => this.state.clip.first + motion.frames[i];
+        if (t !== 0) return `between frames ${number(a)} and ${number(b)}`;
+        return motion.frames[a] === frame ? '' : `frame ${number(a)}`;
+    }
+
     label(full) {
         const {windows, dolls} = this.stage, {clip, frame} = this.state, mm = 1000 * this.report.metres;
         this.ui.label(windows.map((w) => {
@@ -330,7 +346,8 @@ class Player {
             return {x: s.x, y: s.y, width: s.width, lines: w.methods.map((m, i) => {
                 if (!this.ready(m)) return {method: m, tint: -1, text: this.loaded === clip.index ? 'no mesh in this clip' : 'loading…'};
                 const ms = m.frames[clip.offset + frame]?.ms?.total, far = dolls.get(m)?.largest;
-                const words = [isNumber(ms) ? `${short(ms)} ms` : '', isNumber(far) && !m.reference ? `off by ${short(far * mm)} mm` : ''];
+                const words = [isNumber(ms) ? `${short(ms)} ms` : '', isNumber(far) && !m.reference ? `off by ${short(far * mm)} mm` : '',
+                               this.inBetween(this.ready(m), frame)];
                 return {method: m, tint: w.methods.length > 1 ? i : -1, text: words.filter(Boolean).join(' · ')};
             })};
         }));

@@ -49,13 +49,20 @@ const linear = (byte) => ((c) => 255 * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) 
 const TABLE = new Uint8Array(3 * LEVELS);
 for (let i = 0; i < LEVELS; i++) heatColour(i / (LEVELS - 1)).forEach((c, k) => (TABLE[3 * i + k] = Math.round(linear(c))));
 
-// Colours by distance between two sets of positions; returns the largest distance.
-export function heat(x, reference, full, out) {
+// Distances between two sets of positions, times a weight, added to `out`.
+export function addDistances(x, y, weight, out) {
+    for (let o = 0, i = 0; o < x.length; o += 3, i++) {
+        const dx = x[o] - y[o], dy = x[o + 1] - y[o + 1], dz = x[o + 2] - y[o + 2];
+        out[i] += weight * Math.sqrt(dx * dx + dy * dy + dz * dz);
+    }
+}
+
+// Colours of distances, `full` being the last colour; returns the largest distance.
+export function paint(distances, full, out) {
     let largest = 0;
     const factor = (LEVELS - 1) / full;
-    for (let o = 0, c = 0; o < x.length; o += 3, c += 4) {
-        const dx = x[o] - reference[o], dy = x[o + 1] - reference[o + 1], dz = x[o + 2] - reference[o + 2];
-        const d = Math.sqrt(dx * dx + dy * dy + dz * dz);
+    for (let i = 0, c = 0; i < distances.length; i++, c += 4) {
+        const d = distances[i];
         if (d > largest) largest = d;
         const level = 3 * Math.min(LEVELS - 1, Math.round(d * factor));
         out[c] = TABLE[level], out[c + 1] = TABLE[level + 1], out[c + 2] = TABLE[level + 2], out[c + 3] = 255;

@@ -1,7 +1,7 @@
 // The stage: one canvas, one camera, a window in it for each method that is shown. Draws only when asked.
 import * as THREE from 'three';
 import {OrbitControls} from 'three/addons/controls/OrbitControls.js';
-import {bounds, heat, normals} from './shape.js';
+import {normals, paint} from './shape.js';
 import {pictureUrl} from './data.js';
 
 const FOV = 28, AZIMUTH = 0.5, ELEVATION = 0.16, GAP = 2;
@@ -117,25 +117,24 @@ export class Stage {
         return doll;
     }
 
-    // Brings a method's mesh to a frame. `reference` are the positions to colour by the distance from, or null.
-    pose(method, motion, frame, reference, full) {
+    // Brings a method's mesh to a frame.
+    pose(method, motion, frame) {
         const doll = this.doll(method), {position, normal} = doll.geometry.attributes;
         const key = `${motion.id}:${frame}`;
-        if (doll.key !== key) {
-            doll.key = key;
-            motion.write(frame, position.array);
-            normals(position.array, this.corners, this.same, normal.array);
-            position.needsUpdate = normal.needsUpdate = true;
-        }
         doll.largest = null;
-        if (!reference) return doll;
-        if (!doll.geometry.attributes.color) {
-            doll.geometry.setAttribute('color', new THREE.BufferAttribute(new Uint8Array(4 * this.same.length), 4, true));
-        }
-        const {color} = doll.geometry.attributes;
-        doll.largest = heat(position.array, reference, full, color.array);
-        color.needsUpdate = true;
-        return doll;
+        if (doll.key === key) return;
+        doll.key = key;
+        motion.write(frame, position.array);
+        normals(position.array, this.corners, this.same, normal.array);
+        position.needsUpdate = normal.needsUpdate = true;
+    }
+
+    // Colours a mesh by distances, of which `full` and more have the last colour.
+    paint(method, distances, full) {
+        const doll = this.doll(method), {geometry} = doll;
+        if (!geometry.attributes.color) geometry.setAttribute('color', new THREE.BufferAttribute(new Uint8Array(4 * this.same.length), 4, true));
+        doll.largest = paint(distances, full, geometry.attributes.color.array);
+        geometry.attributes.color.needsUpdate = true;
     }
 
     // Where the camera stands at first: in front, a little to the side and above, the whole figure in each window.
@@ -262,5 +261,3 @@ export function wiped(a, b, width, height, share) {
     return [{...whole, methods: [a], scissor: {x: 0, y: 0, width: Math.max(cut - 1, 0), height}},
             {...whole, methods: [b], scissor: {x: cut + 1, y: 0, width: Math.max(width - cut - 1, 0), height}}];
 }
-
-export {bounds};

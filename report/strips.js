@@ -2,7 +2,8 @@
 import {byId, el} from './dom.js';
 import {pictureUrl} from './data.js';
 
-const WIDTH = 300; // px of a frame at most
+const WIDTH = 300, HEIGHT = 230; // px of a frame at most
+const MINIMUM = 480; // px of a strip at least
 
 // Pictures are decoded when they come near the window.
 function lazily(image, load) {
@@ -47,6 +48,10 @@ function showView(report, view, go) {
     const enlarge = (method) => openLarge(report, view, methods, method);
     const grid = el('div.strip', {});
     grid.style.maxWidth = `${180 + WIDTH * Math.max(2, view.frames.length)}px`; // few frames are not blown up
+    grid.addEventListener('load', ({target}) => {
+        const width = Math.max(MINIMUM, (HEIGHT * target.naturalWidth) / (target.naturalHeight || 1));
+        grid.style.maxWidth = `${Math.min(180 + width, parseFloat(grid.style.maxWidth))}px`;
+    }, true);
     grid.append(el('span.corner', {}, report.clips.length > 1 ? `${clip.name}, frame` : 'frame'), captions(report, view, go));
     for (const method of methods) {
         grid.append(el('span.row-name', {}, method.swatch(), method.name), picture(report, view, method, enlarge));

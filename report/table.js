@@ -1,5 +1,5 @@
 // The table: what a method costs and its worst values; sortable, the best of each column marked.
-import {duration, el, grouped, isNumber, short} from './dom.js';
+import {duration, el, grouped, isNumber, sentence, short} from './dom.js';
 
 const mm = (x) => (isNumber(x) ? short(1000 * x) : '–');
 const percent = (x) => (isNumber(x) ? short(100 * x) : '–');
@@ -20,17 +20,17 @@ const COLUMNS = [
     {key: 'error_max', title: 'Error, largest', unit: 'mm', show: mm, trivial: true, help: 'distance of the skin from that of reference, the largest of all'},
 ];
 
-// The best value counts only where values differ; reference is no distance from itself, which is no merit.
+// The best value as it is shown, or null where all are the same; reference is no distance from itself, which is no merit.
 function bestOf(column, methods) {
     const values = methods.filter((m) => !(column.trivial && m.reference)).map((m) => m.table[column.key]).filter(isNumber);
     const worse = column.worse ?? ((x) => x);
-    const ranks = values.map(worse), best = Math.min(...ranks);
-    return ranks.some((r) => r !== best) ? best : null;
+    const ranks = values.map(worse), best = values[ranks.indexOf(Math.min(...ranks))];
+    return values.some((v) => column.show(v) !== column.show(best)) ? column.show(best) : null;
 }
 
 function cell(column, method, best) {
     const value = method.table[column.key];
-    const marked = isNumber(value) && best !== null && !(column.trivial && method.reference) && (column.worse ?? ((x) => x))(value) === best;
+    const marked = isNumber(value) && column.show(value) === best && !(column.trivial && method.reference);
     return el(marked ? 'td.best' : 'td', {}, column.show(value), marked ? el('span.mark', {role: 'img', 'aria-label': 'best', title: 'best of this column'}, '★') : null);
 }
 
@@ -64,7 +64,7 @@ function notes(methods) {
     if (!told.length) return null;
     return el('dl.notes', {}, ...told.flatMap((m) => [
         el('dt', {}, m.swatch(), m.name),
-        el('dd', {}, m.summary, m.note ? el('span.note', {}, m.note) : null)]));
+        el('dd', {}, ...sentence(m.summary), m.note ? el('span.note', {}, ...sentence(m.note)) : null)]));
 }
 
 export function showTable(place, report) {

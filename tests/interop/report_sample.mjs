@@ -150,14 +150,14 @@ function made(spec) {
 const view = (id, title, clip, frames) => ({id, title, clip, frames});
 
 function addClip(json, spec, blobs, mesh, clip, c, poses, reference) {
-    const {min, step} = range(poses.flat()), stored = Array.from({length: clip.frames}, (_, f) => f).filter((f) => c === 0 || f % 2 === 0 || f === clip.frames - 1);
+    const {min, step} = range(poses.flat()), solved = reference < 0 ? [] : storedFrames(clip, c, spec.methods[reference]);
     spec.methods.forEach((m, i) => {
-        const method = json.methods[i];
+        const method = json.methods[i], stored = storedFrames(clip, c, m);
         method.positions.push({blob: blobs.deflate(packed(stored.map((f) => poses[i][f]), mesh.vertices, min, step)), frames: stored, min, step});
         poses[i].forEach((x, f) => {
             const t = clip.frames > 1 ? f / (clip.frames - 1) : 0;
             method.metrics.frames.push(frameMetrics(clip.name, f, (clip.from + t * (clip.to - clip.from)) / 2.4, m));
-            method.error.push(reference < 0 ? null : distances(x, poses[reference][f]));
+            method.error.push(!solved.includes(f) ? null : distances(x, poses[reference][f]));
         });
     });
 }
@@ -177,12 +177,16 @@ export function filled(template, {json, blobs}) {
     return template.replace('<!--supple-report-->', () => lines.join('\n'));
 }
 
-// What the sample's positions were before they were packed, and by how much packing may move them: half a step, and where frames are
-// left out as much as a line between its neighbours misses.
+// What the sample's positions were before they were packed, and which frames are stored.
 export function samplePositions() {
-    const mesh = tube(...SAMPLE.mesh), clips = SAMPLE.clips.map((clip) => posesOf(SAMPLE, mesh, clip));
-    const missed = (frames) => Math.max(...frames.slice(1, -1).map((x, i) => Math.max(...x.map((v, k) => Math.abs(v - (frames[i][k] + frames[i + 2][k]) / 2)))));
-    return {clips, step: clips.map((methods, c) => 2e-5 + (c ? Math.max(...methods.map(missed)) : 0))};
+    const mesh = tube(...SAMPLE.mesh);
+    return SAMPLE.clips.map((clip, c) => posesOf(SAMPLE, mesh, clip).map((frames, m) => ({frames, stored: storedFrames(clip, c, SAMPLE.methods[m])})));
+}
+
+// All of the first clip; every second one of others, as of a page that would be too large; reference is solved in every fourth there.
+function storedFrames(clip, c, {name}) {
+    const every = c === 0 ? 1 : name === 'reference' ? 4 : 2;
+    return Array.from({length: clip.frames}, (_, f) => f).filter((f) => f % every === 0 || f === clip.frames - 1);
 }
 
 export const KINDS = {sample: () => made(SAMPLE), minimal, large: () => made(LARGE)};
