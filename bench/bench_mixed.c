@@ -104,6 +104,7 @@ static double record(const char *table, const char *name, const subject *b, cons
     bench_note(table, name, "factor", BENCH_MS, bench_least(r->factor, r->count));
     bench_note(table, name, "other", BENCH_MS, bench_least(r->other, r->count));
     bench_value(table, name, "set-up", BENCH_MS, w->ms_setup);
+    bench_value(table, name, "tetrahedra", BENCH_COUNT, supple_body_get_info(supple_sim_body(sim))->tets);
     bench_value(table, name, "iterations", BENCH_COUNT, r->iterations / r->count);
     bench_value(table, name, "peak memory", BENCH_MB, peak_mb());
     if (r->passes == 0) return NAN;

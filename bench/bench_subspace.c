@@ -169,6 +169,7 @@ static double record_row(const options *o, const char *table, const paper_row *r
     record_part(table, row, "read", bench_single(a[READ]), 0);
     record_part(table, row, "set-up", bench_single(fast->setup), 0);
     bench_value(table, row, "transforms, times as quick", BENCH_RATIO, slow->least / fast->least);
+    bench_value(table, row, "tetrahedra", BENCH_COUNT, i->tets);
     bench_value(table, row, "cubature tets", BENCH_COUNT, i->cubature);
     bench_value(table, row, "iterations", BENCH_COUNT, fast->iterations);
     bench_value(table, row, "file", BENCH_MB, megabytes);
