@@ -37,7 +37,7 @@ def check_document(d, names):
     """The schema of docs/performance.md."""
     assert set(d) >= {"supple", "date", "mode", "seconds", "machine", "benches", "rows"}, list(d)
     assert d["machine"]["cores"] >= 1 and 0 <= d["machine"]["others"] <= 1 and len(d["machine"]["load_before"]) == 3, d["machine"]
-    assert [b["name"] for b in d["benches"]] == names and all(b["exit"] == 0 and b["seconds"] > 0 for b in d["benches"]), d["benches"]
+    assert [b["name"] for b in d["benches"]] == names and all(b["exit"] == 0 and b["seconds"] > 0 and b["processor_seconds"] > 0 for b in d["benches"]), d["benches"]
     seen = set()
     for r in d["rows"]:
         assert all(isinstance(r[key], str) and r[key] for key in NAMES), r
