@@ -104,6 +104,7 @@ static double record(const char *table, const char *name, const subject *b, cons
     bench_note(table, name, "factor", BENCH_MS, bench_least(r->factor, r->count));
     bench_note(table, name, "other", BENCH_MS, bench_least(r->other, r->count));
     bench_value(table, name, "set-up", BENCH_MS, w->ms_setup);
+    bench_value(table, name, "tetrahedra", BENCH_COUNT, supple_body_get_info(supple_sim_body(sim))->tets);
     bench_value(table, name, "iterations", BENCH_COUNT, r->iterations / r->count);
     bench_value(table, name, "peak memory", BENCH_MB, peak_mb());
     if (r->passes == 0) return NAN;
@@ -119,7 +120,7 @@ static void print(const char *table, const subject *b, const char *solver, int32
     const spl_warp_stats *w = spl_mixed_stats(sim->state);
     snprintf(name, sizeof name, "%s, %d cells, %s, %d thread%s", b->body, (int)b->cells, solver, (int)threads,
              threads > 1 ? "s" : "");
-    double share = record(table, name, b, sim, r, threads, o);
+    double mb = peak_mb(), share = record(table, name, b, sim, r, threads, o);
     double typical = median(r->wall, r->count), cpu = median(r->cpu, r->count), solve = median(r->solve, r->count),
            mean = r->iterations / r->count,
            rate = r->passes ? w->bytes * 1e-6 / bench_spread_of(r->pass, r->passes).min : 0;
@@ -131,7 +132,7 @@ static void print(const char *table, const subject *b, const char *solver, int32
            "%5.0f%% "
            "%7.1e ",
            b->body, (int)i->vertices, (int)i->tets, solver, (int)threads, w->ms_setup, r->other, r->force, r->assembly,
-           r->factor, mean, (int)r->most, solve, cpu, r->wall[0], typical, peak_mb(), rate, 100 * share, r->residual);
+           r->factor, mean, (int)r->most, solve, cpu, r->wall[0], typical, mb, rate, 100 * share, r->residual);
     if (b->python_ms > 0) printf("%5.0fx", b->python_ms / typical);
     printf("\n");
     fflush(stdout);

@@ -340,6 +340,7 @@ static shares record(const char *table, const subject *b, const scene *s, int32_
     bench_note(table, row, "acceleration", BENCH_MS, bench_least(m->least.ms_pace, o->steps));
     bench_note(table, row, "contacts", BENCH_MS, bench_least(m->least.ms_ties, o->steps));
     bench_value(table, row, "set-up", BENCH_MS, s->setup);
+    bench_value(table, row, "tetrahedra", BENCH_COUNT, s->tet_count);
     bench_spread local = bench_single(m->least.ms_local), global = bench_single(m->least.ms_global);
     bench_note(table, row, "local share", BENCH_SHARE, bench_inverse(local, rotations));
     double limit = bench_read_limit(spl_pd_factor_bytes(s->pd), threads, l->triad);

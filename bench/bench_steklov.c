@@ -129,7 +129,8 @@ typedef struct sums {
     double interior_solves, interior_iterations, boundary_iterations, newton, pairs;
     double residual; /* the largest */
     double wall_of[MOST_FRAMES], cpu_of[MOST_FRAMES];
-    int kept;
+    double pass_of[MOST_FRAMES]; /* ms of an iteration of the boundary's solve */
+    int kept, passes;
 } sums;
 
 static void add(sums *t, const stage *s, double cpu)
@@ -142,6 +143,8 @@ static void add(sums *t, const stage *s, double cpu)
         t->wall_of[t->kept] = supple_sim_stats(s->sim)->ms_solve;
         t->cpu_of[t->kept++] = cpu;
     }
+    if (t->passes < MOST_FRAMES && k->boundary_iterations > 0)
+        t->pass_of[t->passes++] = k->ms_boundary / k->boundary_iterations;
     t->contact += k->ms_contact;
     t->skinning += k->ms_skinning;
     t->stiffness += k->ms_stiffness;
@@ -215,18 +218,23 @@ static double record_parts(const subject *b, const char *form, const stage *s, c
         record_part(table, row, "interior iteration", per(t->interior, t->interior_iterations), p[2]);
         record_part(table, row, "interior solve", per(t->interior, t->interior_solves), p[3]);
     }
-    record_part(table, row, "boundary iteration", per(t->boundary, t->boundary_iterations), p[4]);
+    bench_record(&(bench_row){.table = table,
+                              .row = row,
+                              .quantity = "boundary iteration",
+                              .kind = BENCH_MS,
+                              .spread = bench_spread_of(t->pass_of, t->passes),
+                              .paper = p[4]});
     record_part(table, row, "boundary step", per(t->boundary + t->precondition, t->newton), p[5]);
     record_part(table, row, "forces", t->force / t->frames, 0);
     record_part(table, row, "contacts", t->contact / t->frames, 0);
     record_part(table, row, "set-up", supple_sim_setup(s->sim)->ms_factor, 0);
+    bench_value(table, row, "tetrahedra", BENCH_COUNT, supple_body_get_info(s->body)->tets);
     bench_value(table, row, "iterations", BENCH_COUNT, t->boundary_iterations / t->frames);
     bench_value(table, row, "peak memory", BENCH_MB, peak_mb());
     double bytes = spl_steklov_bytes(s->sim->state);
     if (bytes <= 0 || o->threads > BENCH_THREADS) return NAN;
     double limit = bench_read_limit(bytes, o->threads, o->limits->triad[o->threads]);
-    return bench_bandwidth(table, row, "boundary iteration", bytes,
-                           bench_single(per(t->boundary, t->boundary_iterations)), limit);
+    return bench_bandwidth(table, row, "boundary iteration", bytes, bench_spread_of(t->pass_of, t->passes), limit);
 }
 
 static void play_parts(const subject *b, const char *form, const options *o)
@@ -245,7 +253,7 @@ static void play_parts(const subject *b, const char *form, const options *o)
         play(&s, k);
         if (k + 1 < s.frames) add(&t, &s, play(&s, k + 1));
     }
-    double share = record_parts(b, form, &s, &t, o);
+    double mb = peak_mb(), share = record_parts(b, form, &s, &t, o);
     if (b->first) {
         bench_point("steklov frame", i->tets, bench_spread_of(t.wall_of, t.kept).min);
         bench_point("steklov frame, processor", i->tets, bench_spread_of(t.cpu_of, t.kept).min);
@@ -256,8 +264,7 @@ static void play_parts(const subject *b, const char *form, const options *o)
            per(t.interior, t.interior_iterations), per(t.interior, t.interior_solves),
            per(t.boundary, t.boundary_iterations), per(t.boundary + t.precondition, t.newton), t.wall / t.frames,
            t.force / t.frames, t.contact / t.frames, t.pairs / t.frames, t.newton / t.frames,
-           t.boundary_iterations / t.frames, t.cpu / t.frames, peak_mb(), supple_sim_setup(s.sim)->ms_factor,
-           t.residual);
+           t.boundary_iterations / t.frames, t.cpu / t.frames, mb, supple_sim_setup(s.sim)->ms_factor, t.residual);
     if (isfinite(share)) printf(" %5.0f%%", 100 * share);
     printf("\n");
     fflush(stdout);
@@ -523,6 +530,12 @@ static void run_parts(const options *o)
         print_paper(b);
         if (!o->large) run(parts_row, b, "surface", o);
         run(parts_row, b, "volume", o);
+    }
+    options whole = *o; /* two of the paper's sizes are quick enough for every run */
+    whole.large = true;
+    for (size_t i = 0; i < 2 && !o->large && !o->quick && o->only == 0; i++) {
+        print_paper(&LARGE[i]);
+        run(parts_row, &LARGE[i], "volume", &whole);
     }
 }
 

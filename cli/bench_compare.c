@@ -118,22 +118,41 @@ static bool is_judged(const json_t *row)
     return false;
 }
 
-/* How much slower the limits are, in the mean; NAN if they were not measured in both. */
-static double drift_of(const json_t *before, const json_t *after)
+/* What else differs between two runs: how much slower the machine's limits are, and how busy it was. */
+typedef struct conditions {
+    double drift; /* the median over the limits; NAN if they were not measured in both */
+    double most;  /* of any limit, as a share: 0.1 for 10% either way */
+    double busy;  /* the larger share of the processors that other programs used */
+} conditions;
+
+static int by_value(const void *a, const void *b)
 {
-    double sum = 0, count = 0;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static conditions conditions_of(const json_t *old_rows, const json_t *new_rows, const json_t *before,
+                                const json_t *after)
+{
+    enum { MOST_LIMITS = 64 };
+    double factor[MOST_LIMITS], was = number_of(json_object_get(before, "machine"), "others"),
+                                is = number_of(json_object_get(after, "machine"), "others");
+    size_t count = 0;
     const char *key;
     json_t *row;
-    json_object_foreach((json_t *)before, key, row)
+    conditions c = {NAN, 0, fmax(0, fmin(1, fmax(isnan(was) ? 0 : was, isnan(is) ? 0 : is)))};
+    json_object_foreach((json_t *)old_rows, key, row)
     {
-        const json_t *other = json_object_get(after, key);
-        if (!other || strcmp(text_of(row, "bench"), "limits") != 0) continue;
+        const json_t *other = json_object_get(new_rows, key);
+        if (!other || count == MOST_LIMITS || strcmp(text_of(row, "bench"), "limits") != 0) continue;
         double old = number_of(row, "max"), new = number_of(other, "max");
         if (!(old > 0 && new > 0)) continue;
-        sum += log(old / new);
-        count++;
+        c.most = fmax(c.most, fmax(old / new, new / old) - 1);
+        factor[count++] = old / new;
     }
-    return count > 0 ? exp(sum / count) : NAN;
+    qsort(factor, count, sizeof *factor, by_value);
+    if (count > 0) c.drift = sqrt(factor[(count - 1) / 2] * factor[count / 2]);
+    return c;
 }
 
 typedef struct judgement {
@@ -141,14 +160,25 @@ typedef struct judgement {
     const char *verdict;
 } judgement;
 
-static judgement judge(const json_t *old_row, const json_t *new_row, double drift)
+/* A single measurement, or one too short for the clock, says nothing on a busy machine. */
+static bool can_judge(const json_t *row, const measured *m, const conditions *c)
+{
+    enum { REPEATED = 3 };
+    bool memory = strcmp(text_of(row, "kind"), "memory") == 0;
+    if (!memory && strcmp(text_of(row, "unit"), "ms") == 0 && m->best < 1e-3) return false;
+    return memory || c->busy < 0.2 || (number_of(row, "runs") >= REPEATED && isfinite(m->quartile));
+}
+
+static judgement judge(const json_t *old_row, const json_t *new_row, const conditions *c)
 {
     measured old = measured_of(old_row), new = measured_of(new_row);
-    double machine = isfinite(drift) && strcmp(text_of(old_row, "kind"), "memory") != 0 ? drift : 1;
+    bool memory = strcmp(text_of(old_row, "kind"), "memory") == 0;
+    double machine = isfinite(c->drift) && !memory ? c->drift : 1;
     judgement j = {new.best / old.best / machine, NAN, "same"};
     if (!old.known || !new.known) return (judgement){NAN, NAN, "unknown"};
-    double off = fabs(log(machine));
-    j.bound = 1 + 0.05 + noise_of(old_row, &old) + noise_of(new_row, &new) + off;
+    if (!can_judge(old_row, &old, c) || !can_judge(new_row, &new, c)) return (judgement){j.ratio, NAN, "unjudged"};
+    double busy = memory ? 0 : strcmp(text_of(old_row, "kind"), "processor") == 0 ? c->busy / 2 : c->busy;
+    j.bound = 1 + 0.05 + noise_of(old_row, &old) + noise_of(new_row, &new) + (memory ? 0 : c->most) + busy;
     double middle = new.median / old.median / machine;
     if (!isfinite(middle)) middle = j.ratio;
     if (j.ratio > j.bound && middle > j.bound) j.verdict = "slower";
@@ -177,11 +207,11 @@ static void add(json_t *list, const json_t *row, const json_t *old, const json_t
 }
 
 /* A pair that is in both. */
-static void add_pair(json_t *list, const json_t *old, const json_t *new, double drift)
+static void add_pair(json_t *list, const json_t *old, const json_t *new, const conditions *c)
 {
     judgement j = {NAN, NAN, "same"};
     if (is_judged(old) && strcmp(text_of(old, "kind"), text_of(new, "kind")) == 0) {
-        j = judge(old, new, drift);
+        j = judge(old, new, c);
         add(list, old, old, new, j);
     } else if (strcmp(text_of(old, "kind"), "count") == 0 && number_of(old, "min") != number_of(new, "min")) {
         j.verdict = "changed";
@@ -199,7 +229,7 @@ static bool has_bench(const json_t *document, const char *name)
 }
 
 static void add_all(json_t *list, const json_t *old_rows, const json_t *new_rows, const json_t *before,
-                    const json_t *after, double drift)
+                    const json_t *after, const conditions *c)
 {
     judgement none = {NAN, NAN, "missing"};
     const char *key;
@@ -209,7 +239,7 @@ static void add_all(json_t *list, const json_t *old_rows, const json_t *new_rows
         const json_t *new = json_object_get(new_rows, key);
         if (strcmp(text_of(row, "bench"), "limits") == 0) continue;
         if (new)
-            add_pair(list, row, new, drift);
+            add_pair(list, row, new, c);
         else if (has_bench(after, text_of(row, "bench")))
             add(list, row, row, NULL, none);
     }
@@ -245,13 +275,14 @@ static json_t *not_run(const json_t *before, const json_t *after)
 json_t *cli_bench_compare(const json_t *before, const json_t *after)
 {
     json_t *old_rows = index_of(before), *new_rows = index_of(after), *list = json_array();
-    double drift = drift_of(old_rows, new_rows);
-    add_all(list, old_rows, new_rows, before, after, drift);
+    conditions c = conditions_of(old_rows, new_rows, before, after);
+    add_all(list, old_rows, new_rows, before, after, &c);
     json_decref(old_rows);
     json_decref(new_rows);
-    return json_pack("{s:o, s:i, s:i, s:i, s:o, s:o}", "drift", real(drift), "slower", count_of(list, "slower"),
-                     "faster", count_of(list, "faster"), "same", count_of(list, "same"), "rows", list, "not_run",
-                     not_run(before, after));
+    return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:o, s:o}", "drift", real(c.drift), "largest_drift",
+                     real(c.most), "busy", real(c.busy), "slower", count_of(list, "slower"), "faster",
+                     count_of(list, "faster"), "same", count_of(list, "same"), "unjudged", count_of(list, "unjudged"),
+                     "rows", list, "not_run", not_run(before, after));
 }
 
 /* ---- printing ---- */
@@ -302,8 +333,9 @@ static void print_verdict(const json_t *list, const char *verdict, const char *t
     free(row);
 }
 
-static void print_machine(double drift, const json_t *before, const json_t *after, FILE *out)
+static void print_machine(const json_t *comparison, const json_t *before, const json_t *after, FILE *out)
 {
+    double drift = number_of(comparison, "drift"), busy = number_of(comparison, "busy");
     const json_t *old = json_object_get(before, "machine"), *new = json_object_get(after, "machine");
     fputs("before: supple ", out);
     print_safe(text_of(before, "supple"), out);
@@ -329,12 +361,17 @@ static void print_machine(double drift, const json_t *before, const json_t *afte
     else
         fprintf(out, "the machine as a whole is %.0f%% %s than it was, by its limits; times below are without that\n",
                 100 * fabs(drift > 1 ? drift - 1 : 1 / drift - 1), drift > 1 ? "slower" : "quicker");
+    if (busy >= 0.2)
+        fprintf(out,
+                "other programs used up to %.0f%% of the processors: noise is taken to be larger by as much, and what "
+                "was measured once is not judged\n",
+                100 * busy);
 }
 
 void cli_bench_print(const json_t *comparison, const json_t *before, const json_t *after, FILE *out)
 {
     const json_t *list = json_object_get(comparison, "rows"), *missing = json_object_get(comparison, "not_run");
-    print_machine(number_of(comparison, "drift"), before, after, out);
+    print_machine(comparison, before, after, out);
     print_verdict(list, "slower", "slower:", out);
     print_verdict(list, "faster", "faster:", out);
     print_verdict(list, "changed", "counts that changed:", out);
@@ -345,6 +382,9 @@ void cli_bench_print(const json_t *comparison, const json_t *before, const json_
         print_safe(json_string_value(json_array_get(missing, i)), out);
         if (i + 1 == json_array_size(missing)) fputc('\n', out);
     }
-    fprintf(out, "%.0f slower, %.0f faster, %.0f the same\n", number_of(comparison, "slower"),
+    double unjudged = number_of(comparison, "unjudged");
+    fprintf(out, "%.0f slower, %.0f faster, %.0f the same", number_of(comparison, "slower"),
             number_of(comparison, "faster"), number_of(comparison, "same"));
+    if (unjudged > 0) fprintf(out, ", %.0f not judged", unjudged);
+    fputc('\n', out);
 }

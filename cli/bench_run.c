@@ -19,6 +19,7 @@ struct cli_bench_run {
     char load[64]; /* averages at the start */
     double start;  /* seconds */
     double busy;   /* of all processors at the start, seconds; -1: not known */
+    double used;   /* processor time of the benchmarks so far, seconds */
 };
 
 static double now(void)
@@ -103,7 +104,10 @@ cli_bench_run *cli_bench_run_begin(const char *mode)
 
 void cli_bench_run_note(cli_bench_run *run, const char *name, double seconds, int code)
 {
-    json_array_append_new(run->benches, json_pack("{s:s, s:f, s:i}", "name", name, "seconds", seconds, "exit", code));
+    double used = own_seconds();
+    json_array_append_new(run->benches, json_pack("{s:s, s:f, s:f, s:i}", "name", name, "seconds", seconds,
+                                                  "processor_seconds", used - run->used, "exit", code));
+    run->used = used;
 }
 
 void cli_bench_run_end(cli_bench_run *run)

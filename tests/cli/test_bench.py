@@ -37,7 +37,7 @@ def check_document(d, names):
     """The schema of docs/performance.md."""
     assert set(d) >= {"supple", "date", "mode", "seconds", "machine", "benches", "rows"}, list(d)
     assert d["machine"]["cores"] >= 1 and 0 <= d["machine"]["others"] <= 1 and len(d["machine"]["load_before"]) == 3, d["machine"]
-    assert [b["name"] for b in d["benches"]] == names and all(b["exit"] == 0 and b["seconds"] > 0 for b in d["benches"]), d["benches"]
+    assert [b["name"] for b in d["benches"]] == names and all(b["exit"] == 0 and b["seconds"] > 0 and b["processor_seconds"] > 0 for b in d["benches"]), d["benches"]
     seen = set()
     for r in d["rows"]:
         assert all(isinstance(r[key], str) and r[key] for key in NAMES), r
@@ -118,6 +118,7 @@ def section_compare(s):
         return done
 
     def counts(done):
+        """Of the last line: slower, faster, the same and, where there are such, not judged."""
         return [int(word) for word in done.out.splitlines()[-1].replace(",", "").split() if word.isdigit()]
 
     many = [row(name=f"r{i}", value=5 + i) for i in range(6)]
@@ -171,6 +172,28 @@ def section_compare(s):
         for factor, expected in ((1.3, [0, 0, 1]), (1.4, [1, 0, 0])):
             done = compare(document([row(runs=1, spread=0)]), document([row(runs=1, spread=0, value=10 * factor)]))
             assert counts(done) == expected, (factor, done)
+
+    def busy():
+        """While others used half of the processors, what was measured once is not judged, and twice as long is within noise."""
+        before, after = [row(runs=1, spread=0), row(name="many")], [row(runs=1, spread=0, value=100), row(name="many", value=15)]
+        old, new = document(before), document(after)
+        new["machine"]["others"] = 0.5
+        done = compare(old, new, "--fail")
+        assert done.code == 0 and counts(done) == [0, 0, 1, 1] and "50% of the processors" in done.out, done
+        after[1] = row(name="many", value=17)
+        done = compare(old, {**document(after), "machine": new["machine"]}, "--fail")
+        assert done.code == 1 and counts(done) == [1, 0, 0, 1], done
+        short = compare(document([row(value=1e-4)]), document([row(value=9e-4)]))
+        assert counts(short) == [0, 0, 0, 1], short
+
+    def one_limit():
+        """A limit that drifts alone leaves the others' word, but widens the bound."""
+        after = document([row(name=f"r{i}", value=(5 + i) * 1.3) for i in range(6)])
+        for r in after["rows"]:
+            if r["row"] == "triad" and r["quantity"].startswith("2"):
+                r["max"] /= 1.5
+        done = compare(document(many), after, "--fail")
+        assert done.code == 0 and counts(done) == [0, 0, 6] and "as they were" in done.out, done
 
     def counted():
         before, after = row(kind="count", quantity="iterations", value=8), row(kind="count", quantity="iterations", value=9)
@@ -231,7 +254,7 @@ def section_compare(s):
         s.tool.bad(2, ["no benchmark"], "bench", "x.json")
 
     for name, case in (("same", same), ("noise", noise), ("slower", slower), ("best_alone", best_alone), ("machine", machine), ("rates", rates),
-                       ("single", single), ("counts", counted), ("missing", missing), ("json", as_json), ("terminal", terminal), ("run", real),
+                       ("single", single), ("busy", busy), ("one_limit", one_limit), ("counts", counted), ("missing", missing), ("json", as_json), ("terminal", terminal), ("run", real),
                        ("bad_files", bad_files), ("command_line", command_line)):
         s.cases.run(f"compare_{name}", case)
 
