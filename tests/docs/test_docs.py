@@ -250,6 +250,22 @@ def check_index(pages):
     assert not missing, f"README has no link to {missing}"
 
 
+def check_walk(pages):
+    """Functions that a table names behind their file are defined in it."""
+    rows = [(page.name, *row) for page in pages.values() for _, line in page.prose
+            for row in re.findall(r"^\| `([\w/]+\.[ch])` \| `(\w+)` \|", line)]
+    assert len(rows) > 30, "the walk through the tree is gone"
+    wrong = []
+    for page, path, function in rows:
+        try:
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                if not re.search(rf"^[a-z][\w *]*\b{function}\(", file.read(), re.M):
+                    wrong.append(f"{page}: {path} has no {function}")
+        except OSError:
+            wrong.append(f"{page}: no {path}")
+    assert not wrong, "\n    ".join([""] + wrong)
+
+
 def check_tables():
     """What the tables of this test make small or leave out is still on a page."""
     left = [entry for entry in [*NOT_RUN, *(old for old, _ in REPLACED)] if entry not in used]
@@ -274,6 +290,7 @@ def main():
                 cases.run(f"blocks_of_{name}", check_blocks, page, fixtures, folder)
         cases.run("pictures_are_shown", check_pictures, pages)
         cases.run("pages_that_are_named_exist", check_mentions, pages)
+        cases.run("functions_are_where_the_walk_says", check_walk, pages)
         cases.run("readme_leads_everywhere", check_index, pages)
         if not os.environ.get("SUPPLE_TEST_ONLY"):
             cases.run("tables_are_in_use", check_tables)
