@@ -103,12 +103,34 @@ static int run_verb(const cli_verb *verb, int argc, char **argv)
     return verb->run(&arguments);
 }
 
+static const cli_verb *find_verb(const char *name)
+{
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (strcmp(name, verbs[i]->name) == 0) return verbs[i];
+    return NULL;
+}
+
+/* `supple help` and `supple help VERB`, for those who try them first. */
+static int answer_help(int argc, char **argv)
+{
+    const cli_verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
+    return verb ? print_verb_help(verb) : print_help(stdout);
+}
+
+static int no_verb(const char *word)
+{
+    if (strchr(word, '.') || strncmp(word, "demo:", 5) == 0) /* a file: somebody forgot the verb */
+        return cli_usage_error("'%.60s' is no verb of supple; to deform it: supple skin %.60s -o out.glb", word, word);
+    return cli_usage_error("'%.60s' is no verb of supple; --help lists them", word);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0) return answer_help(argc, argv);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
     if (strcmp(argv[1], "--version") == 0) {
         printf("supple %s\n", supple_version());
@@ -116,7 +138,6 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--man") == 0) return cli_print_man(verbs, VERB_COUNT);
     if (strcmp(argv[1], "--complete") == 0) return cli_complete(verbs, VERB_COUNT, argc - 2, argv + 2);
-    for (int i = 0; i < VERB_COUNT; i++)
-        if (strcmp(argv[1], verbs[i]->name) == 0) return run_verb(verbs[i], argc - 2, argv + 2);
-    return cli_usage_error("'%.60s' is no verb of supple; --help lists them", argv[1]);
+    const cli_verb *verb = find_verb(argv[1]);
+    return verb ? run_verb(verb, argc - 2, argv + 2) : no_verb(argv[1]);
 }

@@ -80,6 +80,8 @@ def section_usage(s):
     refuse("no_ending", ["o"], "skin", "demo:arm", "-o", s.path("o"))
     refuse("unknown_option", ["--frobnicate"], *skin, "--frobnicate")
     refuse("option_without_value", ["--fps"], *skin, "--fps")
+    refuse("option_as_value", ["--dynamics", "on|off"], "skin", "demo:arm", "--dynamics", "-o", out)
+    refuse("file_as_verb", ["my.glb", "supple skin"], "my.glb")
     refuse("no_output", ["-o"], "skin", "demo:arm")
     refuse("no_input", [], "skin", "-o", out)
     refuse("two_inputs", [], "skin", "demo:arm", "demo:beam", "-o", out)
@@ -122,7 +124,11 @@ def section_help(s):
         done = s.tool("--version")
         assert done.code == 0 and done.err == "" and done.out.startswith("supple ") and done.out.count("\n") == 1, done
 
+    def asked_for():
+        assert s.tool("help").out == s.tool("--help").out and s.tool("help", "skin").out == s.tool("skin", "--help").out
+
     s.cases.run("help", top)
+    s.cases.run("help_as_a_verb", asked_for)
     for name in OPTIONS:
         s.cases.run(f"help_of_{name}", verb, name)
     s.cases.run("version", version)
@@ -139,6 +145,8 @@ def section_files(s):
     skin = ("skin", "--method", "linear", "--clip", "0")  # what is left to choose is said in lines of their own
     s.cases.run("demo_writes_a_glb", s.tool.good, "demo", "arm", "-o", arm)
     s.cases.run("missing_file", s.refused, 3, ["nowhere.glb"], *skin, "nowhere.glb", "-o", s.path("o.npy"))
+    for name, word in (("walk.bvh", "--motion"), ("scene.blend", ".glb"), ("mesh.OBJ", ".glb")):
+        s.cases.run(f"not_a_character_{name}", s.refused, 3, [name, word], *skin, name, "-o", s.path("o.npy"))
     s.cases.run("info_of_missing_file", s.refused, 3, ["nowhere.glb"], "info", "nowhere.glb")
     s.cases.run("directory_as_input", s.refused, 3, ["folder"], *skin, folder, "-o", s.path("o.npy"))
     s.cases.run("directory_as_output", s.refused, 4, ["folder.npy"], *skin, arm, "-o", folder)

@@ -199,5 +199,6 @@ class Fixtures:
 
     def copy(self, path):
         shutil.copytree(self.folder, path, symlinks=True)
-        os.symlink(os.path.join(self.root, "examples"), os.path.join(path, "examples"))
+        for name in ("examples", "scripts"):
+            os.symlink(os.path.join(self.root, name), os.path.join(path, name))
         return path

@@ -37,6 +37,7 @@ NOT_RUN = {
     r"make( |$)": "`make -n` instead: .ci/run has a stage for each, and a build inside a test would build this build",
     r"cmake -S \. -B build-runtime": "tests/meta/test_playback.py configures, builds and installs exactly this, then plays with it",
     r"cmake --build build-runtime": "the same",
+    r"cc hello\.c ": "tests/meta/test_package.py builds examples/hello.c so, on an installation of its own",
     r"supple bench (linear|all|body|\w+ --compare)": "tests/meta and the benchmarks' own tests; minutes of measuring",
 }
 # What a page says about sizes, and what is run.
@@ -250,6 +251,36 @@ def check_index(pages):
     assert not missing, f"README has no link to {missing}"
 
 
+def check_options(pages):
+    """Every verb stands on the command line's page, and every option of every verb somewhere in the docs."""
+    tool = os.path.join(BUILD, "supple")
+    texts = {page.name: "\n".join(line for _, line in page.prose) + "\n".join(block.text for block in page.blocks) for page in pages.values()}
+    everything = "\n".join(texts.values())
+    verbs = re.findall(r"^  supple (\w+) ", subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout, re.M)
+    assert len(verbs) >= 7, verbs
+    missing = [verb for verb in verbs if not re.search(rf"\bsupple {verb}\b", texts["docs/command-line.md"])]
+    for verb in verbs:
+        told = subprocess.run([tool, verb, "--help"], capture_output=True, text=True, check=True).stdout.split("\nIN:")[0]
+        missing += [f"{verb} {option}" for option in re.findall(r"^  (--[\w-]+)", told, re.M) if not re.search(rf"{option}(?![\w-])", everything)]
+    assert not missing, f"not in the docs: {missing}"
+
+
+def check_walk(pages):
+    """Functions that a table names behind their file are defined in it."""
+    rows = [(page.name, *row) for page in pages.values() for _, line in page.prose
+            for row in re.findall(r"^\| `([\w/]+\.[ch])` \| `(\w+)` \|", line)]
+    assert len(rows) > 30, "the walk through the tree is gone"
+    wrong = []
+    for page, path, function in rows:
+        try:
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                if not re.search(rf"^[a-z][\w *]*\b{function}\(", file.read(), re.M):
+                    wrong.append(f"{page}: {path} has no {function}")
+        except OSError:
+            wrong.append(f"{page}: no {path}")
+    assert not wrong, "\n    ".join([""] + wrong)
+
+
 def check_tables():
     """What the tables of this test make small or leave out is still on a page."""
     left = [entry for entry in [*NOT_RUN, *(old for old, _ in REPLACED)] if entry not in used]
@@ -274,6 +305,8 @@ def main():
                 cases.run(f"blocks_of_{name}", check_blocks, page, fixtures, folder)
         cases.run("pictures_are_shown", check_pictures, pages)
         cases.run("pages_that_are_named_exist", check_mentions, pages)
+        cases.run("every_option_is_in_the_docs", check_options, pages)
+        cases.run("functions_are_where_the_walk_says", check_walk, pages)
         cases.run("readme_leads_everywhere", check_index, pages)
         if not os.environ.get("SUPPLE_TEST_ONLY"):
             cases.run("tables_are_in_use", check_tables)
