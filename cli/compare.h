@@ -35,7 +35,7 @@ typedef struct cli_compare {
     const cli_arguments *arguments;
     const char *input, *output; /* output NULL: no page */
     char tool[CLI_COMPARE_PATH], template_path[CLI_COMPARE_PATH];
-    char folder[64];  /* where the children write; "" while there is none */
+    char folder[1024];  /* where the children write; "" while there is none */
     bool json, shown; /* to stdout; progress on stderr */
     supple_config config;
     supple_scene *scene;
