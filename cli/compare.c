@@ -26,6 +26,7 @@ static const cli_option options[] = {
     {"--model", "FILE.supple", "a trained model (`supple train`): method subspace takes part", false},
     {"--json", NULL, "print the report as JSON, without pictures and positions", false},
     {"--reference-time", "S", "seconds for reference: beyond, every 2nd, 3rd... frame (150; 0: no limit)", false},
+    {"--page-limit", "MB", "how large the page may be: the player then has fewer frames (60)", false},
     {"--motion", "FILE.bvh", "a motion from elsewhere, put onto the skeleton", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
@@ -47,7 +48,8 @@ static const cli_option options[] = {
 enum { EXIT_CANCELLED = 130 };
 static const char *const order[] = {"linear", "dualquat", "mixed", "projective", "steklov", "subspace", "reference"};
 enum { ORDER = sizeof order / sizeof *order };
-static const double REFERENCE_S = 150;
+/* A page is mailed and kept. */
+static const double REFERENCE_S = 150, PAGE_MB = 60;
 
 double cli_compare_now(void)
 {
@@ -253,6 +255,10 @@ static int read_numbers(cli_compare *c)
         return cli_usage_error("--fps %.40s: takes a number from 0.001 to 10000", fps);
     if (seconds && !cli_number(seconds, 0, 1e6, &c->reference_s))
         return cli_usage_error("--reference-time %.40s: takes seconds, 0 for no limit", seconds);
+    const char *size = cli_get(c->arguments, "--page-limit", 0);
+    c->page_mb = PAGE_MB;
+    if (size && !cli_number(size, 1, 1000, &c->page_mb))
+        return cli_usage_error("--page-limit %.40s: takes megabytes from 1 to 1000", size);
     cli_progress progress;
     if (!cli_config(c->arguments, &c->config) || !cli_progress_init(&progress, cli_get(c->arguments, "--progress", 0)))
         return 2;

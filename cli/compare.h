@@ -35,13 +35,13 @@ typedef struct cli_compare {
     const cli_arguments *arguments;
     const char *input, *output; /* output NULL: no page */
     char tool[CLI_COMPARE_PATH], template_path[CLI_COMPARE_PATH];
-    char folder[64];  /* where the children write; "" while there is none */
-    bool json, shown; /* to stdout; progress on stderr */
+    char folder[1024]; /* where the children write; "" while there is none */
+    bool json, shown;  /* to stdout; progress on stderr */
     supple_config config;
     supple_scene *scene;
     supple_report *report;
     int32_t motion; /* the clip of --motion, or -1 */
-    double fps, reference_s, start;
+    double fps, reference_s, page_mb, start;
     double metre; /* metres a unit of the file */
     supple_range *ranges;
     int range_count, frame_total;

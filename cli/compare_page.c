@@ -9,8 +9,6 @@
 
 static const char MARK[] = "<!--supple-report-->";
 
-/* A page is mailed and kept: beyond this it is thinned out. */
-static const size_t LIMIT = 60000000;
 enum { SMALL = 256, TEMPLATE_MOST = 1 << 25, CANCELLED = 130 };
 
 typedef struct page {
@@ -79,23 +77,25 @@ static int32_t longest(const cli_compare *c)
 static int fit(cli_compare *c, page *p)
 {
     int pictures = c->blobs.count;
+    size_t limit = (size_t)(1e6 * c->page_mb);
     int32_t thin = 1, most = longest(c);
     bool textures = true;
     int code = fill(c, p, pictures, textures, thin);
-    while (code == 0 && page_size(c, p) > LIMIT) {
+    while (code == 0 && page_size(c, p) > limit) {
         if (thin < most)
             thin = thin * 3 / 2 + 1 < most ? thin * 3 / 2 + 1 : most;
         else if (textures)
             textures = false;
         else
-            return page_error(c->output, "the page would be larger than 60 MB; compare fewer methods or clips");
+            return page_error(c->output, "the page would be larger than --page-limit; compare fewer methods or clips");
         code = fill(c, p, pictures, textures, thin);
     }
     if (code) return code;
     if (thin > 1)
-        cli_compare_tell(
-            c, "the player has every %d. frame and moves evenly between them, to keep the page below 60 MB", (int)thin);
-    if (!textures) cli_compare_tell(c, "textures are left out of the player to keep the page below 60 MB");
+        cli_compare_tell(c,
+                         "the player has every %d. frame and moves evenly between them, to keep the page below %g MB",
+                         (int)thin, c->page_mb);
+    if (!textures) cli_compare_tell(c, "textures are left out of the player to keep the page below %g MB", c->page_mb);
     return thin > 1 || !textures ? make_text(c, p) : 0;
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, CANCELLED = 130 };
+enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, ROUNDS = 3, CANCELLED = 130 };
 
 /* A child's command line. Words point into the tool's own, into the scene, or into the texts here. */
 typedef struct command {
@@ -235,33 +235,31 @@ static int run_once(cli_compare *c, cli_compare_method *m, int number, cli_heari
 }
 
 /* The smallest stride whose frames fit into the time, by what was seen of a run of all frames. Frames farther apart
- * take longer, about as the square root of their distance, and hardly longer than the first, which starts from nothing.
- * 0: not even two frames fit. */
+ * take longer: twice as long as neighbours, and about as the square root of their distance, but hardly longer than the
+ * first, which starts from nothing. At least two frames are left. */
 static int32_t fitting_stride(const cli_compare *c, const cli_hearing *h, double seconds)
 {
     double frame = cli_hear_frame_s(h), first = fmax(h->first_s, frame);
-    for (int32_t stride = 2; stride <= c->frame_total; stride++) {
-        int32_t rows = rows_at(c, stride);
-        double each = fmin(frame * sqrt((double)stride), first);
-        if (rows < 2) return 0;
-        if (first + (rows - 1) * each <= seconds) return stride;
+    int32_t stride = 2;
+    for (; rows_at(c, stride + 1) >= 2 && stride < c->frame_total; stride++) {
+        double each = fmin(frame * fmax(2, sqrt((double)stride)), first);
+        if (first + (rows_at(c, stride) - 1) * each <= seconds) break;
     }
-    return 0;
+    return stride;
 }
 
-/* The reference: whole clips if they fit into its time, else every second, third... frame. Frames differ: a few may
- * take longer than all others, so a run that is ended late leaves at least a third of the time for the next. */
+/* The reference: whole clips if they fit into its time, else every second, third... frame. A run that is ended late
+ * leaves at least a third of the time for the next; and since frames differ, one that has fewer frames already may take
+ * twice its time before it is given up for one with fewer still. */
 static int run_limited(cli_compare *c, cli_compare_method *m, int number, cli_hearing *h, command *cmd)
 {
-    *h = (cli_hearing){.limit_s = c->reference_s};
-    int code = run_once(c, m, number, h, cmd);
-    if (!h->over) return code;
-    double left = fmax(c->reference_s - (cli_compare_now() - h->start), c->reference_s / 3);
-    m->stride = fitting_stride(c, h, left);
-    if (m->stride > 0) {
-        *h = (cli_hearing){.limit_s = c->reference_s};
-        code = run_once(c, m, number, h, cmd);
-        if (!h->over) return code;
+    for (int round = 0; round < ROUNDS; round++) {
+        *h = (cli_hearing){.limit_s = (round ? 2 : 1) * c->reference_s};
+        int code = run_once(c, m, number, h, cmd);
+        if (!h->over || cli_child_stopped()) return code;
+        double left = fmax(c->reference_s - (cli_compare_now() - h->start), c->reference_s / 3);
+        m->stride = round ? 3 * m->stride : fitting_stride(c, h, left);
+        if (rows_at(c, m->stride) < 1) break;
     }
     m->stride = 1;
     snprintf(h->last, sizeof h->last, "did not get far enough within %g s; --reference-time SECONDS allows more, 0 any",
@@ -303,7 +301,7 @@ static int run_method(cli_compare *c, int number, char *reason, size_t size)
         return 0;
     }
     const char *why = *h.last ? h.last : "its output could not be read";
-    if (code > 128) /* no line of its own */
+    if (code > 128 && !h.over) /* no line of its own */
         snprintf(h.last, sizeof h.last, "was ended by signal %d (%s)", code - 128, strsignal(code - 128)), why = h.last;
     cli_compare_note(m, "%s", why);
     snprintf(reason, size, "%.20s: %.200s", m->name, why);

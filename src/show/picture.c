@@ -10,7 +10,8 @@
 #include <string.h>
 #include <supple/tools.h>
 
-enum { GUTTER = 4, SIDE_MAX = 8192 };
+/* The shadow's map is of the whole character: a close-up shows its grain at the size of a whole picture's map. */
+enum { GUTTER = 4, SIDE_MAX = 8192, CLOSE_SHADOW = 2048 };
 static const uint8_t PAPER = 248, INK[3] = {62, 67, 76}, RIM[3] = {214, 216, 219};
 
 /* Focal length over the panel's longer side, as show/camera.c has it. */
@@ -223,6 +224,7 @@ static supple_result draw(supple_picture *p, const supple_panel *panel, int32_t 
     o.height = height;
     o.ground = isfinite(panel->camera.floor);
     o.ground_y = panel->camera.floor;
+    if (!o.ground) o.shadow_side = CLOSE_SHADOW;
     place(p, panel->points);
     shade(p);
     supple_result r = spl_show_render(&p->show, p->position, p->normal, &camera, &o, out, error);
