@@ -36,6 +36,7 @@ struct supple_sim {
     double slide_parameter[SPL_SLIDE_PARAMETERS];
     int32_t slide_clip; /* of the last frame that it saw, -1 for poses of the host */
     double slide_time;
+    struct supple_device *device, *own_device; /* NULL: the processor; what was opened here */
     supple_setup setup;
     supple_stats stats;
 };
