@@ -34,6 +34,23 @@ SUPPLE_API void *supple_device_cl_queue(const supple_device *device);
 /* Whether the next step of a simulation is to run on a device. False without one, and once it has given up. */
 SUPPLE_API bool supple_sim_on_device(const supple_sim *sim);
 
+/* Makes the visual mesh of the last step on the simulation's device too, by the body's upsampling: positions, in world
+ * space and output order, and normals, 3 floats a vertex each. The first call makes the buffers. Normals are the
+ * upsampled ones (section 5 of the paper), which differ a little from those that supple_sim_read_normals computes from
+ * triangles. Vertices that do not ride on the flesh, morphs and the polish at contacts are taken from the host.
+ * SUPPLE_ERROR_ARGUMENT without a device; SUPPLE_ERROR_SOLVE where it fails: the simulation itself is not touched. */
+SUPPLE_API supple_result supple_sim_device_show(supple_sim *sim, supple_error *error);
+
+/* The buffers (cl_mem, the simulation's own, until it is destroyed) that the last supple_sim_device_show has filled;
+ * NULL before. */
+SUPPLE_API void *supple_sim_device_positions(const supple_sim *sim);
+SUPPLE_API void *supple_sim_device_normals(const supple_sim *sim);
+
+/* Starts to copy them to the host, tightly packed; either may be NULL. The memory is the device's until
+ * supple_sim_copy_finish returns, which must come before the next supple_sim_device_show. */
+SUPPLE_API supple_result supple_sim_copy_start(supple_sim *sim, float *positions, float *normals, supple_error *error);
+SUPPLE_API supple_result supple_sim_copy_finish(supple_sim *sim, supple_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,8 @@
 #include "sim/device.h"
 
 #include "core/error.h"
+#include "core/memory.h"
+#include "methods/projective/cl/visual.h"
 #include "methods/projective/projective.h"
 
 #include <string.h>
@@ -40,6 +42,10 @@ supple_result spl_sim_device_take(supple_sim *sim, const supple_sim_config *sc, 
 
 void spl_sim_device_release(supple_sim *sim)
 {
+    spl_cl_visual_destroy(sim->visual);
+    spl_free(&sim->allocator, sim->shown);
+    sim->visual = NULL;
+    sim->shown = NULL;
     supple_device_close(sim->own_device);
     sim->device = sim->own_device = NULL;
 }
@@ -47,4 +53,75 @@ void spl_sim_device_release(supple_sim *sim)
 bool supple_sim_on_device(const supple_sim *sim)
 {
     return sim->device && spl_projective_on_device(sim->state);
+}
+
+/* ---- the visual mesh there ---- */
+
+static supple_result no_device(supple_error *error)
+{
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the simulation has no device, or its mesh is not there yet");
+}
+
+/* Vertices of parts that do not ride on the flesh. */
+static void mark_fixed(const supple_sim *sim, bool *fixed)
+{
+    const spl_body *body = sim->flesh.body;
+    for (int32_t i = 0; i < body->part_count; i++) {
+        const spl_part *part = &body->part[i];
+        supple_role role = body->role[i].role;
+        bool rides = role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
+        memset(fixed + part->first_vertex, !rides, (size_t)part->primitive->vertex_count * sizeof *fixed);
+    }
+}
+
+static supple_result make_visual(supple_sim *sim, supple_error *error)
+{
+    size_t n = (size_t)sim->scene->vertex_count;
+    bool *fixed = spl_new(&sim->allocator, n, sizeof *fixed);
+    if (!sim->shown) sim->shown = spl_new(&sim->allocator, n, 3 * sizeof *sim->shown);
+    supple_result result = fixed && sim->shown ? SUPPLE_OK : spl_fail_memory(error, "the device's mesh");
+    if (result == SUPPLE_OK) {
+        mark_fixed(sim, fixed);
+        result =
+            spl_cl_visual_create(sim->device, sim->flesh.body->upsample, fixed, &sim->allocator, &sim->visual, error);
+    }
+    spl_free(&sim->allocator, fixed);
+    return result;
+}
+
+supple_result supple_sim_device_show(supple_sim *sim, supple_error *error)
+{
+    const spl_flesh_sim *f = &sim->flesh;
+    if (!sim->device) return no_device(error);
+    supple_result result = sim->visual ? SUPPLE_OK : make_visual(sim, error);
+    if (result != SUPPLE_OK) return result;
+    supple_sim_read_normals(sim, sim->shown, 3 * sizeof *sim->shown);
+    if (f->delta || f->polish || !spl_cl_visual_has_normals(sim->visual))
+        return spl_cl_visual_take(sim->visual, sim->position, sim->shown, error);
+    spl_cl_visual_frame frame = {.posed = f->posed,
+                                 .frame = f->rides,
+                                 .scale = (float)spl_drive_world_scale(&f->solid.drive),
+                                 .position = sim->position,
+                                 .normal = sim->shown};
+    return spl_cl_visual_run(sim->visual, &frame, error);
+}
+
+void *supple_sim_device_positions(const supple_sim *sim)
+{
+    return sim->visual ? spl_cl_visual_positions(sim->visual) : NULL;
+}
+
+void *supple_sim_device_normals(const supple_sim *sim)
+{
+    return sim->visual ? spl_cl_visual_normals(sim->visual) : NULL;
+}
+
+supple_result supple_sim_copy_start(supple_sim *sim, float *positions, float *normals, supple_error *error)
+{
+    return sim->visual ? spl_cl_visual_copy(sim->visual, positions, normals, error) : no_device(error);
+}
+
+supple_result supple_sim_copy_finish(supple_sim *sim, supple_error *error)
+{
+    return sim->visual ? spl_cl_visual_wait(sim->visual, error) : no_device(error);
 }

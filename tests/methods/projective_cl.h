@@ -54,8 +54,7 @@ static inline limb *limb_make(int32_t around, int32_t rings, int32_t ties, spl_p
                        .held = l->t.held,
                        .pace = pace,
                        .tie_capacity = ties,
-                       .inner = inner,
-                       .plain = true};
+                       .inner = inner};
     if (spl_pd_create(&in, &a, NULL, &l->pd, NULL) != SUPPLE_OK) abort();
     size_t n = 3 * (size_t)l->t.vertex_count;
     l->x = malloc(n * sizeof *l->x);

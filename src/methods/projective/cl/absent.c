@@ -1,6 +1,7 @@
 /* Built without OpenCL's headers: there is no device. */
 #include "core/error.h"
 #include "methods/projective/cl/engine.h"
+#include "methods/projective/cl/visual.h"
 
 #include <string.h>
 #include <supple/device.h>
@@ -52,4 +53,58 @@ supple_result spl_cl_engine_create(struct supple_device *device, const spl_pd *p
     (void)device, (void)pd, (void)inner, (void)a;
     *out = NULL;
     return spl_fail(error, SUPPLE_ERROR_SOLVE, "this build is without OpenCL");
+}
+
+supple_result spl_cl_visual_create(struct supple_device *device, const spl_upsample *u, const bool *fixed,
+                                   const supple_allocator *a, spl_cl_visual **out, supple_error *error)
+{
+    (void)device, (void)u, (void)fixed, (void)a;
+    *out = NULL;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "this build is without OpenCL");
+}
+
+void spl_cl_visual_destroy(spl_cl_visual *v)
+{
+    (void)v;
+}
+
+/* Nobody has one to call these with. */
+supple_result spl_cl_visual_run(spl_cl_visual *v, const spl_cl_visual_frame *frame, supple_error *error)
+{
+    (void)v, (void)frame;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "this build is without OpenCL");
+}
+
+supple_result spl_cl_visual_take(spl_cl_visual *v, const float *position, const float *normal, supple_error *error)
+{
+    (void)v, (void)position, (void)normal;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "this build is without OpenCL");
+}
+
+void *spl_cl_visual_positions(const spl_cl_visual *v)
+{
+    (void)v;
+    return NULL;
+}
+
+void *spl_cl_visual_normals(const spl_cl_visual *v)
+{
+    (void)v;
+    return NULL;
+}
+
+bool spl_cl_visual_has_normals(const spl_cl_visual *v)
+{
+    (void)v;
+    return false;
+}
+
+supple_result spl_cl_visual_copy(spl_cl_visual *v, float *position, float *normal, supple_error *error)
+{
+    return spl_cl_visual_take(v, position, normal, error);
+}
+
+supple_result spl_cl_visual_wait(spl_cl_visual *v, supple_error *error)
+{
+    return spl_cl_visual_take(v, NULL, NULL, error);
 }

@@ -304,6 +304,23 @@ void spl_cl_finish(spl_cl_work *w)
     if (w->failed == CL_SUCCESS) fail(w, code, "waiting");
 }
 
+void spl_cl_read_event(spl_cl_work *w, cl_mem from, void *to, size_t bytes, cl_event *event)
+{
+    if (w->failed != CL_SUCCESS || bytes == 0) return;
+    fail(w, w->device->api.EnqueueReadBuffer(w->device->queue, from, CL_FALSE, 0, bytes, to, 0, NULL, event),
+         "reading a buffer");
+}
+
+void spl_cl_flush(spl_cl_work *w)
+{
+    if (w->failed == CL_SUCCESS) fail(w, w->device->api.Flush(w->device->queue), "a flush");
+}
+
+void spl_cl_wait(spl_cl_work *w, cl_event event)
+{
+    fail(w, w->device->api.WaitForEvents(1, &event), "waiting"); /* even after a failure: it may still be writing */
+}
+
 supple_result spl_cl_outcome(const spl_cl_work *w, supple_error *error)
 {
     if (w->failed == CL_SUCCESS) return SUPPLE_OK;

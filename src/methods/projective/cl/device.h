@@ -82,6 +82,11 @@ void spl_cl_write(spl_cl_work *w, cl_mem to, const void *from, size_t bytes);
 void spl_cl_read(spl_cl_work *w, cl_mem from, void *to, size_t bytes, bool wait);
 void spl_cl_finish(spl_cl_work *w);
 
+/* A read that does not wait, its event (the caller's to release), and what begins and waits for it. */
+void spl_cl_read_event(spl_cl_work *w, cl_mem from, void *to, size_t bytes, cl_event *event);
+void spl_cl_flush(spl_cl_work *w);
+void spl_cl_wait(spl_cl_work *w, cl_event event);
+
 /* SUPPLE_OK, or SUPPLE_ERROR_SOLVE and one line about the first failure. */
 supple_result spl_cl_outcome(const spl_cl_work *w, supple_error *error);
 

@@ -2,8 +2,9 @@
  * of local.c, rotation3.c and solver.c. Positions are pairs of floats, high and low part: differences of corners lose
  * nothing that matters. */
 
-#define ARRIVED 1e-5f /* asymmetry of R^T F, of its norm */
-#define MORE    12    /* steps at most before a decomposition */
+#define FAR       0.04f /* radians squared: a last step beyond this is followed by more, */
+#define FIRST_FAR 1e-4f /* in the first local step of a solve beyond this (local_avx2.c) */
+#define MORE      6     /* steps at most beyond those asked for, before a decomposition */
 
 /* R(q), columns R[0], R[1], R[2]. */
 void to_matrix(float4 q, float3 R[3])
@@ -14,8 +15,9 @@ void to_matrix(float4 q, float3 R[3])
     R[2] = (float3)(2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y));
 }
 
-/* One Newton step on tr(R^T F), damped where it is not at a maximum. */
-float4 newton_step(const float3 F[3], float norm, float4 q)
+/* One Newton step on tr(R^T F), damped where it is not at a maximum. *near: whether it was a plain one and turned by no
+ * more than sqrt(most) radians, so that q is the nearest rotation. */
+float4 newton_step(const float3 F[3], float norm, float most, float4 q, int *near)
 {
     float3 R[3];
     to_matrix(q, R);
@@ -37,24 +39,10 @@ float4 newton_step(const float3 F[3], float norm, float4 q)
     float3 c2 = (float3)(c0.z, c1.z, h00 * h11 - h01 * h01);
     det = h00 * c0.x + h01 * c0.y + h02 * c0.z;
     float3 w = (float3)(dot(c0, t), dot(c1, t), dot(c2, t)) * (0.5f / fmax(det, 1e-30f));
+    *near = positive && 4 * dot(w, w) < most;
     float4 p = (float4)(q.x + q.w * w.x + q.y * w.z - q.z * w.y, q.y + q.w * w.y + q.z * w.x - q.x * w.z,
                         q.z + q.w * w.z + q.x * w.y - q.y * w.x, q.w - q.x * w.x - q.y * w.y - q.z * w.z);
     return p / sqrt(dot(p, p));
-}
-
-/* Whether R is the nearest rotation: R^T F symmetric, and a maximum. */
-int has_arrived(const float3 F[3], const float3 R[3], float norm)
-{
-    float a00 = dot(R[0], F[0]), a10 = dot(R[1], F[0]), a20 = dot(R[2], F[0]);
-    float a01 = dot(R[0], F[1]), a11 = dot(R[1], F[1]), a21 = dot(R[2], F[1]);
-    float a02 = dot(R[0], F[2]), a12 = dot(R[1], F[2]), a22 = dot(R[2], F[2]);
-    float3 t = (float3)(a21 - a12, a02 - a20, a10 - a01);
-    float h00 = a11 + a22, h11 = a00 + a22, h22 = a00 + a11;
-    float h01 = 0.5f * (a10 + a01), h02 = 0.5f * (a20 + a02), h12 = 0.5f * (a21 + a12);
-    float m2 = h00 * h11 - h01 * h01;
-    float det = h22 * m2 - h00 * h12 * h12 - h11 * h02 * h02 - 2 * h01 * h02 * h12;
-    return sqrt(dot(t, t)) < ARRIVED * norm && h00 > 1e-3f * norm && m2 > 1e-3f * norm * norm &&
-           det > 1e-3f * norm * norm * norm;
 }
 
 /* One rotation of Jacobi's method on N, and of the vectors V. */
@@ -108,14 +96,11 @@ float4 nearest_turn(const float3 F[3])
 float4 rotate_to(const float3 F[3], float4 q, int newton, float3 R[3])
 {
     float norm = sqrt(dot(F[0], F[0]) + dot(F[1], F[1]) + dot(F[2], F[2]));
-    int there = 0;
-    for (int i = 0; i < MORE && !there; i++) {
-        for (int k = 0; k < (i == 0 ? newton : 1); k++) q = newton_step(F, norm, q);
-        to_matrix(q, R);
-        there = has_arrived(F, R, norm);
-    }
-    if (there) return q;
-    q = norm > 1e-30f && norm < 1e30f ? nearest_turn(F) : (float4)(0.0f, 0.0f, 0.0f, 1.0f);
+    float far = newton > 1 ? FIRST_FAR : FAR;
+    int near = 0;
+    for (int k = 0; k < newton; k++) q = newton_step(F, norm, far, q, &near);
+    for (int k = 0; k < MORE && !near; k++) q = newton_step(F, norm, far, q, &near);
+    if (!near) q = norm > 1e-30f && norm < 1e30f ? nearest_turn(F) : (float4)(0.0f, 0.0f, 0.0f, 1.0f);
     to_matrix(q, R);
     return q;
 }
