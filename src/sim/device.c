@@ -89,6 +89,15 @@ static supple_result make_visual(supple_sim *sim, supple_error *error)
     return result;
 }
 
+/* What has failed is dropped: supple_sim_device_show may try again. */
+static supple_result keep_visual(supple_sim *sim, supple_result result)
+{
+    if (result == SUPPLE_OK) return result;
+    spl_cl_visual_destroy(sim->visual);
+    sim->visual = NULL;
+    return result;
+}
+
 supple_result supple_sim_device_show(supple_sim *sim, supple_error *error)
 {
     const spl_flesh_sim *f = &sim->flesh;
@@ -96,14 +105,15 @@ supple_result supple_sim_device_show(supple_sim *sim, supple_error *error)
     supple_result result = sim->visual ? SUPPLE_OK : make_visual(sim, error);
     if (result != SUPPLE_OK) return result;
     supple_sim_read_normals(sim, sim->shown, 3 * sizeof *sim->shown);
-    if (f->delta || f->polish || !spl_cl_visual_has_normals(sim->visual))
-        return spl_cl_visual_take(sim->visual, sim->position, sim->shown, error);
+    bool taken = f->delta || f->polish || !spl_cl_visual_has_normals(sim->visual);
     spl_cl_visual_frame frame = {.posed = f->posed,
                                  .frame = f->rides,
                                  .scale = (float)spl_drive_world_scale(&f->solid.drive),
                                  .position = sim->position,
                                  .normal = sim->shown};
-    return spl_cl_visual_run(sim->visual, &frame, error);
+    result = taken ? spl_cl_visual_take(sim->visual, sim->position, sim->shown, error)
+                   : spl_cl_visual_run(sim->visual, &frame, error);
+    return keep_visual(sim, result);
 }
 
 void *supple_sim_device_positions(const supple_sim *sim)
@@ -118,10 +128,12 @@ void *supple_sim_device_normals(const supple_sim *sim)
 
 supple_result supple_sim_copy_start(supple_sim *sim, float *positions, float *normals, supple_error *error)
 {
-    return sim->visual ? spl_cl_visual_copy(sim->visual, positions, normals, error) : no_device(error);
+    if (!sim->visual) return no_device(error);
+    return keep_visual(sim, spl_cl_visual_copy(sim->visual, positions, normals, error));
 }
 
 supple_result supple_sim_copy_finish(supple_sim *sim, supple_error *error)
 {
-    return sim->visual ? spl_cl_visual_wait(sim->visual, error) : no_device(error);
+    if (!sim->visual) return no_device(error);
+    return keep_visual(sim, spl_cl_visual_wait(sim->visual, error));
 }

@@ -1,6 +1,8 @@
 /* Fast projective skinning on an OpenCL device: the matrix format, and steps against the processor's. */
+#include "math/svd3.h"
 #include "methods/projective/cl/hybrid.h"
 #include "methods/projective_cl.h"
+#include "sim/posed.h"
 
 /* ---- the matrix format ---- */
 
@@ -115,6 +117,106 @@ TEST(nothing_is_padded_but_the_last_block)
     matrix_free(&m);
 }
 
+/* q = A d by the kernel, against the twin; `piece` products at a time. Returns the largest difference, of q's size. */
+static double kernel_error(supple_device *dev, const random_matrix *m, cl_uint piece)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_hybrid h;
+    if (spl_hybrid_create(&m->rows, SPL_CL_BLOCK, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    spl_hybrid_set(&h, m->values);
+    size_t n = (size_t)h.n, groups = (size_t)h.blocks, index = h.wide ? 4 : 2;
+    spl_cl_work w = {.device = dev};
+    cl_float4 *store = calloc(2 * n, sizeof *store), *partial = calloc(groups, sizeof *partial);
+    cl_int8 *group = aligned_alloc(32, groups * sizeof *group);
+    float *x = calloc(n, 3 * sizeof *x), *y = calloc(n, 3 * sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < 3; c++) store[i].s[c] = x[3 * i + c] = (float)(random_number() - 0.5);
+    for (size_t g = 0; g < groups; g++) {
+        cl_int first = (cl_int)g * SPL_CL_BLOCK, end = first + SPL_CL_BLOCK < h.n ? first + SPL_CL_BLOCK : h.n;
+        group[g] = (cl_int8){.s = {first, end, 0, h.ell, first * h.ell, SPL_CL_BLOCK, 0, (cl_int)groups}};
+    }
+    enum { STORE, DIAGONAL, ELL_VALUE, ELL_COLUMN, START, VALUE, COLUMN, GROUP, DQ, BUFFERS };
+    cl_mem b[BUFFERS] = {[STORE] = spl_cl_buffer(&w, 2 * n, sizeof *store, store),
+                         [DIAGONAL] = spl_cl_buffer(&w, n, 4, h.diagonal),
+                         [ELL_VALUE] = spl_cl_buffer(&w, h.ell_count, 4, h.ell_value),
+                         [ELL_COLUMN] = spl_cl_buffer(&w, h.ell_count, index, h.ell_column),
+                         [START] = spl_cl_buffer(&w, n + 1, 4, h.start),
+                         [VALUE] = spl_cl_buffer(&w, h.rest_count, 4, h.rest_value),
+                         [COLUMN] = spl_cl_buffer(&w, h.rest_count, index, h.rest_column),
+                         [GROUP] = spl_cl_buffer(&w, groups, sizeof *group, group),
+                         [DQ] = spl_cl_buffer(&w, groups, sizeof(cl_float4), NULL)};
+    spl_cl_kernel k;
+    spl_cl_kernel_make(&w, "cg_multiply", &k);
+    cl_uint stride = (cl_uint)n;
+    cl_int zero = 0, one = 1, wide = h.wide;
+#define ARG SPL_CL_ARGUMENT
+    const spl_cl_argument list[] = {ARG(b[STORE]),
+                                    ARG(stride),
+                                    ARG(zero),
+                                    ARG(one),
+                                    ARG(b[DIAGONAL]),
+                                    ARG(b[ELL_VALUE]),
+                                    ARG(b[ELL_COLUMN]),
+                                    ARG(b[START]),
+                                    ARG(b[VALUE]),
+                                    ARG(b[COLUMN]),
+                                    ARG(b[START]),
+                                    ARG(b[VALUE]),
+                                    ARG(b[COLUMN]),
+                                    ARG(wide),
+                                    ARG(zero),
+                                    ARG(b[GROUP]),
+                                    ARG(b[DQ]),
+                                    ARG(piece),
+                                    SPL_CL_LOCAL(piece * sizeof(cl_float4)),
+                                    SPL_CL_LOCAL(SPL_CL_BLOCK * sizeof(cl_float4)),
+                                    SPL_CL_LOCAL(spl_cl_room(&k))};
+    spl_cl_arguments(&w, &k, list, sizeof list / sizeof *list);
+    spl_cl_launch(&w, &k, groups);
+    spl_cl_read(&w, b[STORE], store, 2 * n * sizeof *store, true);
+    spl_cl_read(&w, b[DQ], partial, groups * sizeof *partial, true);
+    spl_hybrid_multiply(&h, x, 3, y);
+    double worst = w.failed == CL_SUCCESS ? 0 : INFINITY, size = 0, dot = 0, sum = 0;
+    for (size_t i = 0; i < 3 * n; i++) {
+        worst = fmax(worst, fabs((double)(store[n + i / 3].s[i % 3] - y[i])));
+        size = fmax(size, fabs((double)y[i]));
+        dot += (double)x[i] * (double)y[i];
+    }
+    for (size_t g = 0; g < groups; g++) sum += (double)(partial[g].s[0] + partial[g].s[1] + partial[g].s[2]);
+    CHECK_NEAR(dot, sum, 1e-5 * size * sqrt((double)n));
+    spl_cl_finish(&w);
+    spl_cl_kernel_drop(dev, &k);
+    for (int i = 0; i < BUFFERS; i++) spl_cl_drop(dev, b[i]);
+    free(store), free(partial), free(group), free(x), free(y);
+    spl_hybrid_release(&h);
+    return worst / size;
+}
+
+static supple_device *open_device(size_t work_group)
+{
+    supple_device *d;
+    supple_error error = {0};
+    if (spl_device_open("cl", &(spl_device_options){.work_group = work_group}, NULL, &d, &error) != SUPPLE_OK)
+        printf("    %s\n", error.message);
+    return d;
+}
+
+TEST(the_device_multiplies_as_the_format_does)
+{
+    NEED_DEVICE();
+    static const size_t sizes[] = {1, 13, 64};
+    random_matrix m[] = {matrix_make(5, 2, 0, 0), matrix_make(130, 5, 9, 100), matrix_make(64, 0, 64, 0),
+                         matrix_make(300, 9, 0, 299), matrix_make(65540, 1, 0, 0)};
+    for (size_t s = 0; s < 3; s++) {
+        supple_device *d = open_device(sizes[s]);
+        REQUIRE(d);
+        for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+            for (cl_uint piece = 7; piece < 1000; piece += 900) CHECK_NEAR(kernel_error(d, &m[i], piece), 0, 2e-6);
+        supple_device_close(d);
+    }
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++) matrix_free(&m[i]);
+}
+
 /* ---- steps ---- */
 
 /* One solve of the bent limb from rest, on a device or (NULL) here; returns the stats. */
@@ -149,15 +251,6 @@ static spl_pd_stats bend(limb *l, supple_device *device, double dt, int32_t iter
     spl_pd_use(l->pd, NULL);
     if (engine) engine->destroy(engine);
     return stats;
-}
-
-static supple_device *open_device(size_t work_group)
-{
-    supple_device *d;
-    supple_error error = {0};
-    if (spl_device_open("cl", &(spl_device_options){.work_group = work_group}, NULL, &d, &error) != SUPPLE_OK)
-        printf("    %s\n", error.message);
-    return d;
 }
 
 TEST(a_step_is_the_processors_at_any_work_group_size)
@@ -199,6 +292,107 @@ TEST(acceleration_on_the_device_is_the_processors)
     supple_device_close(d);
 }
 
+/* Flesh in knots: tets that are mirrored, flat or far from their last rotation. Their energy says whether a rotation is
+ * the nearest one. */
+TEST(rotations_are_found_in_knots)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    limb *l = limb_make(12, 10, 0, SPL_PACE_NONE, 10);
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_pd_engine *engine;
+    REQUIRE(spl_cl_engine_create(d, l->pd, 10, &a, &engine, NULL) == SUPPLE_OK);
+    size_t n = 3 * (size_t)l->t.vertex_count;
+    double *x = malloc(n * sizeof *x);
+    for (int round = 0; round < 6; round++) {
+        for (size_t i = 0; i < n; i++) x[i] = l->t.rest[i] + 0.02 * round * (random_number() - 0.5);
+        if (round == 5) /* flat */
+            for (size_t i = 0; i < n; i += 3) x[i] = 0.1;
+        double energy = 0; /* by the polar decomposition of each tet, in double */
+        for (int32_t k = 0; k < l->t.tet_count; k++) {
+            const int32_t *tet = l->t.tet + 4 * k;
+            if (l->t.held[tet[0]] >= 0 && l->t.held[tet[1]] >= 0 && l->t.held[tet[2]] >= 0 && l->t.held[tet[3]] >= 0)
+                continue;
+            spl_mat3 F = spl_element_F(&l->t.elements, k, x), R, S;
+            spl_polar3(&F, &R, &S);
+            double sum = 0, trace = -3;
+            for (int i = 0; i < 9; i++) sum += (F.m[i] - R.m[i]) * (F.m[i] - R.m[i]), trace += F.m[i] * R.m[i];
+            energy += l->t.elements.volume[k] * (l->t.mu[k] * sum + 0.5 * l->t.lambda[k] * trace * trace);
+        }
+        spl_pd_stats stats;
+        spl_pd_problem q = {.iterations = 1};
+        spl_pd_use(l->pd, engine);
+        memcpy(l->x, x, n * sizeof *x);
+        CHECK(spl_pd_solve(l->pd, &q, l->x, &stats, NULL) == SUPPLE_OK);
+        CHECK_NEAR(stats.energy, energy, 2e-5 * energy + 1e-7);
+    }
+    free(x);
+    engine->destroy(engine);
+    limb_free(l);
+    supple_device_close(d);
+}
+
+/* ---- whole simulations ---- */
+
+static double worst_of(const float *a, const float *b, size_t n)
+{
+    double worst = 0;
+    for (size_t i = 0; i < n; i++) worst = fmax(worst, fabs((double)(a[i] - b[i])));
+    return worst;
+}
+
+/* A character that folds onto itself and swings: on the device as with solver=pcg, and its mesh there as here. */
+TEST(a_simulation_and_its_mesh_are_the_processors)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    posed p = posed_make("arm", 24, NULL);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_sim *here, *there, *other;
+    supple_error error = {0};
+    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
+    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b), *c = calloc(n, sizeof *c), *e = calloc(n, sizeof *e);
+    sc.dynamics = true;
+    REQUIRE(posed_try(&p, "projective", "solver=pcg polish=off", &sc, NULL, &here, &error) == SUPPLE_OK);
+    sc.shared_device = d;
+    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &there, &error) == SUPPLE_OK);
+    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &other, &error) == SUPPLE_OK); /* shares the device */
+    int contacts = 0, frames = test_size(24, 6);
+    for (int k = 0; k < frames; k++) {
+        CHECK(supple_sim_step_clip(here, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
+        CHECK(supple_sim_step_clip(there, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
+        if (k < 3) CHECK(supple_sim_step_clip(other, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
+        contacts += supple_sim_stats(there)->contacts;
+        supple_sim_read_positions(here, a, 12);
+        supple_sim_read_positions(there, b, 12);
+        CHECK_NEAR(worst_of(a, b, n) / there->flesh.solid.diagonal, 0, 1e-4);
+    }
+    CHECK(supple_sim_on_device(there) && supple_sim_on_device(other) && !supple_sim_on_device(here));
+    printf("    %d contacts, difference %.1e of the diagonal\n", contacts,
+           worst_of(a, b, n) / there->flesh.solid.diagonal);
+    CHECK(!supple_sim_device_positions(there));
+    supple_result shown = supple_sim_device_show(there, &error);
+    if (shown != SUPPLE_OK) printf("    %s\n", error.message);
+    REQUIRE(shown == SUPPLE_OK);
+    CHECK(supple_sim_device_positions(there) && supple_sim_device_normals(there));
+    CHECK(supple_sim_copy_start(there, c, e, &error) == SUPPLE_OK);
+    CHECK(supple_sim_copy_finish(there, &error) == SUPPLE_OK);
+    CHECK_NEAR(worst_of(b, c, n), 0, 2e-6);
+    /* normals: the upsampled ones, by the processor */
+    spl_upsample_target to = {.position = a, .position_stride = 12, .normal = b, .normal_stride = 12};
+    spl_upsample_apply_float(there->flesh.body->upsample, there->flesh.rides, NULL, there->flesh.posed, &to);
+    CHECK_NEAR(worst_of(b, e, n), 0, 1e-4);
+    supple_sim_read_normals(there, b, 12);
+    CHECK(worst_of(b, e, n) > 1e-4); /* not the triangles' */
+    CHECK(supple_sim_device_show(here, &error) == SUPPLE_ERROR_ARGUMENT);
+    supple_sim_destroy(here), supple_sim_destroy(there), supple_sim_destroy(other);
+    free(a), free(b), free(c), free(e);
+    posed_free(&p);
+    supple_device_close(d);
+}
+
 TEST(equilibria_are_those_of_the_factor)
 {
     NEED_DEVICE();
@@ -220,4 +414,6 @@ TEST(equilibria_are_those_of_the_factor)
 
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
-          RUN(acceleration_on_the_device_is_the_processors), RUN(equilibria_are_those_of_the_factor))
+          RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
+          RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
+          RUN(equilibria_are_those_of_the_factor))

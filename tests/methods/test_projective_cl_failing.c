@@ -240,6 +240,41 @@ TEST(a_simulation_goes_on_where_its_device_is_lost)
     CHECK(failing_cl.live == 0);
 }
 
-TEST_MAIN(RUN(opening_fails_cleanly_at_every_call), RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line),
-          RUN(every_call_of_a_solve_may_fail), RUN(memory_of_the_host_may_run_out_too),
-          RUN(too_little_device_memory_is_told), RUN(a_simulation_goes_on_where_its_device_is_lost))
+TEST(every_call_of_showing_may_fail)
+{
+    NEED_DEVICE();
+    supple_device *d;
+    supple_error error = {0};
+    failing_cl_at(-1, false, 0);
+    failing_cl.live = 0;
+    REQUIRE(open_failing(NULL, &d, &error) == SUPPLE_OK);
+    posed p = posed_make("sack", 10, NULL);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_sim *sim;
+    sc.shared_device = d;
+    sc.dynamics = true;
+    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &sim, &error) == SUPPLE_OK);
+    long before = failing_cl.live, n = 0;
+    float *to = calloc((size_t)p.demo.scene->vertex_count, 3 * sizeof *to);
+    for (bool more = true; more; n++) {
+        failing_cl_at(n, false, CL_OUT_OF_RESOURCES);
+        supple_result result = supple_sim_device_show(sim, &error);
+        if (result == SUPPLE_OK) result = supple_sim_copy_start(sim, to, NULL, &error);
+        if (result == SUPPLE_OK) result = supple_sim_copy_finish(sim, &error);
+        more = failing_cl.calls > n;
+        CHECK(result == (more ? SUPPLE_ERROR_SOLVE : SUPPLE_OK));
+        if (!supple_sim_device_positions(sim)) CHECK(failing_cl.live == before);
+    }
+    CHECK(n > 20);
+    CHECK(supple_sim_on_device(sim)); /* that is another matter */
+    free(to);
+    supple_sim_destroy(sim);
+    posed_free(&p);
+    supple_device_close(d);
+    CHECK(failing_cl.live == 0);
+}
+
+TEST_MAIN(RUN(every_call_of_showing_may_fail), RUN(opening_fails_cleanly_at_every_call),
+          RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line), RUN(every_call_of_a_solve_may_fail),
+          RUN(memory_of_the_host_may_run_out_too), RUN(too_little_device_memory_is_told),
+          RUN(a_simulation_goes_on_where_its_device_is_lost))

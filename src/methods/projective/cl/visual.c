@@ -30,7 +30,8 @@ enum {
 };
 enum { POINTS, FACES, NORMALS, UPSAMPLE, PLACE, KERNELS };
 
-static const char *const NAMES[KERNELS] = {"surface_points", "surface_faces", "surface_normals", "upsample", "place"};
+static const char *const NAMES[KERNELS] = {"surface_points", "surface_faces", "surface_normals", "show_vertices",
+                                           "place"};
 
 #define COUNT(array) ((cl_uint)(sizeof(array) / sizeof *(array)))
 #define A            SPL_CL_ARGUMENT
