@@ -52,6 +52,7 @@ static inline limb *limb_make(int32_t around, int32_t rings, int32_t ties, spl_p
                        .lambda = l->t.lambda,
                        .mass = l->t.mass,
                        .held = l->t.held,
+                       .floor = 1e-12,
                        .pace = pace,
                        .tie_capacity = ties,
                        .inner = inner};

@@ -357,7 +357,7 @@ static void evaluate_there(spl_pd *p, int newton, bool wanted, spl_pd_stats *sta
     e->evaluate(e, e->r, newton, wanted ? &sums : NULL);
     p->energy = sums.energy;
     p->left = sqrt(sums.squares);
-    p->residual = p->left / (sqrt(sums.magnitude) + p->in.floor);
+    p->residual = wanted ? p->left / (sqrt(sums.magnitude) + p->in.floor) : INFINITY;
     stats->ms_local += spl_now_ms() - start;
 }
 
