@@ -17,6 +17,12 @@ export function weld(motion, frames) {
     return same;
 }
 
+function add(out, at, x, y, z) {
+    out[at] += x;
+    out[at + 1] += y;
+    out[at + 2] += z;
+}
+
 // Normals as the sum of the triangles' area vectors, by welded vertex. `corners` is the index with vertices replaced by their first.
 export function normals(x, corners, same, out) {
     out.fill(0);
@@ -33,18 +39,18 @@ export function normals(x, corners, same, out) {
         const nx = uy * vz - uz * vy,
             ny = uz * vx - ux * vz,
             nz = ux * vy - uy * vx;
-        ((out[a] += nx), (out[a + 1] += ny), (out[a + 2] += nz));
-        ((out[b] += nx), (out[b + 1] += ny), (out[b + 2] += nz));
-        ((out[c] += nx), (out[c + 1] += ny), (out[c + 2] += nz));
+        add(out, a, nx, ny, nz);
+        add(out, b, nx, ny, nz);
+        add(out, c, nx, ny, nz);
     }
     for (let i = 0, o = 0; i < same.length; i++, o += 3) {
         if (same[i] !== i) continue;
         const s = 1 / (Math.sqrt(out[o] * out[o] + out[o + 1] * out[o + 1] + out[o + 2] * out[o + 2]) || 1);
-        ((out[o] *= s), (out[o + 1] *= s), (out[o + 2] *= s));
+        for (let k = 0; k < 3; k++) out[o + k] *= s;
     }
     for (let i = 0, o = 0; i < same.length; i++, o += 3) {
         const from = 3 * same[i];
-        if (from !== o) ((out[o] = out[from]), (out[o + 1] = out[from + 1]), (out[o + 2] = out[from + 2]));
+        if (from !== o) for (let k = 0; k < 3; k++) out[o + k] = out[from + k];
     }
 }
 
@@ -88,7 +94,8 @@ export function paint(distances, full, out) {
         const d = distances[i];
         if (d > largest) largest = d;
         const level = 3 * Math.min(LEVELS - 1, Math.round(d * factor));
-        ((out[c] = TABLE[level]), (out[c + 1] = TABLE[level + 1]), (out[c + 2] = TABLE[level + 2]), (out[c + 3] = 255));
+        for (let k = 0; k < 3; k++) out[c + k] = TABLE[level + k];
+        out[c + 3] = 255;
     }
     return largest;
 }

@@ -155,6 +155,25 @@ const checks = {
         await page.evaluate(() => suppleReport.state.setClip(0));
     },
 
+    // The straight tube's normals are known: n = (slope, cos, sin). The seam, where two vertices are in one place, is no exception.
+    async normals_are_smooth({page}) {
+        await page.evaluate(() => suppleReport.state.setFrame(0));
+        await drawn(page);
+        const got = await page.evaluate(() => [...suppleReport.player.stage.dolls.get(suppleReport.player.playable[0]).geometry.attributes.normal.array]);
+        const around = 16,
+            slope = 0.13 * 0.25,
+            length = Math.hypot(slope, 1);
+        for (let i = 1; i < 40; i++) {
+            for (let k = 0; k <= around; k++) {
+                const turn = (2 * Math.PI * k) / around,
+                    at = 3 * (i * (around + 1) + k),
+                    wanted = [slope / length, Math.cos(turn) / length, Math.sin(turn) / length];
+                const off = Math.hypot(...wanted.map((v, axis) => v - got[at + axis]));
+                assert.ok(off < 0.02, `ring ${i}, corner ${k}: off by ${off}`);
+            }
+        }
+    },
+
     async plays({context}) {
         const page = await open(context, files.sample, {media: {reducedMotion: 'no-preference'}});
         assert.equal(await page.evaluate(() => suppleReport.player.playing), true, 'it does not start by itself');
@@ -216,6 +235,13 @@ const checks = {
         const far = (c) => Math.hypot(c[0] - c[3], c[1] - c[4], c[2] - c[5]);
         const zoomed = await camera(page);
         assert.ok(far(zoomed) < 0.95 * far(panned), 'the wheel does not zoom');
+        const session = await page.context().newCDPSession(page);
+        for (const [type, apart] of [['touchStart', 20], ['touchMove', 40], ['touchMove', 80], ['touchEnd', 0]]) {
+            const touchPoints = type === 'touchEnd' ? [] : [{x: x - apart, y, id: 1}, {x: x + apart, y, id: 2}];
+            await session.send('Input.dispatchTouchEvent', {type, touchPoints});
+        }
+        await drawn(page);
+        assert.ok(far(await camera(page)) < 0.7 * far(zoomed), 'two fingers do not zoom');
         await page.locator('body').press('f');
         await drawn(page);
         (await camera(page)).forEach((v, i) => assert.ok(Math.abs(v - home[i]) < 1e-6, 'F does not bring the view back'));
