@@ -271,12 +271,8 @@ static int run_limited(cli_compare *c, cli_compare_method *m, int number, cli_he
 static void note_run(cli_compare *c, cli_compare_method *m, const cli_hearing *h)
 {
     if (m->stride > 1)
-        cli_compare_note(m, "run on every %d%s frame (%d of %d) to stay within %g s; --reference-time SECONDS sets it",
-                         (int)m->stride,
-                         m->stride == 2   ? "nd"
-                         : m->stride == 3 ? "rd"
-                                          : "th",
-                         (int)rows_at(c, m->stride), c->frame_total, c->reference_s);
+        cli_compare_note(m, "run on one frame in %d (%d of %d) to stay within %g s; --reference-time SECONDS sets it",
+                         (int)m->stride, (int)rows_at(c, m->stride), c->frame_total, c->reference_s);
     if (*h->frame_warnings) cli_compare_note(m, "%s", h->frame_warnings);
     const char *text;
     for (int i = 0; (text = cli_get(c->arguments, "--set", i)); i++)
