@@ -127,7 +127,7 @@ def section_numbers(tool, cases, folder):
 
 def section_page(tool, cases, folder):
     out = os.path.join(folder, "r.html")
-    arguments = ("demo:arm", "--clips", "all", "--frames", "30:35", *SMALL, "--methods", "linear,mixed,reference")
+    arguments = ("demo:arm", "--clips", "all", "--frames", "30:35", *SMALL, "--methods", "linear,reference")
 
     def make(path=out):
         tool.good("compare", *arguments, "-o", path)
@@ -158,10 +158,10 @@ def section_page(tool, cases, folder):
         kinds = {(v["kind"], v["clip"]) for v in page.json["views"]}
         assert kinds == {("body", 0), ("body", 1), ("bend", 0), ("twist", 1)}, kinds
         for view in page.json["views"]:
-            assert sorted(view["images"]) == ["linear", "mixed", "reference"]
+            assert sorted(view["images"]) == ["linear", "reference"]
             sizes = {struct.unpack(">II", page.blobs[b][16:24]) for b in view["images"].values()}
             assert len(sizes) == 1, "pictures of a view differ in size"
-            assert len({page.blobs[b] for b in view["images"].values()}) == 3, "methods look the same to the byte"
+            assert len({page.blobs[b] for b in view["images"].values()}) == 2, "methods look the same to the byte"
             assert all(0 <= f < 6 for f in view["frames"])
 
     def both():
@@ -181,7 +181,7 @@ def section_page(tool, cases, folder):
     def thinned():
         """A page that would be too large has fewer frames in its player, and all of them in its curves."""
         wide, tight = os.path.join(folder, "wide.html"), os.path.join(folder, "tight.html")
-        bend = ("compare", "demo:arm", "--clips", "bend", "--methods", "linear,dualquat", *SMALL)
+        bend = ("compare", "demo:arm", "--clips", "bend", "--methods", "dualquat")
         tool.good(*bend, "-o", wide)
         limit = round(0.85 * os.path.getsize(wide) / 1e6, 2)
         tool.good(*bend, "-o", tight, "--page-limit", limit)
