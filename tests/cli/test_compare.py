@@ -67,8 +67,8 @@ def by_name(report):
 
 def without_times(metrics):
     rest = {k: v for k, v in metrics.items() if k not in TIMES}
-    # What a method says of its own may be times too (steklov's stages).
-    rest["frames"] = [{k: v for k, v in f.items() if k not in TIMES and not k.endswith("_ms")} for f in metrics["frames"]]
+    # What a method says of its own may be times too (stages of steklov and subspace).
+    rest["frames"] = [{k: v for k, v in f.items() if k not in TIMES and "ms" not in k.split("_")} for f in metrics["frames"]]
     return rest
 
 
@@ -363,6 +363,22 @@ def section_inputs(tool, cases, folder):
         assert page.json["mesh"]["vertices"] > truth.shape[1] and set(point) == set(range(truth.shape[1]))
         assert (np.abs(decoded - truth[:, point]) <= 0.5000001 * np.array(meta["step"]) + 1e-5).all()
 
+    def trained():
+        model = os.path.join(folder, "arm.supple")
+        done = tool("train", "demo:arm", "-o", model, "--samples", 10, "--rank", 8, "--resolution", 16, "--set", "modes=12", "--set",
+                    "derivatives=4")
+        if "TRAINING" in done.err:
+            raise Skip("without training")
+        assert done.code == 0, done.err
+        report = run_json(tool, "demo:arm", "--clips", "bend", "--frames", "10:11", "--resolution", 16, "--model", model)
+        assert [m["name"] for m in report["methods"]] == [*METHODS[:-1], "subspace", "reference"]
+        subspace, path = by_name(report)["subspace"], os.path.join(folder, "subspace.json")
+        tool.good("skin", "demo:arm", "--clip", "bend", "--frames", "10:11", "--resolution", 16, "--model", model, "--method", "subspace",
+                  "--metrics", path, "-o", os.path.join(folder, "subspace.npy"))
+        with open(path) as f:
+            assert without_times(subspace["metrics"]) == without_times(json.load(f))
+
+    cases.run("a_trained_model_takes_part", trained)
     cases.run("a_motion_from_elsewhere", retargeted)
     cases.run("control_points", points)
 
