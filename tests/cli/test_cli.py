@@ -22,6 +22,7 @@ OPTIONS = {
     "demo": ["-o"],
     "mesh": "-o --resolution --part --size --set --no-cache --threads --progress".split(),
     "weights": "-o --weights --influences --resolution --part --set --metrics --no-cache --threads --progress".split(),
+    "compare": "-o --methods --clips --model --json --reference-time --page-limit --frames --set --threads --progress".split(),
     "train": "-o --samples --rank --clip --limits --folder --set --no-cache --threads --progress".split(),
     "bench": "--json --compare --fail --quick --full".split(),
 }
