@@ -321,7 +321,7 @@ static const cli_option options[] = {
 
 const cli_verb cli_verb_bench = {
     .name = "bench",
-    .usage = "[NAME|all|FILE.json] [options] [-- ARGUMENTS]",
+    .usage = "[NAME|all] [-- ARGUMENTS]",
     .summary = "the papers' tables, on this machine; without a name, list them",
     .options = options,
     .option_count = sizeof options / sizeof *options,
