@@ -15,7 +15,7 @@ CONFIGURE = cmake -G Ninja -S . -DSUPPLE_WERROR=$(WERROR)
 FORMATTED = git ls-files '*.c' '*.h'
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test bench results format format-check sanitize fuzz interop install clean
+.PHONY: help deps build run test bench results format format-check sanitize fuzz interop docs install clean
 
 help: ## this list
 	@echo "Supple: physics-based skinning for rigged characters. make TARGET, with VARIABLE=VALUE where named:"
@@ -69,6 +69,10 @@ interop: ## our files in the Khronos validator, Blender, three.js in Chromium; p
 	@scripts/install-deps build test interop
 	@$(MAKE) --no-print-directory build
 	@scripts/run-interop $(BUILD)
+
+docs: ## the library's reference in out/api/html, by Doxygen; fails if something public is undocumented
+	@scripts/install-deps docs
+	@mkdir -p out && doxygen docs/Doxyfile && echo "docs: out/api/html/index.html"
 
 install: build ## install to DESTDIR/PREFIX (PREFIX=/usr/local)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"

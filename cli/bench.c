@@ -3,18 +3,16 @@
 #include "bench_compare.h"
 #include "bench_run.h"
 #include "beside.h"
+#include "child.h"
 #include "cli.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,49 +87,6 @@ static void find_all(bench_list *list)
     qsort(list->name[first], (size_t)(list->count - first), NAME_SIZE, by_name);
 }
 
-static volatile sig_atomic_t child, stopped;
-
-/* Ctrl-C in a terminal reaches the child by itself; a signal sent to the tool alone is passed on. */
-static void forward(int signal_number)
-{
-    stopped = 1;
-    if (child > 0) kill((pid_t)child, signal_number);
-}
-
-/* Starts a program by its arguments, without a shell. The signals wait until its number is known. */
-static int start(const char *path, char **argv, pid_t *pid)
-{
-    sigset_t waiting, before;
-    posix_spawnattr_t how;
-    sigemptyset(&waiting);
-    sigaddset(&waiting, SIGINT);
-    sigaddset(&waiting, SIGTERM);
-    int reason = posix_spawnattr_init(&how);
-    if (reason) return reason;
-    sigprocmask(SIG_BLOCK, &waiting, &before);
-    posix_spawnattr_setsigmask(&how, &before);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    fflush(NULL);
-    reason = stopped ? EINTR : posix_spawn(pid, path, NULL, &how, argv, environ);
-    child = reason ? 0 : (sig_atomic_t)*pid;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    posix_spawnattr_destroy(&how);
-    return reason;
-}
-
-/* Runs one to its end; its exit code, or 128 + the signal that ended it, as a shell has it. */
-static int run_program(const char *path, char **argv)
-{
-    pid_t pid;
-    int status = 0, reason = start(path, argv, &pid);
-    if (reason && stopped) return KILLED + SIGINT;
-    if (reason) return cli_usage_error("%.200s cannot be run: %s", path, strerror(reason));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    child = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status);
-}
-
 /* What the command line asks for. */
 typedef struct request {
     const char *name; /* of a benchmark, "all", or a saved run's file */
@@ -154,7 +109,7 @@ static int run_named(const char *name, const request *q)
     if (q->full) argv[count++] = (char *)"--full";
     for (int i = 0; i < q->word_count; i++) argv[count++] = (char *)q->words[i];
     argv[count] = NULL;
-    return run_program(path, argv);
+    return cli_child_run(path, argv, NULL);
 }
 
 static int print_list(const bench_list *list)
@@ -292,8 +247,7 @@ static int run(const cli_arguments *arguments)
         return cli_usage_error("the name of a benchmark is missing, or all; `supple bench` lists them");
     if (q.word_count > 0 && all) return cli_usage_error("`supple bench all` takes no words after it");
     if (q.before && q.name && is_file(q.name)) return compare_files(&q);
-    signal(SIGINT, forward);
-    signal(SIGTERM, forward);
+    cli_child_catch();
     if (q.name && !all) {
         snprintf(list.name[0], NAME_SIZE, "%.*s", NAME_SIZE - 1, q.name);
         list.count = 1;
@@ -324,7 +278,7 @@ static const cli_option options[] = {
 
 const cli_verb cli_verb_bench = {
     .name = "bench",
-    .usage = "[NAME|all] [-- ARGUMENTS]",
+    .usage = "[NAME|all] [--json] [-- WORDS]",
     .summary = "the papers' tables, on this machine; without a name, list them",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "man.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_verb *const verbs[] = {&cli_verb_skin,  &cli_verb_info, &cli_verb_mesh, &cli_verb_weights,
-                                        &cli_verb_train, &cli_verb_demo, &cli_verb_bench};
+static const cli_verb *const verbs[] = {&cli_verb_skin,  &cli_verb_info, &cli_verb_mesh,    &cli_verb_weights,
+                                        &cli_verb_train, &cli_verb_demo, &cli_verb_compare, &cli_verb_bench};
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2, EXIT_CANCELLED = 130 };
 
 int cli_fail(const supple_error *error)
@@ -102,18 +103,41 @@ static int run_verb(const cli_verb *verb, int argc, char **argv)
     return verb->run(&arguments);
 }
 
+static const cli_verb *find_verb(const char *name)
+{
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (strcmp(name, verbs[i]->name) == 0) return verbs[i];
+    return NULL;
+}
+
+/* `supple help` and `supple help VERB`, for those who try them first. */
+static int answer_help(int argc, char **argv)
+{
+    const cli_verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
+    return verb ? print_verb_help(verb) : print_help(stdout);
+}
+
+static int no_verb(const char *word)
+{
+    if (strchr(word, '.') || strncmp(word, "demo:", 5) == 0) /* a file: somebody forgot the verb */
+        return cli_usage_error("'%.60s' is no verb of supple; to deform it: supple skin %.60s -o out.glb", word, word);
+    return cli_usage_error("'%.60s' is no verb of supple; --help lists them", word);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0) return answer_help(argc, argv);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
     if (strcmp(argv[1], "--version") == 0) {
         printf("supple %s\n", supple_version());
         return 0;
     }
-    for (int i = 0; i < VERB_COUNT; i++)
-        if (strcmp(argv[1], verbs[i]->name) == 0) return run_verb(verbs[i], argc - 2, argv + 2);
-    return cli_usage_error("'%.60s' is no verb of supple; --help lists them", argv[1]);
+    if (strcmp(argv[1], "--man") == 0) return cli_print_man(verbs, VERB_COUNT);
+    if (strcmp(argv[1], "--complete") == 0) return cli_complete(verbs, VERB_COUNT, argc - 2, argv + 2);
+    const cli_verb *verb = find_verb(argv[1]);
+    return verb ? run_verb(verb, argc - 2, argv + 2) : no_verb(argv[1]);
 }

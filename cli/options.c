@@ -54,6 +54,11 @@ static bool take_option(int argc, char **argv, int *at, cli_arguments *out)
         cli_usage_error("%s needs a value: %s %s", o->name, o->name, o->argument);
         return false;
     }
+    const char *value = argv[*at + 1]; /* an option of this verb is no value: "--dynamics -o x.glb" */
+    if (value[0] == '-' && find(out->options, out->option_count, value, strlen(value)) >= 0) {
+        cli_usage_error("%s needs a value before %s: %s %s", o->name, value, o->name, o->argument);
+        return false;
+    }
     return add_value(out, option, argv[++*at]);
 }
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of these headers, by its numbers and whole; supple_version() has that of the library. */
 #define SUPPLE_VERSION_MAJOR 0
 #define SUPPLE_VERSION_MINOR 1
 #define SUPPLE_VERSION_PATCH 0
@@ -42,8 +43,8 @@ typedef enum supple_result {
 
 /* What went wrong, for a person: one line that says what failed, where, and what to try. */
 typedef struct supple_error {
-    supple_result code;
-    char message[256];
+    supple_result code; /* what the call returned */
+    char message[256];  /* without a newline */
 } supple_error;
 
 /* Where memory comes from. All three functions are given, or none (then malloc, realloc and free are used). */
@@ -51,12 +52,13 @@ typedef struct supple_allocator {
     void *(*allocate)(void *user, size_t size);                /* NULL on failure */
     void *(*reallocate)(void *user, void *block, size_t size); /* NULL on failure, the old block then stands */
     void (*release)(void *user, void *block);                  /* accepts NULL */
-    void *user;
+    void *user;                                                /* handed to each of them */
 } supple_allocator;
 
+/* How much a line of the log matters. */
 typedef enum supple_log_level {
-    SUPPLE_LOG_INFO = 0,
-    SUPPLE_LOG_WARNING = 1,
+    SUPPLE_LOG_INFO = 0,    /* what was chosen or found */
+    SUPPLE_LOG_WARNING = 1, /* something that a person should look at */
 } supple_log_level;
 
 /* Receives one line without a newline. Called on the thread that called the library. */
@@ -69,21 +71,21 @@ typedef bool supple_progress_fn(void *user, const char *stage, double fraction);
 /* The host's own threads. `run` must call task(context, i) once for every i in [0, count), in any order and on any
  * threads, and return when all have returned. Results do not depend on how it schedules them. */
 typedef struct supple_tasks {
-    void (*run)(void *user, void (*task)(void *context, int32_t index), void *context, int32_t count);
-    void *user;
+    void (*run)(void *user, void (*task)(void *context, int32_t index), void *context, int32_t count); /* see above */
+    void *user;           /* handed to run */
     int32_t thread_count; /* how many run at once, at least 1; a hint for how finely work is cut */
 } supple_tasks;
 
 /* The services a host provides. Start from supple_config_default(). */
 typedef struct supple_config {
-    uint32_t cookie;            /* set by supple_config_default(), checked by every call that takes a config */
-    int32_t thread_count;       /* threads of the library's own pool; 0: one per core */
-    supple_allocator allocator; /* all NULL: malloc */
-    supple_log_fn *log;         /* NULL: silent */
-    void *log_user;
+    uint32_t cookie;              /* set by supple_config_default(), checked by every call that takes a config */
+    int32_t thread_count;         /* threads of the library's own pool; 0: one per core */
+    supple_allocator allocator;   /* all NULL: malloc */
+    supple_log_fn *log;           /* NULL: silent */
+    void *log_user;               /* handed to it */
     supple_progress_fn *progress; /* NULL: none */
-    void *progress_user;
-    supple_tasks tasks;                         /* run NULL: the library's own pool of thread_count threads */
+    void *progress_user;          /* handed to it */
+    supple_tasks tasks;           /* run NULL: the library's own pool of thread_count threads */
     const struct supple_solver_backend *solver; /* from a plug-in (supple/plugin.h); NULL: the library's own */
 } supple_config;
 

@@ -9,6 +9,7 @@
 extern "C" {
 #endif
 
+/* A character's flesh. */
 typedef struct supple_body supple_body;
 
 /* How a part of the character takes part in the simulation. */
@@ -21,8 +22,8 @@ typedef enum supple_role {
 
 /* Parts whose mesh or material name matches a shell pattern (case does not count) get a role. */
 typedef struct supple_part_rule {
-    const char *pattern;
-    supple_role role;
+    const char *pattern; /* *, ? and [abc] */
+    supple_role role;    /* that they get */
 } supple_part_rule;
 
 /* What a body is made of. */
@@ -44,12 +45,12 @@ typedef struct supple_body_config {
     int32_t max_tets;              /* that budget; 0: what the method wants, else 60,000 */
     double size_m;                 /* the character's diagonal for the solver, metres; 0: the file's, if sensible */
     const supple_part_rule *rules; /* the last that matches a part counts */
-    int32_t rule_count;
-    const char *tet_file; /* the user's own tetrahedra (.msh, .mesh, .vtk) in body space; NULL: made here */
-    bool cache;           /* keep the result for next time */
-    supple_body_kind kind;
-    supple_upsampling upsampling;
-    bool grade; /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
+    int32_t rule_count;            /* how many there are */
+    const char *tet_file;          /* the user's own tetrahedra (.msh, .mesh, .vtk) in body space; NULL: made here */
+    bool cache;                    /* keep the result for next time */
+    supple_body_kind kind;         /* what it is made of */
+    supple_upsampling upsampling;  /* how the visual mesh follows it */
+    bool grade;                    /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
 } supple_body_config;
 
 /* Defaults: tetrahedra, resolution chosen within the budget, roles by shape, cached, smooth upsampling. */
@@ -65,29 +66,30 @@ SUPPLE_API void supple_body_destroy(supple_body *body);
 
 /* What a body is like. Lengths in the file's unit unless they say metres. */
 typedef struct supple_body_info {
-    int32_t vertices, tets, surface_vertices, surface_triangles;
-    int32_t bones, constrained; /* constrained: vertices that bones hold */
+    int32_t vertices, tets, surface_vertices, surface_triangles; /* how many there are */
+    int32_t bones, constrained;                                  /* constrained: vertices that bones hold */
     int32_t substituted, empty; /* bones that hold the nearest flesh instead of what is inside; that hold nothing */
     int32_t components, crumbs; /* pieces; tetrahedra of crumbs that were removed */
     int32_t resolution;         /* cells along the longest axis; 0 for the user's own tetrahedra */
     int32_t uniform_tets, octants, levels; /* graded: tetrahedra before; larger octants, and how often they doubled */
     int32_t doubled, fronts, passes;       /* lattice points shared by limbs; where limbs part; rounds of growth */
     double cell;                           /* lattice constant, or mean edge */
-    double min_dihedral_deg, max_dihedral_deg;
-    int64_t dihedral_histogram[18];     /* bins of 10 degrees */
-    double volume, surface_volume;      /* of the tetrahedra; of the input's surface, NAN if that is open */
-    double mean_distance, max_distance; /* from the input's surface */
-    double area_lost;                   /* share of the input's surface that is farther than a cell from the body's */
-    double size_m;                      /* diagonal for the solver, metres */
-    bool cached;                        /* it came from the cache */
-    double ms;                          /* time to make or find it */
-    supple_body_kind kind;
-    int32_t split; /* prisms: vertices where sheets of the skin met and were cut apart */
+    double min_dihedral_deg, max_dihedral_deg; /* smallest and largest angle between two faces of a tetrahedron */
+    int64_t dihedral_histogram[18];            /* bins of 10 degrees */
+    double volume, surface_volume;             /* of the tetrahedra; of the input's surface, NAN if that is open */
+    double mean_distance, max_distance;        /* from the input's surface */
+    double area_lost;      /* share of the input's surface that is farther than a cell from the body's */
+    double size_m;         /* diagonal for the solver, metres */
+    bool cached;           /* it came from the cache */
+    double ms;             /* time to make or find it */
+    supple_body_kind kind; /* what it is made of */
+    int32_t split;         /* prisms: vertices where sheets of the skin met and were cut apart */
     int32_t joint_free,
         unreached;  /* prisms: bone vertices that no bone holds; those of them that stopped before the bones */
     double wrapped; /* prisms: how far from the skin to the bones their inner sides came, mean; 1: all of it */
 } supple_body_info;
 
+/* What a body is like; valid while it lives. */
 SUPPLE_API const supple_body_info *supple_body_get_info(const supple_body *body);
 
 #ifdef __cplusplus

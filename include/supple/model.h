@@ -13,21 +13,21 @@ extern "C" {
 
 /* How to train. Start from supple_train_config_default(). */
 typedef struct supple_train_config {
-    uint32_t cookie;       /* set by supple_train_config_default() */
-    int32_t samples;       /* poses that are solved (100) */
-    int32_t rank;          /* modes of a domain, in the mean (20) */
-    bool even_ranks;       /* the same rank everywhere; off: more where poses need more */
-    int32_t dents;         /* further ones for what presses on its surface (0) */
-    int32_t domains;       /* at most; 0: one for every bone with flesh of its own */
-    int32_t modes;         /* linear vibration modes of the whole body (160) */
-    int32_t derivatives;   /* modal derivatives (100) */
-    double pose_share;     /* of a basis: the rest is for vibrations (0.5) */
-    double seam;           /* what the places where domains meet weigh in the bases, of the domains' mass (0.3) */
-    double cubature_error; /* of the forces in training (0.05) */
-    double tolerance;      /* residual of the solved poses (1e-4) */
-    uint64_t seed;         /* of what is drawn at random (1) */
-    const int32_t *clips;  /* clips that say how far joints turn; NULL: all */
-    int32_t clip_count;
+    uint32_t cookie;         /* set by supple_train_config_default() */
+    int32_t samples;         /* poses that are solved (100) */
+    int32_t rank;            /* modes of a domain, in the mean (20) */
+    bool even_ranks;         /* the same rank everywhere; off: more where poses need more */
+    int32_t dents;           /* further ones for what presses on its surface (0) */
+    int32_t domains;         /* at most; 0: one for every bone with flesh of its own */
+    int32_t modes;           /* linear vibration modes of the whole body (160) */
+    int32_t derivatives;     /* modal derivatives (100) */
+    double pose_share;       /* of a basis: the rest is for vibrations (0.5) */
+    double seam;             /* what the places where domains meet weigh in the bases, of the domains' mass (0.3) */
+    double cubature_error;   /* of the forces in training (0.05) */
+    double tolerance;        /* residual of the solved poses (1e-4) */
+    uint64_t seed;           /* of what is drawn at random (1) */
+    const int32_t *clips;    /* clips that say how far joints turn; NULL: all */
+    int32_t clip_count;      /* how many there are */
     bool from_clips;         /* the poses are frames of these clips, instead of being drawn from the joints' ranges */
     const char *limits_file; /* joint limits (docs/subspace.md), or NULL */
     const char *folder;      /* where solved poses are kept, so that training that was cut short goes on; or NULL */
@@ -35,6 +35,7 @@ typedef struct supple_train_config {
     const char *material_file;             /* or NULL */
 } supple_train_config;
 
+/* Defaults: the numbers in brackets above. */
 SUPPLE_API supple_train_config supple_train_config_default(void);
 
 /* Trains a model. Takes minutes to hours; reports progress and can be cancelled. */

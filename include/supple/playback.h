@@ -30,7 +30,7 @@ typedef struct supple_model_info {
     int32_t poses;                    /* that it was trained on */
     int32_t found, dropped;           /* by training: poses of an earlier run, poses that did not converge; else 0 */
     double ms_poses, ms_modes, ms_bases, ms_cubature, ms_total; /* of the training; 0 for a model that was read */
-    const char *law;
+    const char *law;                                            /* name of the material law it was trained with */
 } supple_model_info;
 
 /* Reads a model (.supple); what is read is checked as untrusted input. */
@@ -40,6 +40,7 @@ SUPPLE_API supple_result supple_model_load(const char *path, const supple_config
 /* Frees a model. Accepts NULL. */
 SUPPLE_API void supple_model_destroy(supple_model *model);
 
+/* What a model is like; valid while it lives. */
 SUPPLE_API const supple_model_info *supple_model_get_info(const supple_model *model);
 
 /* ---- what it is a model of ---- */
@@ -76,6 +77,7 @@ typedef struct supple_player_config {
                                        * its tables are read, which saves memory and time where many play; or NULL */
 } supple_player_config;
 
+/* Defaults: the numbers in brackets above. */
 SUPPLE_API supple_player_config supple_player_config_default(void);
 
 /* One character in motion. Mutable; used by one thread at a time. */
@@ -110,10 +112,10 @@ SUPPLE_API void supple_player_read_normals(supple_player *player, float *out, si
 
 /* What the last step did. Times in milliseconds of the wall. */
 typedef struct supple_player_stats {
-    int32_t iterations;
-    bool converged;
-    double residual; /* |sum of forces| / sum of |forces| */
-    double outside;  /* how far the flesh is beyond what training saw: above 8 it is held back by force */
+    int32_t iterations; /* of Newton's method */
+    bool converged;     /* the tolerance was reached */
+    double residual;    /* |sum of forces| / sum of |forces| */
+    double outside;     /* how far the flesh is beyond what training saw: above 8 it is held back by force */
     double ms_coupling, ms_cubature, ms_cholesky; /* of the solve */
     double ms_read;                               /* vertices from the reduced state */
     double ms_total;                              /* all of it */

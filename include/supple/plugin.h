@@ -16,14 +16,15 @@
 extern "C" {
 #endif
 
+/* Of the table below; a plug-in with another one is refused. */
 #define SUPPLE_SOLVER_BACKEND_VERSION 1
 
 /* A direct solver for symmetric positive definite sparse matrices, as a table of functions. Matrices are lower
  * triangles by compressed columns, rows ascending, with every diagonal entry. A factor is used by one thread at a time;
  * different factors by different threads. Memory of the factor comes from the solver's own allocator. */
 typedef struct supple_solver_backend {
-    uint32_t version; /* SUPPLE_SOLVER_BACKEND_VERSION */
-    const char *name;
+    uint32_t version;    /* SUPPLE_SOLVER_BACKEND_VERSION */
+    const char *name;    /* for messages */
     const char *licence; /* of the code behind it, for people */
 
     /* Analyses a pattern of n columns; start has n + 1 entries. */

@@ -14,17 +14,17 @@ typedef struct supple_sim supple_sim;
 
 /* A named parameter of a method, as `--set key=value` of the tool. */
 typedef struct supple_setting {
-    const char *key;
-    const char *value;
+    const char *key;   /* a parameter's name */
+    const char *value; /* as text */
 } supple_setting;
 
 /* What to simulate. Start from supple_sim_config_default(). */
 typedef struct supple_sim_config {
-    uint32_t cookie;    /* set by supple_sim_config_default() */
-    const char *method; /* name of a method, or "auto" (the default), which is logged with its reason */
-    const supple_setting *settings;
-    int32_t setting_count;
-    const supple_body *body; /* for methods that need one; must outlive the simulation. NULL: made here, */
+    uint32_t cookie;                /* set by supple_sim_config_default() */
+    const char *method;             /* name of a method, or "auto" (the default), which is logged with its reason */
+    const supple_setting *settings; /* parameters that are not to have their defaults */
+    int32_t setting_count;          /* how many there are */
+    const supple_body *body;        /* for methods that need one; must outlive the simulation. NULL: made here, */
     const supple_body_config *body_config; /* as this says; NULL: by the defaults */
     const supple_model *model; /* a trained one, for method subspace; it must outlive the simulation and says how the
                                   body is made. NULL: none */
@@ -41,23 +41,32 @@ typedef struct supple_sim_config {
     double gravity[3];   /* m/s^2, in the axes of the scene's space (0 0 0) */
     int32_t collide;     /* SUPPLE_COLLIDE_*: what flesh must not enter (SUPPLE_COLLIDE_AUTO) */
     const char *const *colliders; /* files of things in the world (docs/dynamics.md) */
-    int32_t collider_count;
-    bool slide;             /* skin slides over the body (docs/slide.md): texture coordinates move (off) */
-    const char *slide_file; /* its regions, or NULL: all of it, open borders fixed */
+    int32_t collider_count;       /* how many there are */
+    bool slide;                   /* skin slides over the body (docs/slide.md): texture coordinates move (off) */
+    const char *slide_file;       /* its regions, or NULL: all of it, open borders fixed */
+    double budget_ms;   /* what a frame may take on one core, for method "auto" (docs/choosing.md); 0: no limit */
+    const char *device; /* NULL or "cpu"; "cl" or "cl:N": an OpenCL device, opened here (supple/device.h) */
+    struct supple_device *shared_device; /* or one that is open already, which must outlive the simulation; NULL */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
-enum { SUPPLE_COLLIDE_NONE = 0, SUPPLE_COLLIDE_SELF = 1, SUPPLE_COLLIDE_WORLD = 2, SUPPLE_COLLIDE_AUTO = -1 };
+enum {
+    SUPPLE_COLLIDE_NONE = 0,  /* nothing */
+    SUPPLE_COLLIDE_SELF = 1,  /* its own flesh */
+    SUPPLE_COLLIDE_WORLD = 2, /* colliders */
+    SUPPLE_COLLIDE_AUTO = -1, /* as the method does by itself */
+};
 
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
 typedef struct supple_stats {
-    double ms_total, ms_pose, ms_contact, ms_solve, ms_upsample, ms_slide;
-    int32_t iterations;
-    bool converged; /* the method's own tolerance was reached, where it has one */
-    double residual, energy;
-    double volume_ratio, min_det_f, max_strain;
-    int32_t inverted; /* tetrahedra turned inside out; also without `measure` */
-    int32_t contacts;
+    double ms_total, ms_pose, ms_contact, ms_solve, ms_upsample, ms_slide; /* the step, and its stages */
+    int32_t iterations;                                                    /* of the method's own kind */
+    bool converged;                 /* the method's own tolerance was reached, where it has one */
+    double residual, energy;        /* force that is left over, by its scale (docs/command-line.md); joules */
+    double volume_ratio;            /* volume over that at rest */
+    double min_det_f, max_strain;   /* smallest det F, largest |singular value - 1| of a tetrahedron */
+    int32_t inverted;               /* tetrahedra turned inside out; also without `measure` */
+    int32_t contacts;               /* that were answered */
     double max_penetration;         /* metres */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
@@ -65,13 +74,27 @@ typedef struct supple_stats {
 
 /* What creation did, for reports. Times in milliseconds. */
 typedef struct supple_setup {
-    const char *method; /* the method that "auto" chose, or the one asked for */
-    int32_t thread_count;
+    const char *method;   /* the method that "auto" chose, or the one asked for */
+    int32_t thread_count; /* threads that it uses */
     double ms_load, ms_body, ms_weights, ms_factor, ms_upsample, ms_total; /* NAN: no such stage */
 } supple_setup;
 
 /* Defaults: method "auto", no settings. */
 SUPPLE_API supple_sim_config supple_sim_config_default(void);
+
+/* What method "auto" means for a scene and a config, and why. */
+typedef struct supple_choice {
+    const char *method;
+    int32_t tets; /* of the body that goes with it, at most; 0: it needs none, or the model has its own */
+    double ms;    /* of a frame on one core, estimated from counts alone: it is the same on every machine */
+    bool fits;    /* into budget_ms, where that is given */
+    char why[256];
+} supple_choice;
+
+/* Says what "auto" will choose, without making a body: supple_sim_create takes the same, unless the flesh turns out to
+ * be none. `sim_config` (whose method is not looked at) and `config` may be NULL. */
+SUPPLE_API supple_result supple_choose(const supple_scene *scene, const supple_sim_config *sim_config,
+                                       const supple_config *config, supple_choice *out, supple_error *error);
 
 /* Number of methods that are built in, their names, and one line about each (NULL if out of range). */
 SUPPLE_API int32_t supple_method_count(void);
@@ -80,10 +103,10 @@ SUPPLE_API const char *supple_method_summary(int32_t index);
 
 /* A parameter of a method: a number from min to max, or one of the words "a|b|c" (then the value is a word's index). */
 typedef struct supple_parameter {
-    const char *name, *unit, *help;
-    const char *choices; /* NULL for a number */
-    double value;        /* the default */
-    double min, max;
+    const char *name, *unit, *help; /* the key of a supple_setting; "" where it has no unit; one line */
+    const char *choices;            /* NULL for a number */
+    double value;                   /* the default */
+    double min, max;                /* of a number, both allowed */
 } supple_parameter;
 
 /* The index-th parameter of a method; false if there is none. */
@@ -141,8 +164,8 @@ SUPPLE_API double supple_sim_joint_volume(const supple_sim *sim, int32_t index);
 
 /* A number with a name; NAN where it has no meaning. */
 typedef struct supple_named_value {
-    const char *name;
-    double value;
+    const char *name; /* as in --metrics */
+    double value;     /* or NAN */
 } supple_named_value;
 
 /* What the method tells of its last step beyond supple_stats (docs/steklov.md), and after it the sliding skin

@@ -19,7 +19,7 @@ typedef struct supple_writer supple_writer;
 typedef struct supple_range {
     int32_t clip;        /* -1: the rest pose */
     int32_t first_frame; /* of the clip; frame k is at k / fps seconds */
-    int32_t frame_count;
+    int32_t frame_count; /* at least 1 */
 } supple_range;
 
 /* What pictures and films paint on a character. */
@@ -32,7 +32,7 @@ typedef enum supple_show {
 typedef struct supple_plan {
     const supple_range *ranges; /* copied */
     int32_t range_count;        /* more than one only where supple_output_takes_ranges() */
-    double fps;
+    double fps;                 /* frames per second */
     double glb_error; /* how far a vertex in a .glb or .gltf may be off, of the diagonal of all frames: morph targets
                          are then principal components where that is smaller; below 1e-6: exact, at most 255 frames */
     bool slide;       /* every frame brings a supple_slide_frame; else none does */
@@ -96,23 +96,26 @@ SUPPLE_API void supple_writer_abort(supple_writer *writer);
 /* Bakes slid skin into a picture a frame, by the original texture coordinates (docs/slide-output.md). */
 typedef struct supple_bake supple_bake;
 
+/* What a texture holds. */
 typedef enum supple_bake_kind {
-    SUPPLE_BAKE_COLOUR,
+    SUPPLE_BAKE_COLOUR, /* colours, carried along */
     SUPPLE_BAKE_NORMAL, /* tangent-space normals, x along u and y against v (glTF, OpenGL), turned with the skin */
 } supple_bake_kind;
 
-/* Zeroed fields are defaults. */
+/* What to bake. Zeroed fields are defaults. */
 typedef struct supple_bake_config {
-    const char *texture; /* .png or .jpg */
-    const char *folder;  /* made where it is not there; files are FOLDER/NAME.0007.png, NAME being the texture's */
-    supple_bake_kind kind;
+    const char *texture;   /* .png or .jpg */
+    const char *folder;    /* made where it is not there; files are FOLDER/NAME.0007.png, NAME being the texture's */
+    supple_bake_kind kind; /* what the texture holds */
     const char *part; /* meshes or materials that the texture belongs to, by name or pattern; NULL: those whose material
                          has the very image, else all that have texture coordinates */
 } supple_bake_config;
 
+/* What a bake works on. */
 typedef struct supple_bake_info {
-    int32_t width, height, triangles, islands;
-    int64_t covered, gutter; /* texels that a triangle covers, and that were filled around those */
+    int32_t width, height;      /* of the pictures, pixels */
+    int32_t triangles, islands; /* that the texture covers, and the pieces they form in it */
+    int64_t covered, gutter;    /* texels that a triangle covers, and that were filled around those */
     int64_t shared;   /* of the covered: by several triangles, the first of which is shown (mirrored or tiled charts) */
     int32_t left_out; /* triangles over more tiles than are looked at */
 } supple_bake_info;
@@ -127,6 +130,7 @@ SUPPLE_API supple_result supple_bake_create(const supple_scene *scene, const sup
 SUPPLE_API supple_result supple_bake_frame(supple_bake *bake, const supple_frame *frame, const char *clip,
                                            int32_t number, supple_error *error);
 
+/* What a bake works on; valid while it lives. */
 SUPPLE_API const supple_bake_info *supple_bake_get_info(const supple_bake *bake);
 
 /* Frees a bake. Accepts NULL. */
@@ -160,42 +164,42 @@ SUPPLE_API supple_result supple_bytes_write(const char *path, const void *bytes,
 
 /* A part: one primitive of one mesh instance, in output order. Strings are valid while the report lives. */
 typedef struct supple_part {
-    const char *name;     /* mesh (or node) name */
-    const char *material; /* material name or "" */
-    supple_role role;
-    const char *why; /* one clause: the reason for the role */
-    int32_t vertices, welded_vertices, triangles;
-    int32_t components, closed_components;
-    int32_t border_edges, nonmanifold_edges, degenerate_triangles;
-    int32_t influences;                    /* largest number at one vertex; 0 if not skinned */
-    int32_t unweighted;                    /* vertices without a weight in the file */
+    const char *name;                                              /* mesh (or node) name */
+    const char *material;                                          /* material name or "" */
+    supple_role role;                                              /* that it plays */
+    const char *why;                                               /* one clause: the reason for the role */
+    int32_t vertices, welded_vertices, triangles;                  /* in the file; with equal positions counted once */
+    int32_t components, closed_components;                         /* pieces; those without a border */
+    int32_t border_edges, nonmanifold_edges, degenerate_triangles; /* what may be wrong with it */
+    int32_t influences;                                            /* largest number at one vertex; 0 if not skinned */
+    int32_t unweighted;                                            /* vertices without a weight in the file */
     int32_t unnormalised;                  /* vertices whose weights did not sum to 1 in the file */
     double weight_sum_min, weight_sum_max; /* in the file; NAN if not skinned */
 } supple_part;
 
 /* A bone segment, by the conventions of docs/conventions.md. World space of the bind pose. */
 typedef struct supple_bone {
-    const char *name;
-    int32_t joint;  /* index as in supple_scene_joint_name */
-    int32_t parent; /* index into the bones, -1 for a root */
-    double head[3], tail[3];
+    const char *name;        /* of its joint */
+    int32_t joint;           /* index as in supple_scene_joint_name */
+    int32_t parent;          /* index into the bones, -1 for a root */
+    double head[3], tail[3]; /* its two ends */
 } supple_bone;
 
 /* Something a person should know about a file. */
 typedef struct supple_finding {
-    bool warning; /* else for information */
-    const char *text;
+    bool warning;     /* else for information */
+    const char *text; /* one sentence */
 } supple_finding;
 
 /* What is in a file and what is wrong with it. */
 typedef struct supple_report {
-    int32_t part_count, bone_count, finding_count;
-    const supple_part *parts;
-    const supple_bone *bones;
-    const supple_finding *findings;
-    double size[3]; /* extent of the rest pose, in the file's unit */
-    double size_m;  /* the diagonal the solver will use, metres */
-    const char *auto_method, *auto_why;
+    int32_t part_count, bone_count, finding_count; /* lengths of the three lists */
+    const supple_part *parts;                      /* in output order */
+    const supple_bone *bones;                      /* by their joints */
+    const supple_finding *findings;                /* what a person should know */
+    double size[3];                                /* extent of the rest pose, in the file's unit */
+    double size_m;                                 /* the diagonal the solver will use, metres */
+    const char *auto_method, *auto_why;            /* what `auto` would choose, and the reason */
 } supple_report;
 
 /* Looks a scene over. The report is freed with supple_report_destroy and must not outlive the scene. */
@@ -204,6 +208,111 @@ SUPPLE_API supple_result supple_scene_inspect(const supple_scene *scene, const s
 
 /* Frees a report. Accepts NULL. */
 SUPPLE_API void supple_report_destroy(supple_report *report);
+
+/* ---- a character on a page --------------------------------------------------------------------------------------- */
+
+/* One material's run of triangles. Strings and images are the scene's. */
+typedef struct supple_display_group {
+    const char *name;     /* mesh (or node) name */
+    int32_t first, count; /* triangles */
+    float color[4];       /* linear light, alpha last; what the image is multiplied by */
+    bool double_sided, masked, blended;
+    float alpha_cutoff; /* where masked */
+    const void *image;  /* of the base colour, as the file has it: PNG or JPEG; NULL: none */
+    size_t image_size;
+} supple_display_group;
+
+/* The visual mesh for a viewer: vertices that have the same place, texture coordinate and weights are one. A "point" is
+ * a vertex as caches (.npy, .pc2, .mdd) have it. */
+typedef struct supple_display {
+    int32_t vertex_count, triangle_count, group_count, point_count;
+    const int32_t *point;  /* vertex_count: the point that a vertex follows */
+    const uint32_t *index; /* 3 a triangle */
+    const float *uv;       /* 2 a vertex, v down; NULL where no part has any */
+    const supple_display_group *groups;
+} supple_display;
+
+/* Makes the mesh of a scene, which must outlive it. */
+SUPPLE_API supple_result supple_display_create(const supple_scene *scene, const supple_config *config,
+                                               supple_display **out, supple_error *error);
+
+/* Frees a display. Accepts NULL. */
+SUPPLE_API void supple_display_destroy(supple_display *display);
+
+/* A frame for it: from point_count points in the scene's space to vertex_count vertices with y up, 3 floats each. */
+SUPPLE_API void supple_display_place(const supple_display *display, const float *points, float *out);
+
+/* Where a picture is taken from, y up: a ball around `target` fills it. Directions are unit and at right angles. */
+typedef struct supple_camera {
+    double target[3], back[3], up[3]; /* `back` points to the viewer */
+    double radius;
+    double floor; /* height of a floor with a shadow on it; NAN: none */
+} supple_camera;
+
+/* Draws a scene's frames as strips of panels. */
+typedef struct supple_picture supple_picture;
+
+/* The scene must outlive it. */
+SUPPLE_API supple_result supple_picture_create(const supple_scene *scene, const supple_config *config,
+                                               supple_picture **out, supple_error *error);
+
+/* Frees a picture. Accepts NULL. */
+SUPPLE_API void supple_picture_destroy(supple_picture *picture);
+
+/* Cameras that see whole frames (points, as above), from three quarters: one size for all, moved along where the
+ * character travels. *aspect is height over width that suits them. */
+SUPPLE_API void supple_picture_whole(supple_picture *picture, const float *const *points, int32_t count,
+                                     supple_camera *cameras, double *aspect);
+
+/* One panel of a strip. */
+typedef struct supple_panel {
+    const float *points;
+    supple_camera camera;
+    const char *label; /* in its lower left corner, or NULL */
+} supple_panel;
+
+/* Draws panels of width x height pixels side by side as a PNG, to be freed with supple_bytes_free and the same config.
+ * At most 8192 pixels a side. */
+SUPPLE_API supple_result supple_picture_strip(supple_picture *picture, const supple_panel *panels, int32_t count,
+                                              int32_t width, int32_t height, void **png, size_t *size,
+                                              supple_error *error);
+
+/* ---- joints that bend and twist --------------------------------------------------------------------------------- */
+
+/* What a joint does at most in a run of frames: how far a bone is turned against its parent, the bind pose being 0,
+ * taken apart into a bend (about an axis at right angles to the bone) and a twist (about the bone). */
+typedef struct supple_bend {
+    const char *name;    /* of the joint */
+    int32_t joint;       /* index as in supple_scene_joint_name */
+    double bend, twist;  /* largest in the run, degrees, 0 to 180 */
+    int32_t bend_frame;  /* where, counted from the run's first */
+    int32_t twist_frame; /* likewise */
+    bool twists;         /* of the two, the twist is larger */
+    double radius;       /* of the limb at the joint, in the bind pose */
+} supple_bend;
+
+/* The joints of a scene in one run of frames, those that show most first. */
+typedef struct supple_bends supple_bends;
+
+/* Looks at all frames of a range. A joint shows by its angle and by its size: angle x sqrt(radius). Left out are joints
+ * that turn by less than 25 degrees or show less than a quarter of the first, joints close to one that is listed
+ * already, and the other side's twin of one that is listed unless there is room: `most` are listed. The scene must
+ * outlive them. */
+SUPPLE_API supple_result supple_bends_create(const supple_scene *scene, const supple_range *range, double fps,
+                                             int32_t most, const supple_config *config, supple_bends **out,
+                                             supple_error *error);
+
+/* Frees bends. Accepts NULL. */
+SUPPLE_API void supple_bends_destroy(supple_bends *bends);
+
+/* The index-th joint; NULL if there is none. */
+SUPPLE_API const supple_bend *supple_bends_get(const supple_bends *bends, int32_t index);
+
+/* Close-up cameras of a joint in some frames of the run, all the same relative to the bone above: along the axis of the
+ * bend, or across a twisted bone, from the side where less stands in the way. `points` are those frames' (as of a
+ * cache), or NULL. */
+SUPPLE_API supple_result supple_bends_cameras(supple_bends *bends, int32_t index, const int32_t *frames, int32_t count,
+                                              const float *const *points, supple_camera *cameras, supple_error *error);
 
 /* ---- tetrahedra ------------------------------------------------------------------------------------------------- */
 
@@ -220,6 +329,7 @@ SUPPLE_API supple_result supple_body_picture(const supple_body *body, const char
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
+/* How weights are made. */
 typedef enum supple_weights_kind {
     SUPPLE_WEIGHTS_BBW,  /* bounded biharmonic weights on the tetrahedra */
     SUPPLE_WEIGHTS_HEAT, /* bone heat on the tetrahedra: quicker, less smooth */
@@ -229,6 +339,7 @@ typedef enum supple_weights_kind {
 /* New weights for a character's skin. Constant once made. */
 typedef struct supple_weights supple_weights;
 
+/* What came of it. */
 typedef struct supple_weights_info {
     int32_t changed, kept;      /* skinned vertices with new weights; with the file's own (rigid parts, eyes, teeth) */
     int32_t joints;             /* that have weight in the new skin */
@@ -251,6 +362,7 @@ SUPPLE_API supple_result supple_weights_create(const supple_body *body, supple_w
 /* Frees weights. Accepts NULL. */
 SUPPLE_API void supple_weights_destroy(supple_weights *weights);
 
+/* What came of making weights; valid while they live. */
 SUPPLE_API const supple_weights_info *supple_weights_get_info(const supple_weights *weights);
 
 /* Writes the scene as .glb or .gltf with the new weights in its skins and everything else carried through. */

@@ -44,6 +44,7 @@ typedef struct spl_method_context {
     spl_vec3 gravity;       /* m/s^2, the solver's space */
     bool pushed;            /* the solid's force is more than its weight */
     const double *mass;     /* by body vertex, lumped, where pushed */
+    struct supple_device *device; /* for methods that use one (supple/device.h); NULL: the processor */
 } spl_method_context;
 
 typedef enum spl_method_output {
@@ -109,8 +110,5 @@ extern const spl_method spl_method_linear, spl_method_dualquat, spl_method_mixed
 int32_t spl_method_count(void);
 const spl_method *spl_method_at(int32_t index);
 const spl_method *spl_method_find(const char *name); /* NULL if unknown */
-
-/* What "auto" means for a scene, and why, in one clause; `flesh` says whether it has, or may have, a body. */
-const spl_method *spl_method_auto(const supple_scene *scene, bool flesh, const char **why);
 
 #endif

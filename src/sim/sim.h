@@ -21,9 +21,10 @@ struct supple_sim {
     spl_flesh_sim flesh; /* of a method that moves a body */
     bool has_flesh;
     spl_dynamics dynamics;
-    double fps;    /* of the clips' frame numbers */
-    int32_t frame; /* the next one of host poses */
-    bool ready;    /* the method's init succeeded */
+    double fps;       /* of the clips' frame numbers */
+    int32_t frame;    /* the next one of host poses */
+    int32_t max_tets; /* of a body that "auto" made fit a budget; 0: the method's own */
+    bool ready;       /* the method's init succeeded */
     spl_pose pose;
     spl_part *part;
     int32_t part_count;
@@ -36,6 +37,9 @@ struct supple_sim {
     double slide_parameter[SPL_SLIDE_PARAMETERS];
     int32_t slide_clip; /* of the last frame that it saw, -1 for poses of the host */
     double slide_time;
+    struct supple_device *device, *own_device; /* NULL: the processor; what was opened here */
+    struct spl_cl_visual *visual;              /* the mesh on the device, once it was asked for; or NULL */
+    float *shown;                              /* 3 x vertex_count: normals on their way to it */
     supple_setup setup;
     supple_stats stats;
 };

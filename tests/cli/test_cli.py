@@ -80,6 +80,8 @@ def section_usage(s):
     refuse("no_ending", ["o"], "skin", "demo:arm", "-o", s.path("o"))
     refuse("unknown_option", ["--frobnicate"], *skin, "--frobnicate")
     refuse("option_without_value", ["--fps"], *skin, "--fps")
+    refuse("option_as_value", ["--dynamics", "on|off"], "skin", "demo:arm", "--dynamics", "-o", out)
+    refuse("file_as_verb", ["my.glb", "supple skin"], "my.glb")
     refuse("no_output", ["-o"], "skin", "demo:arm")
     refuse("no_input", [], "skin", "-o", out)
     refuse("two_inputs", [], "skin", "demo:arm", "demo:beam", "-o", out)
@@ -122,7 +124,11 @@ def section_help(s):
         done = s.tool("--version")
         assert done.code == 0 and done.err == "" and done.out.startswith("supple ") and done.out.count("\n") == 1, done
 
+    def asked_for():
+        assert s.tool("help").out == s.tool("--help").out and s.tool("help", "skin").out == s.tool("skin", "--help").out
+
     s.cases.run("help", top)
+    s.cases.run("help_as_a_verb", asked_for)
     for name in OPTIONS:
         s.cases.run(f"help_of_{name}", verb, name)
     s.cases.run("version", version)
@@ -139,6 +145,8 @@ def section_files(s):
     skin = ("skin", "--method", "linear", "--clip", "0")  # what is left to choose is said in lines of their own
     s.cases.run("demo_writes_a_glb", s.tool.good, "demo", "arm", "-o", arm)
     s.cases.run("missing_file", s.refused, 3, ["nowhere.glb"], *skin, "nowhere.glb", "-o", s.path("o.npy"))
+    for name, word in (("walk.bvh", "--motion"), ("scene.blend", ".glb"), ("mesh.OBJ", ".glb")):
+        s.cases.run(f"not_a_character_{name}", s.refused, 3, [name, word], *skin, name, "-o", s.path("o.npy"))
     s.cases.run("info_of_missing_file", s.refused, 3, ["nowhere.glb"], "info", "nowhere.glb")
     s.cases.run("directory_as_input", s.refused, 3, ["folder"], *skin, folder, "-o", s.path("o.npy"))
     s.cases.run("directory_as_output", s.refused, 4, ["folder.npy"], *skin, arm, "-o", folder)
@@ -341,6 +349,24 @@ def section_runs(s):
         done = s.tool.good("skin", "demo:arm", "-o", s.path("auto.npy"), "--resolution", 20, "--frames", 0)
         assert "auto" in done.err or "method" in done.err, f"does not say which method it chose: {done.err!r}"
 
+    def says_the_same(*more):
+        """`supple info` says what `supple skin` will choose, word for word."""
+        told = [line for line in s.tool("info", "demo:arm", *more).out.splitlines() if line.startswith("method:")]
+        done = s.tool.good("skin", "demo:arm", "-o", s.path("same.npy"), "--frames", 0, *more)
+        took = [line for line in done.err.splitlines() if "method:" in line]
+        assert len(told) == len(took) == 1 and took[0].endswith(told[0]), (told, took)
+
+    def budget_refused():
+        for value in "0", "-1", "nan", "fast", "":
+            s.tool.bad(2, ["--budget"], "skin", "demo:arm", "-o", s.path("b.npy"), "--budget", value)
+        s.tool.bad(2, ["--budget", "auto"], "skin", "demo:arm", "-o", s.path("b.npy"), "--budget", "5", "--method", "mixed")
+
+    def budget_told():
+        """A budget that only a clock can find broken is told after the run; one that holds is not."""
+        run = ("skin", "demo:arm", "-o", s.path("told.npy"), "--frames", 0)
+        assert "more than the" in s.tool.good(*run, "--budget", 0.001).err
+        assert "more than the" not in s.tool.good(*run, "--budget", 1e6, "--resolution", 20).err
+
     def progress():
         done = s.tool.good("skin", "demo:arm", "-o", s.path("p.npy"), "--method", "linear", "--clip", "0", "--progress", "always")
         assert done.err, "--progress always said nothing"
@@ -358,6 +384,11 @@ def section_runs(s):
 
     s.cases.run("clean_run_says_nothing", silent)
     s.cases.run("auto_says_what_it_chose", says_auto)
+    for name, more in ("size", ["--resolution", 20]), ("budget", ["--budget", 12]), ("little", ["--budget", 1]), \
+            ("motion", ["--dynamics", "on", "--resolution", 20]), ("contact", ["--collide", "self", "--resolution", 20]):
+        s.cases.run(f"info_says_what_auto_does_{name}", says_the_same, *more)
+    s.cases.run("budgets_that_are_none", budget_refused)
+    s.cases.run("budgets_that_do_not_hold", budget_told)
     s.cases.run("progress_on_request", progress)
     s.cases.run("interrupted_npy", interrupted, "i.npy")
     s.cases.run("interrupted_caches", interrupted, "i.pc2", "-o", s.path("i.mdd"), "--metrics", s.path("i.json"))

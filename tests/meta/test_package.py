@@ -88,6 +88,14 @@ def check_tool(prefix):
     assert re.search(r"\d+\.\d+\.\d+", call(tool, "--version"))
 
 
+def check_manual(prefix):
+    """The page and the completion are where man and bash look for them, and the page is what the tool says now."""
+    with open(os.path.join(prefix, "share", "man", "man1", "supple.1"), encoding="utf-8") as file:
+        assert file.read() == call(os.path.join(prefix, "bin", "supple"), "--man")
+    completion = os.path.join(prefix, "share", "bash-completion", "completions", "supple")
+    call("bash", "-c", f"source '{completion}' && complete -p supple")
+
+
 def check_moved(prefix, work):
     """An installation may be copied elsewhere; the tool finds its benchmarks there."""
     moved = os.path.join(work, "moved here")
@@ -111,6 +119,7 @@ def main():
         prefix = os.path.join(work, "prefix")
         cases.run("installs", call, "cmake", "--install", build, "--prefix", prefix)
         cases.run("installed_tool_runs", check_tool, prefix)
+        cases.run("installed_manual_and_completion", check_manual, prefix)
         cases.run("installation_can_be_moved", check_moved, prefix, work)
         cases.run("hello_by_find_package", check_cmake_package, root, prefix, work)
         cases.run("hello_by_pkg_config", check_pkg_config, root, prefix, work)
