@@ -15,7 +15,7 @@ CONFIGURE = cmake -G Ninja -S . -DSUPPLE_WERROR=$(WERROR)
 FORMATTED = git ls-files '*.c' '*.h'
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test bench format format-check sanitize fuzz interop docs install clean
+.PHONY: help deps build run test bench results format format-check sanitize fuzz interop docs install clean
 
 help: ## this list
 	@echo "Supple: physics-based skinning for rigged characters. make TARGET, with VARIABLE=VALUE where named:"
@@ -43,6 +43,10 @@ test: ## build and run every test; ends with "N passed, N failed"
 
 bench: build ## measure speed and memory on this machine
 	@$(BUILD)/supple bench all
+
+results: build ## measure all, and write bench/RESULTS.md from it (keep the machine quiet for half an hour)
+	@$(BUILD)/supple bench all --json >$(BUILD)/bench.json
+	@scripts/bench-report $(BUILD)/bench.json >$(BUILD)/RESULTS.md && mv $(BUILD)/RESULTS.md bench/RESULTS.md
 
 format: ## rewrite the sources in the house style
 	@scripts/install-deps format

@@ -1,7 +1,8 @@
 /* From a character to flesh: time from scratch and from the cache, and how it grows with the resolution.
  *
- *     bench_body [FILE]      default: demo:hero */
+ *     bench_body [--quick] [FILE]      default: demo:hero, quick demo:arm */
 #include "measure.h"
+#include "record.h"
 
 #include <ftw.h>
 #include <limits.h>
@@ -11,28 +12,49 @@
 #include <supple/supple.h>
 #include <unistd.h>
 
-static double run(const supple_scene *scene, int resolution, int max_tets, bool cache, bool grade, int *tets)
+enum { MAX_TETS = 50000, MOST_RUNS = 3 };
+
+/* A row of the table: what to make, and how often. */
+typedef struct making {
+    const char *name;
+    int resolution;
+    bool cache, grade;
+    int runs;
+} making;
+
+static double make_once(const supple_scene *scene, const making *m, supple_body_info *info)
 {
     supple_body_config bc = supple_body_config_default();
     supple_error error;
     supple_body *body;
-    bc.resolution = resolution;
-    bc.max_tets = max_tets;
-    bc.cache = cache;
-    bc.grade = grade;
+    bc.resolution = m->resolution;
+    bc.max_tets = MAX_TETS;
+    bc.cache = m->cache;
+    bc.grade = m->grade;
     if (supple_body_create(scene, &bc, NULL, &body, &error) != SUPPLE_OK) {
         fprintf(stderr, "%s\n", error.message);
         exit(1);
     }
-    const supple_body_info *i = supple_body_get_info(body);
-    *tets = i->tets;
-    printf("  %4d cells  %7d tets  %7.0f ms%-16s dihedral %.1f..%.1f  lost %.3f%%  peak %.0f MB\n", (int)i->resolution,
-           (int)i->tets, i->ms, i->cached ? " (from the cache)" : "", i->min_dihedral_deg, i->max_dihedral_deg,
-           100 * i->area_lost, peak_mb());
-    fflush(stdout);
-    double ms = i->ms;
+    *info = *supple_body_get_info(body);
     supple_body_destroy(body);
-    return ms;
+    return info->ms;
+}
+
+/* Milliseconds, the least. */
+static double run(const supple_scene *scene, const making *m)
+{
+    double ms[MOST_RUNS] = {0};
+    supple_body_info i = {0};
+    for (int k = 0; k < m->runs; k++) ms[k] = make_once(scene, m, &i);
+    bench_spread s = bench_spread_of(ms, m->runs);
+    printf("  %4d cells  %7d tets  %7.0f ms%-16s dihedral %.1f..%.1f  lost %.3f%%  peak %.0f MB\n", (int)i.resolution,
+           (int)i.tets, s.min, i.cached ? " (from the cache)" : "", i.min_dihedral_deg, i.max_dihedral_deg,
+           100 * i.area_lost, peak_mb());
+    fflush(stdout);
+    bench_note("body", m->name, "time", BENCH_MS, s);
+    bench_value("body", m->name, "tetrahedra", BENCH_COUNT, i.tets);
+    bench_value("body", m->name, "smallest dihedral angle, degrees", BENCH_ERROR, i.min_dihedral_deg);
+    return s.min;
 }
 
 /* A cache of its own: from scratch must mean from scratch, and the user's must stay as it is. */
@@ -51,9 +73,35 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
+/* From scratch, from the cache, and by resolution: cells along the body. */
+static void run_all(const supple_scene *scene, bool quick)
+{
+    const int usual[] = {32, 64, 128, 160}, small[] = {16, 24, 32, 48}, *cells = quick ? small : usual;
+    int runs = quick ? 1 : MOST_RUNS;
+    char row[48];
+    making m = {.name = "automatic, from scratch", .resolution = quick ? 24 : 0, .cache = true, .runs = 1};
+    run(scene, &m); /* only the first one fills the cache */
+    m.name = "automatic, from the cache";
+    m.runs = runs;
+    run(scene, &m);
+    for (int i = 0; i < 4; i++) {
+        snprintf(row, sizeof row, "%d cells", cells[i]);
+        double ms = run(scene, &(making){row, cells[i], false, false, runs});
+        if (i > 0) bench_point("body", pow(cells[i], 3), ms); /* the first is set-up more than cells */
+    }
+    bench_growth("growth", "body", "volume in cells");
+    printf("  graded (--set grade=on):\n");
+    for (int i = 1; i < 4; i++) {
+        snprintf(row, sizeof row, "%d cells, graded", cells[i]);
+        run(scene, &(making){row, cells[i], false, true, runs});
+    }
+    bench_value("body", "all", "peak memory", BENCH_MB, peak_mb());
+}
+
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "demo:hero";
+    bench_options how = bench_begin("body", &argc, argv);
+    const char *name = argc > 1 ? argv[1] : how.quick ? "demo:arm" : "demo:hero";
     supple_error error;
     supple_scene *scene;
     char folder[PATH_MAX];
@@ -66,24 +114,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "no folder for the cache can be made (TMPDIR)\n");
         return SUPPLE_ERROR_OUTPUT;
     }
-    int tets;
     printf("%s: tetrahedra, attachments and upsampling weights\n", name);
-    run(scene, 0, 50000, true, false, &tets);
-    run(scene, 0, 50000, true, false, &tets);
-    const int cells[] = {32, 64, 128, 160};
-    double first_ms = 0, first_cells = 0, ms = 0, n = 0;
-    for (int i = 0; i < 4; i++) {
-        ms = run(scene, cells[i], 50000, false, false, &tets);
-        n = pow(cells[i], 3);
-        if (i == 1) {
-            first_ms = ms;
-            first_cells = n;
-        }
-    }
-    printf("  growth from %d to %d cells: time ~ volume in cells ^ %.2f\n", cells[1], cells[3],
-           log(ms / first_ms) / log(n / first_cells));
-    printf("  graded (--set grade=on):\n");
-    for (int i = 1; i < 4; i++) run(scene, cells[i], 50000, false, true, &tets);
+    run_all(scene, how.quick);
     supple_scene_destroy(scene);
     return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
 }

@@ -1,13 +1,14 @@
-/* The materials in nanoseconds a call, beside the naive twins of tests/fem/twin.h in the same run: one JSON object a
- * line. Times are the best of several runs of one thread's processor time, over deformations as a bent joint has them
- * (stretches 0.6 to 1.4) and, as `hard`, over random matrices, half of them inverted.
+/* The materials in nanoseconds a call, beside the naive twins of tests/fem/twin.h in the same run. Times are the best
+ * of several runs of one thread's processor time, over deformations as a bent joint has them (stretches 0.6 to 1.4)
+ * and, as `hard`, over random matrices, half of them inverted.
  *
- *     bench_fem [quick] */
+ *     bench_fem [--quick] */
 #include "fem/elements.h"
 #include "fem/law.h"
 #include "fem/twin.h"
 #include "math/numbers.h"
 #include "math/svd3.h"
+#include "record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,22 +75,24 @@ static double do_svd(const spl_law *law, const spl_law_input *in)
     return s[0] + U.m[0] + V.m[0];
 }
 
-static double ns_of(work_fn *work, const spl_law *law, const spl_law_input *in, int states, int runs, double *sink)
+enum { MOST_RUNS = 200 };
+
+static bench_spread ns_of(work_fn *work, const spl_law *law, const spl_law_input *in, int runs, double *sink)
 {
-    double best = 1e30;
+    double ns[MOST_RUNS];
     for (int run = 0; run < runs; run++) {
         double begin = processor_ns();
-        for (int i = 0; i < states; i++) *sink += work(law, in + i);
-        best = fmin(best, (processor_ns() - begin) / states);
+        for (int i = 0; i < STATES; i++) *sink += work(law, in + i);
+        ns[run] = (processor_ns() - begin) / STATES;
     }
-    return best;
+    return bench_spread_of(ns, runs);
 }
 
 /* A regular enough tet, for the stiffness. */
-static double stiffness_ns(const spl_law_input *in, int runs, double *sink)
+static bench_spread stiffness_ns(const spl_law_input *in, int runs, double *sink)
 {
     int32_t tet[4] = {0, 1, 2, 3};
-    double g[12] = {-1, -1, -1, 1, 0, 0.1, 0, 1, 0.2, 0, 0, 0.7}, volume = 0.2, H[81], K[90], best = 1e30;
+    double g[12] = {-1, -1, -1, 1, 0, 0.1, 0, 1, 0.2, 0, 0, 0.7}, volume = 0.2, H[81], K[90], ns[MOST_RUNS];
     spl_elements e = {.vertex_count = 4, .count = 1, .tet = tet, .gradient = g, .volume = &volume};
     spl_law_corot.hessian(in, H);
     for (int run = 0; run < runs; run++) {
@@ -99,9 +102,9 @@ static double stiffness_ns(const spl_law_input *in, int runs, double *sink)
             spl_element_stiffness(&e, 0, H, K);
             *sink += K[i % 90];
         }
-        best = fmin(best, (processor_ns() - begin) / STATES);
+        ns[run] = (processor_ns() - begin) / STATES;
     }
-    return best;
+    return bench_spread_of(ns, runs);
 }
 
 static void fill(spl_law_input *in, bool hard)
@@ -117,31 +120,48 @@ static void fill(spl_law_input *in, bool hard)
     }
 }
 
+/* A law's calls beside its naive twins. */
+static void measure_law(const char *table, const spl_law *law, const spl_law_input *in, int runs, double *sink)
+{
+    static const struct {
+        const char *name;
+        work_fn *work, *naive;
+    } calls[] = {{"energy", do_energy, NULL},
+                 {"stress", do_stress, naive_stress},
+                 {"hessian", do_hessian, naive_hessian},
+                 {"projected", do_projected, naive_projected}};
+    char quantity[48];
+    printf("  %-12s", law->name);
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        bench_spread ours = ns_of(calls[c].work, law, in, runs, sink);
+        bench_note(table, law->name, calls[c].name, BENCH_NS, ours);
+        printf(" %7.0f", ours.min);
+        if (!calls[c].naive) continue;
+        bench_spread naive = ns_of(calls[c].naive, law, in, runs / 10 + 1, sink);
+        snprintf(quantity, sizeof quantity, "%s, naive / ours", calls[c].name);
+        bench_value(table, law->name, quantity, BENCH_RATIO, naive.min / ours.min);
+        printf(" %8.0f %5.1fx", naive.min, naive.min / ours.min);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     static spl_law_input in[STATES];
-    int runs = argc > 1 && !strcmp(argv[1], "quick") ? 5 : 200, few = runs / 10 + 1;
+    bench_options how = bench_begin("fem", &argc, argv);
+    int runs = how.quick ? 5 : MOST_RUNS;
     double sink = 0;
     for (int hard = 0; hard < 2; hard++) {
+        const char *table = hard ? "random, half of them inverted" : "stretches 0.6 to 1.4";
         fill(in, hard);
-        for (int32_t l = 0; l < spl_law_count(); l++) {
-            const spl_law *law = spl_law_at(l);
-            double e = ns_of(do_energy, law, in, STATES, runs, &sink),
-                   s = ns_of(do_stress, law, in, STATES, runs, &sink);
-            double h = ns_of(do_hessian, law, in, STATES, runs, &sink);
-            double p = ns_of(do_projected, law, in, STATES, runs, &sink);
-            double ns = ns_of(naive_stress, law, in, STATES, few, &sink);
-            double nh = ns_of(naive_hessian, law, in, STATES, few, &sink);
-            double np = ns_of(naive_projected, law, in, STATES, few, &sink);
-            printf(
-                "{\"bench\": \"fem\", \"states\": \"%s\", \"law\": \"%s\", \"energy_ns\": %.0f, \"stress_ns\": %.0f, "
-                "\"hessian_ns\": %.0f, \"projected_ns\": %.0f, \"naive_stress_ns\": %.0f, \"naive_hessian_ns\": %.0f, "
-                "\"naive_projected_ns\": %.0f, \"stress_ratio\": %.1f, \"hessian_ratio\": %.1f, "
-                "\"projected_ratio\": %.1f}\n",
-                hard ? "hard" : "bent", law->name, e, s, h, p, ns, nh, np, ns / s, nh / h, np / p);
-        }
-        printf("{\"bench\": \"fem\", \"states\": \"%s\", \"svd3_ns\": %.0f, \"stiffness_ns\": %.0f}\n",
-               hard ? "hard" : "bent", ns_of(do_svd, NULL, in, STATES, runs, &sink), stiffness_ns(in, runs, &sink));
+        printf("%s, ns a call\n  %-12s %7s %7s %8s %6s %7s %8s %6s %7s %8s %6s\n", table, "law", "energy", "stress",
+               "naive", "", "hessian", "naive", "", "project", "naive", "");
+        for (int32_t l = 0; l < spl_law_count(); l++) measure_law(table, spl_law_at(l), in, runs, &sink);
+        bench_spread svd = ns_of(do_svd, NULL, in, runs, &sink), stiffness = stiffness_ns(in, runs, &sink);
+        bench_note(table, "svd3", "call", BENCH_NS, svd);
+        bench_note(table, "stiffness", "call", BENCH_NS, stiffness);
+        printf("  svd3 %.0f, element stiffness %.0f\n", svd.min, stiffness.min);
         fflush(stdout);
     }
     return sink == 0.5; /* the work is used */

@@ -1,11 +1,13 @@
 /* The hero's walk, stopped in the middle of a stride: how far flesh still is from where it comes to rest, over time,
  * with dynamics and without.
  *
- *     bench_jiggle [--method NAME] [--model FILE] [--resolution N] | scripts/plot-jiggle >
- * docs/images/dynamics-stop.svg
+ *     bench_jiggle [--quick] [--method NAME] [--model FILE] [--resolution N]
+ *     bench_jiggle | scripts/plot-jiggle > docs/images/dynamics-stop.svg
  *
  * A line of the table: seconds since the stop, and millimetres of the vertex that is farthest off, of the 1 in 100 that
  * are, and without dynamics of the farthest. */
+#include "record.h"
+
 #include <supple/supple.h>
 
 #include <math.h>
@@ -76,6 +78,18 @@ static supple_result run(supple_scene *scene, supple_sim_config config, bool dyn
     return result;
 }
 
+/* How far off flesh is at the stop, and when the last vertex comes below a tenth of that. */
+static void record(const curve *on, const curve *off)
+{
+    int last = 0;
+    for (int k = 0; k < AFTER; k++)
+        if (on->most[k] > 0.1 * on->most[0]) last = k;
+    bench_value("walk stops", "with dynamics", "farthest at the stop, mm", BENCH_ERROR, on->most[0]);
+    bench_value("walk stops", "with dynamics", "1 in 100 at the stop, mm", BENCH_ERROR, on->hundredth[0]);
+    bench_value("walk stops", "with dynamics", "seconds until a tenth is left", BENCH_ERROR, (last + 1) / (double)RATE);
+    bench_value("walk stops", "without dynamics", "farthest at the stop, mm", BENCH_ERROR, off->most[0]);
+}
+
 int main(int count, char **argument)
 {
     supple_body_config body = supple_body_config_default();
@@ -87,6 +101,7 @@ int main(int count, char **argument)
     static curve on, off;
     config.method = "projective";
     config.body_config = &body;
+    if (bench_begin("jiggle", &count, argument).quick) body.resolution = 20;
     for (int i = 1; i + 1 < count; i += 2) {
         if (strcmp(argument[i], "--method") == 0) config.method = argument[i + 1];
         if (strcmp(argument[i], "--model") == 0) model_file = argument[i + 1];
@@ -107,6 +122,7 @@ int main(int count, char **argument)
         fprintf(stderr, "bench_jiggle: %s\n", error.message);
         return 1;
     }
+    record(&on, &off);
     printf("| seconds | farthest, mm | 1 in 100 | without dynamics |\n|---|---|---|---|\n");
     for (int k = 0; k < AFTER; k++)
         printf("| %.4f | %.3f | %.3f | %.3f |\n", k / (double)RATE, on.most[k], on.hundredth[k], off.most[k]);

@@ -1,12 +1,14 @@
 /* How near `linear` and `dualquat` come to the memory's speed: 1M vertices with 4 influences each, against a triad
- * a = b + s c over arrays of the same total size in the same run.
+ * a = b + s c over arrays of the same total size in the same run; and how time grows with vertices.
  *
- *     bench_linear [--json] [--threads N] [--vertices N] [--runs N] [--scaled]
+ *     bench_linear [--quick] [--threads N] [--vertices N] [--runs N] [--scaled]
  *
  * Bytes counted are those that must move: rest and result 12 each, 2 a joint index, 4 a weight. --scaled gives each
  * bone a scale of its own, so that dualquat goes through both its phases. */
 #include "core/memory.h"
 #include "core/timer.h"
+#include "machine.h"
+#include "measure.h"
 #include "methods/method.h"
 
 #include <stdio.h>
@@ -17,7 +19,7 @@ enum { INFLUENCES = 4, JOINTS = 80, BYTES_PER_VERTEX = 24 + 6 * INFLUENCES };
 
 typedef struct options {
     int32_t vertices, runs, threads; /* threads 0: 1 and 2 */
-    bool json, scaled;
+    bool scaled;
 } options;
 
 /* One skinned mesh, in the scene's own form. */
@@ -118,47 +120,10 @@ static void free_rig(rig *r)
     free(r);
 }
 
-/* ---- the memory's speed ------------------------------------------------------------------------------------------ */
-
-typedef struct triad {
-    float *a, *b, *c;
-} triad;
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-__attribute__((target_clones("avx2", "default")))
-#endif
-static void
-triad_piece(void *context, size_t begin, size_t end)
-{
-    const triad *t = context;
-    float *restrict a = t->a;
-    const float *restrict b = t->b, *restrict c = t->c;
-    for (size_t i = begin; i < end; i++) a[i] = b[i] + 3.0F * c[i];
-}
-
-/* GB/s, the best of the runs. Three arrays that together are as large as what a method's step touches. */
-static double measure_triad(spl_pool *pool, int32_t vertices, int32_t runs)
-{
-    size_t n = (size_t)vertices * BYTES_PER_VERTEX / (3 * sizeof(float));
-    triad t = {room(n, sizeof(float)), room(n, sizeof(float)), room(n, sizeof(float))};
-    memset(t.b, 1, n * sizeof(float)); /* pages of calloc's are one shared zero page until written */
-    memset(t.c, 1, n * sizeof(float));
-    double best = INFINITY;
-    for (int32_t i = 0; i < runs; i++) {
-        double start = spl_now_ms();
-        spl_parallel_for(pool, n, 8192, triad_piece, &t);
-        best = fmin(best, spl_now_ms() - start);
-    }
-    free(t.a);
-    free(t.b);
-    free(t.c);
-    return (double)n * 12 / best / 1e6;
-}
-
 /* ---- a method ---------------------------------------------------------------------------------------------------- */
 
-/* Milliseconds of one step, the best of the runs. */
-static double measure_method(const spl_method *method, rig *r, spl_pool *pool, int32_t runs)
+/* Adds milliseconds of steps to `ms`. */
+static void measure_method(const spl_method *method, rig *r, spl_pool *pool, double *ms, int32_t runs)
 {
     supple_config config = supple_config_default();
     supple_allocator allocator = spl_allocator_of(&config);
@@ -169,7 +134,6 @@ static double measure_method(const spl_method *method, rig *r, spl_pool *pool, i
         .scene = &r->scene, .config = &config, .allocator = &allocator, .pool = pool, .setup = &setup};
     spl_pose pose = {.world = r->world};
     void *state = room(1, method->state_size);
-    double best = INFINITY;
     if (method->init(state, &context, &error) != SUPPLE_OK) {
         fprintf(stderr, "bench_linear: %s\n", error.message);
         exit(5);
@@ -177,11 +141,10 @@ static double measure_method(const spl_method *method, rig *r, spl_pool *pool, i
     for (int32_t i = 0; i < runs; i++) {
         double start = spl_now_ms();
         method->step(state, &context, &pose, r->rest, r->out, &stats, &error);
-        best = fmin(best, spl_now_ms() - start);
+        ms[i] = spl_now_ms() - start;
     }
     method->release(state, &context);
     free(state);
-    return best;
 }
 
 /* Memory and methods take turns, a few runs each, so that a busy spell of the machine hits them all alike. */
@@ -192,43 +155,70 @@ static bool is_measured(const spl_method *method)
     return method->output == SPL_OUTPUT_VISUAL && !(method->needs & ~(unsigned)SPL_NEEDS_SKIN);
 }
 
-static void measure(const options *o, rig *r, int32_t threads, bool last)
+static void report(const char *name, int32_t vertices, int32_t threads, const bench_spread *ms, double triad_gbs)
 {
-    supple_config config = supple_config_default();
-    config.thread_count = threads;
-    spl_pool *pool;
-    if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) exit(5);
-    int32_t runs = (o->runs + ROUNDS - 1) / ROUNDS,
+    char table[48], row[64];
+    double bytes = (double)BYTES_PER_VERTEX * vertices, ns = ms->min * 1e6 / vertices;
+    snprintf(table, sizeof table, "%d vertices", (int)vertices);
+    snprintf(row, sizeof row, "%.32s, %d thread%s", name, (int)threads, threads > 1 ? "s" : "");
+    bench_note(table, row, "step", BENCH_MS, *ms);
+    double share = bench_bandwidth(table, row, "step", bytes, *ms, triad_gbs);
+    printf("  %-10s %6.2f ns/vertex  %6.1f GB/s  %5.1f%% of triad\n", name, ns, BYTES_PER_VERTEX / ns, 100 * share);
+    fflush(stdout);
+}
+
+static void measure(const options *o, rig *r, int32_t threads)
+{
+    spl_pool *pool = make_pool(threads);
+    int32_t runs = (o->runs + ROUNDS - 1) / ROUNDS, all = runs * ROUNDS,
             count = spl_method_count() < METHODS_MAX ? spl_method_count() : METHODS_MAX;
-    double triad_gbs = 0, ms[METHODS_MAX];
-    for (int32_t m = 0; m < count; m++) ms[m] = INFINITY;
-    for (int32_t round = 0; round < ROUNDS; round++) {
-        triad_gbs = fmax(triad_gbs, measure_triad(pool, o->vertices, runs));
+    double *ms = room((size_t)(METHODS_MAX + 1) * (size_t)all, sizeof *ms), *triad_ms = ms + METHODS_MAX * (size_t)all;
+    bench_triad triad = bench_triad_make((double)BYTES_PER_VERTEX * o->vertices);
+    for (int32_t at = 0; at < all; at += runs) {
+        for (int32_t i = 0; i < runs; i++) triad_ms[at + i] = bench_triad_run(&triad, pool);
         for (int32_t m = 0; m < count; m++)
-            if (is_measured(spl_method_at(m))) ms[m] = fmin(ms[m], measure_method(spl_method_at(m), r, pool, runs));
+            if (is_measured(spl_method_at(m)))
+                measure_method(spl_method_at(m), r, pool, ms + (size_t)m * (size_t)all + (size_t)at, runs);
     }
-    printf(o->json ? "  {\"threads\": %d, \"triad_gbs\": %.2f" : "threads %d: triad %.1f GB/s\n", threads, triad_gbs);
+    bench_spread t = bench_spread_of(triad_ms, all);
+    double triad_gbs = 12e-6 * (double)triad.count / t.min;
+    printf("threads %d: triad %.1f GB/s\n", (int)threads, triad_gbs);
+    report("triad", o->vertices, threads, &t, triad_gbs);
     for (int32_t m = 0; m < count; m++) {
         if (!is_measured(spl_method_at(m))) continue;
-        const char *name = spl_method_at(m)->name;
-        double ns = ms[m] * 1e6 / o->vertices, gbs = BYTES_PER_VERTEX / ns, share = gbs / triad_gbs;
-        if (o->json)
-            printf(", \"%s\": {\"ns_per_vertex\": %.3f, \"gbs\": %.2f, \"share\": %.3f}", name, ns, gbs, share);
-        else
-            printf("  %-10s %6.2f ns/vertex  %6.1f GB/s  %5.1f%% of triad\n", name, ns, gbs, 100 * share);
+        bench_spread s = bench_spread_of(ms + (size_t)m * (size_t)all, all);
+        report(spl_method_at(m)->name, o->vertices, threads, &s, triad_gbs);
     }
-    if (o->json) printf("}%s\n", last ? "" : ",");
+    bench_triad_free(&triad);
+    free(ms);
     spl_pool_destroy(pool);
 }
 
-static options parse(int argc, char **argv)
+/* Linear skinning alone on one thread, from what fits into a cache to what does not. */
+static void grow(const options *o)
 {
-    options o = {.vertices = 1000000, .runs = 100};
+    for (int32_t part = 64; part >= 1; part /= 4) {
+        int32_t n = o->vertices / part;
+        double ms[25];
+        rig *r = make_rig(n, false);
+        spl_pool *pool = make_pool(1);
+        for (int32_t m = 0; m < spl_method_count(); m++) {
+            if (strcmp(spl_method_at(m)->name, "linear") != 0) continue;
+            measure_method(spl_method_at(m), r, pool, ms, 25);
+            bench_point("linear", n, bench_spread_of(ms, 25).min);
+        }
+        spl_pool_destroy(pool);
+        free_rig(r);
+    }
+    bench_growth("growth", "linear", "vertices");
+}
+
+static options parse(int argc, char **argv, bool quick)
+{
+    options o = {.vertices = quick ? 100000 : 1000000, .runs = quick ? 10 : 100};
     for (int i = 1; i < argc; i++) {
         long value = i + 1 < argc ? strtol(argv[i + 1], NULL, 10) : 0;
-        if (!strcmp(argv[i], "--json"))
-            o.json = true;
-        else if (!strcmp(argv[i], "--scaled"))
+        if (!strcmp(argv[i], "--scaled"))
             o.scaled = true;
         else if (!strcmp(argv[i], "--threads") && value > 0 && value <= 64 && ++i)
             o.threads = (int32_t)value;
@@ -237,7 +227,7 @@ static options parse(int argc, char **argv)
         else if (!strcmp(argv[i], "--runs") && value > 0 && value <= 100000 && ++i)
             o.runs = (int32_t)value;
         else {
-            fprintf(stderr, "usage: bench_linear [--json] [--threads N] [--vertices N] [--runs N] [--scaled]\n");
+            fprintf(stderr, "usage: bench_linear [--quick] [--threads N] [--vertices N] [--runs N] [--scaled]\n");
             exit(2);
         }
     }
@@ -246,16 +236,14 @@ static options parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    options o = parse(argc, argv);
+    bench_options how = bench_begin("linear", &argc, argv);
+    options o = parse(argc, argv, how.quick);
     rig *r = make_rig(o.vertices, o.scaled);
-    if (o.json) printf("{\"vertices\": %d, \"influences\": %d, \"runs\": [\n", o.vertices, INFLUENCES);
-    if (o.threads) {
-        measure(&o, r, o.threads, true);
-    } else {
-        measure(&o, r, 1, false);
-        measure(&o, r, 2, true);
-    }
-    if (o.json) printf("]}\n");
+    printf("%d vertices, %d influences each\n", (int)o.vertices, INFLUENCES);
+    for (int32_t threads = 1; threads <= 2; threads++)
+        if (o.threads == 0 || o.threads == threads) measure(&o, r, threads);
+    if (o.threads > 2) measure(&o, r, o.threads);
     free_rig(r);
+    if (o.threads < 2 && o.vertices >= 6400) grow(&o);
     return 0;
 }

@@ -1,12 +1,16 @@
 /* The mixed method's frame by its parts: what the paper's table 1 asks, how solvers compare, how cost grows.
  *
- *     bench_mixed [--quick] [--paper] [--solvers] [--curve] [--frames N] [--tolerance T] [--one BODY CELLS CLIP SOLVER]
+ *     bench_mixed [--quick] [--paper] [--solvers] [--curve] [--frames N] [--tolerance T] [--one BODY CELLS
+ * CLIP SOLVER]
  *
  * Every row is a process of its own that plays a clip through the simulation: peak memory is that of the whole
  * character. Times are milliseconds a frame over the frames after the first: what is the same work in each (rotations
  * and all else as `other`, forces, assembly, factor) the least, `solve` and `cpu`, whose work varies, the median; `min`
  * and `median` are the whole method's wall clock. A busy machine shows in the distance between min and median, and not
- * in cpu, the processor time of the whole step on all threads, upsampling included. */
+ * in cpu, the processor time of the whole step on all threads, upsampling included. `GB/s` is what an iteration of the
+ * solve reads and writes, as the solver counts it from its own arrays, and `limit` its share of reading as many bytes
+ * again and again. */
+#include "machine.h"
 #include "measure.h"
 #include "methods/mixed/mixed.h"
 #include "sim/sim.h"
@@ -19,9 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* DESIGN.md: what a triad reads and writes on one core and on two. */
-static const double LIMIT_GB_S[3] = {0, 28, 37};
-
 typedef struct subject {
     const char *body;
     int32_t cells;
@@ -32,6 +33,7 @@ typedef struct subject {
 typedef struct options {
     bool quick, paper, solvers, curve;
     int32_t frames;
+    const bench_limits *limits;
     const char *tolerance;
 } options;
 
@@ -42,7 +44,8 @@ typedef struct row {
     double iterations; /* mean */
     int32_t most;
     double residual;
-    double rate; /* GB/s of the solve, the best frame's */
+    double pass[256]; /* ms of one iteration */
+    int32_t passes;
 } row;
 
 static void fail(const supple_error *error)
@@ -63,7 +66,7 @@ static void add(row *r, const supple_stats *s, const spl_warp_stats *w, double c
     r->factor = fmin(r->factor, w->ms_factor);
     r->other = fmin(r->other, s->ms_solve - w->ms_force - w->ms_assembly - w->ms_factor - w->ms_solve);
     r->iterations += s->iterations;
-    if (w->iterations > 0) r->rate = fmax(r->rate, w->bytes * w->iterations * 1e-6 / w->ms_solve);
+    if (w->iterations > 0 && w->bytes > 0) r->pass[r->passes++] = w->ms_solve / w->iterations;
     if (s->iterations > r->most) r->most = s->iterations;
     r->residual = fmax(r->residual, s->residual);
 }
@@ -83,18 +86,53 @@ static void head(const char *title)
     fflush(stdout);
 }
 
-static void print(const subject *b, const char *solver, int32_t threads, const supple_sim *sim, row *r)
+/* The rows that are kept; the solve's share of its limit. */
+static double record(const char *table, const char *name, const subject *b, const supple_sim *sim, const row *r,
+                     int32_t threads, const options *o)
 {
+    const spl_warp_stats *w = spl_mixed_stats(sim->state);
+    bench_record(&(bench_row){.table = table,
+                              .row = name,
+                              .quantity = "frame",
+                              .kind = BENCH_MS,
+                              .spread = bench_spread_of(r->wall, r->count),
+                              .paper = b->python_ms});
+    bench_note(table, name, "frame, processor", BENCH_CPU_MS, bench_spread_of(r->cpu, r->count));
+    bench_note(table, name, "solve", BENCH_MS, bench_spread_of(r->solve, r->count));
+    bench_note(table, name, "forces", BENCH_MS, bench_least(r->force, r->count));
+    bench_note(table, name, "assembly", BENCH_MS, bench_least(r->assembly, r->count));
+    bench_note(table, name, "factor", BENCH_MS, bench_least(r->factor, r->count));
+    bench_note(table, name, "other", BENCH_MS, bench_least(r->other, r->count));
+    bench_value(table, name, "set-up", BENCH_MS, w->ms_setup);
+    bench_value(table, name, "tetrahedra", BENCH_COUNT, supple_body_get_info(supple_sim_body(sim))->tets);
+    bench_value(table, name, "iterations", BENCH_COUNT, r->iterations / r->count);
+    bench_value(table, name, "peak memory", BENCH_MB, peak_mb());
+    if (r->passes == 0) return NAN;
+    double limit = bench_read_limit(w->bytes, threads, o->limits->triad[threads]);
+    return bench_bandwidth(table, name, "solve", w->bytes, bench_spread_of(r->pass, r->passes), limit);
+}
+
+static void print(const char *table, const subject *b, const char *solver, int32_t threads, const supple_sim *sim,
+                  row *r, const options *o)
+{
+    char name[80];
     const supple_body_info *i = supple_body_get_info(supple_sim_body(sim));
     const spl_warp_stats *w = spl_mixed_stats(sim->state);
+    snprintf(name, sizeof name, "%s, %d cells, %s, %d thread%s", b->body, (int)b->cells, solver, (int)threads,
+             threads > 1 ? "s" : "");
+    double mb = peak_mb(), share = record(table, name, b, sim, r, threads, o);
     double typical = median(r->wall, r->count), cpu = median(r->cpu, r->count), solve = median(r->solve, r->count),
-           mean = r->iterations / r->count;
+           mean = r->iterations / r->count,
+           rate = r->passes ? w->bytes * 1e-6 / bench_spread_of(r->pass, r->passes).min : 0;
+    if (strcmp(table, "growth") == 0) {
+        bench_point("mixed frame", i->tets, r->wall[0]);
+        bench_point("mixed frame, processor", i->tets, r->cpu[0]);
+    }
     printf("%-5s %7d %7d %-6s %2d %7.0f | %6.2f %6.2f %6.2f %6.2f %5.1f/%3d %7.2f | %7.2f %7.2f %7.2f | %6.0f %5.1f "
            "%5.0f%% "
            "%7.1e ",
            b->body, (int)i->vertices, (int)i->tets, solver, (int)threads, w->ms_setup, r->other, r->force, r->assembly,
-           r->factor, mean, (int)r->most, solve, cpu, r->wall[0], typical, peak_mb(), r->rate,
-           100 * r->rate / LIMIT_GB_S[threads], r->residual);
+           r->factor, mean, (int)r->most, solve, cpu, r->wall[0], typical, mb, rate, 100 * share, r->residual);
     if (b->python_ms > 0) printf("%5.0fx", b->python_ms / typical);
     printf("\n");
     fflush(stdout);
@@ -102,7 +140,7 @@ static void print(const subject *b, const char *solver, int32_t threads, const s
 
 static const char *const WORD[] = {"auto", "warp", "scalar", "ic0", "direct"};
 
-static void play(const subject *b, const char *solver, int32_t threads, const options *o)
+static void play(const char *table, const subject *b, const char *solver, int32_t threads, const options *o)
 {
     char name[32];
     supple_error error;
@@ -133,18 +171,18 @@ static void play(const subject *b, const char *solver, int32_t threads, const op
         double cpu = processor_ms() - start;
         if (k > 0) add(&r, &sim->stats, spl_mixed_stats(sim->state), cpu);
     }
-    print(b, WORD[spl_mixed_stats(sim->state)->solver], threads, sim, &r);
+    print(table, b, WORD[spl_mixed_stats(sim->state)->solver], threads, sim, &r, o);
     supple_sim_destroy(sim);
     supple_body_destroy(body);
     supple_scene_destroy(scene);
 }
 
 /* In a process of its own: the peak of memory is the row's. */
-static void run(const subject *b, const char *solver, int32_t threads, const options *o)
+static void run(const char *table, const subject *b, const char *solver, int32_t threads, const options *o)
 {
     pid_t child = fork();
     if (child == 0) {
-        play(b, solver, threads, o);
+        play(table, b, solver, threads, o);
         exit(0);
     }
     int status = 0;
@@ -160,26 +198,34 @@ static const subject CURVE[] = {{"hero", 14, "reach", 0},  {"hero", 22, "reach",
                                 {"hero", 48, "reach", 0},  {"hero", 64, "reach", 0}, {"hero", 80, "reach", 0},
                                 {"hero", 113, "reach", 0}, {"hero", 145, "reach", 0}};
 
+static const subject QUICK[] = {{"arm", 16, "bend", 0}, {"arm", 24, "bend", 0}};
+
 static void run_all(const options *o)
 {
     enum { PAPERS = sizeof PAPER / sizeof *PAPER, CURVES = sizeof CURVE / sizeof *CURVE };
     if (o->paper) head("The paper's sizes, and larger ones:");
-    for (int i = 0; o->paper && i < (o->quick ? 3 : PAPERS); i++)
-        for (int32_t threads = 2; threads >= 1; threads--) run(&PAPER[i], NULL, threads, o);
+    for (int i = 0; o->paper && i < (o->quick ? 1 : PAPERS); i++)
+        for (int32_t threads = 2; threads >= 1; threads--)
+            run("the paper's sizes", o->quick ? &QUICK[1] : &PAPER[i], NULL, threads, o);
     if (o->solvers) head("Solvers:");
     for (int i = 0; o->solvers && i < (o->quick ? 1 : 3); i++)
-        for (int k = 1; k < 5; k++) run(&MIDDLE[i], WORD[k], 1, o);
+        for (int k = 1; k < 5; k++) run("solvers", o->quick ? &QUICK[1] : &MIDDLE[i], WORD[k], 1, o);
     if (o->curve) head("Growth:");
-    for (int i = 0; o->curve && i < (o->quick ? 4 : CURVES); i++) run(&CURVE[i], NULL, 2, o);
+    for (int i = 0; o->curve && i < (o->quick ? 2 : CURVES); i++)
+        run("growth", o->quick ? &QUICK[i] : &CURVE[i], NULL, 2, o);
+    if (!o->curve) return;
+    bench_growth("growth", "mixed frame", "tetrahedra");
+    bench_growth("growth", "mixed frame, processor", "tetrahedra");
 }
 
 int main(int argc, char **argv)
 {
-    options o = {.frames = 12, .tolerance = "1e-4"};
+    bench_options how = bench_begin("mixed", &argc, argv);
+    options o = {.frames = 12, .tolerance = "1e-4", .quick = how.quick};
+    o.limits = bench_limits_get(&how);
+    if (o.quick) o.frames = 4;
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick"))
-            o.quick = true;
-        else if (!strcmp(argv[i], "--paper"))
+        if (!strcmp(argv[i], "--paper"))
             o.paper = true;
         else if (!strcmp(argv[i], "--solvers"))
             o.solvers = true;
@@ -192,7 +238,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--one") && i + 4 < argc) {
             subject b = {argv[i + 1], atoi(argv[i + 2]), argv[i + 3], 0};
             head("One:");
-            for (int32_t threads = 1; threads <= 2; threads++) run(&b, argv[i + 4], threads, &o);
+            for (int32_t threads = 1; threads <= 2; threads++) run("one", &b, argv[i + 4], threads, &o);
             return 0;
         } else {
             fprintf(stderr, "usage: bench_mixed [--quick] [--paper] [--solvers] [--curve] [--frames N] [--tolerance T] "

@@ -7,11 +7,13 @@
  * its last one. Times are milliseconds a step: parts the least of all steps, `min` and `median` the whole step.
  * `energy` is what the step's energy comes to after ten iterations against ten without acceleration from the same
  * state, of what those take off; `cpu` the least processor time on all threads, which a busy machine stretches less
- * than the others.
+ * than the others. `polar` is the local step against the speed of the polar kernel with data at hand, `factor` what the
+ * global step reads of its factor (twice a solve) against reading as many bytes again and again.
  */
 #include "body/pins.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "machine.h"
 #include "measure.h"
 #include "methods/projective/global.h"
 #include "methods/projective/local.h"
@@ -37,7 +39,7 @@ typedef struct options {
 
 typedef struct limits {
     double rotations; /* per second: one Newton step of the polar kernel, data at hand */
-    double bytes;     /* per second: reading a megabyte over and over */
+    double triad;     /* GB/s */
 } limits;
 
 enum { MAX_TIES = 1600 };
@@ -275,40 +277,18 @@ static void rotate_range(void *context, size_t begin, size_t end)
     for (int k = 0; k < 2000; k++) spl_rotation3_blocks(F, 16, 1, q);
 }
 
-static void read_range(void *context, size_t begin, size_t end)
+static limits measure(int32_t threads, const bench_options *how)
 {
-    const float *data = (const float *)context + begin * 131072;
-    volatile float keep = 0;
-    for (int k = 0; k < 200; k++) {
-        float sum[32] = {0};
-        for (size_t i = 0; i < (end - begin) * 131072; i += 32)
-            for (size_t j = 0; j < 32; j++) sum[j] += data[i + j];
-        keep = keep + sum[k % 32];
-    }
-}
-
-static limits measure(int32_t threads)
-{
-    limits l = {0};
-    spl_pool *pool;
-    supple_config config = supple_config_default();
-    config.thread_count = threads;
+    limits l = {.triad = bench_limits_get(how)->triad[threads]};
     spl_mat3x8 F[16];
-    float *data = calloc(2 * 131072, sizeof *data);
-    if (!data || spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) exit(1);
     for (size_t i = 0; i < 16 * 72; i++) F[i / 72].m[i / 8 % 9][i % 8] = i / 8 % 9 % 4 == 0 ? 1.1F : 0.1F;
-    for (int k = 0; k < 20; k++) {
-        double start = spl_now_ms();
-        spl_parallel_for(pool, (size_t)threads, 1, rotate_range, F);
-        double middle = spl_now_ms();
-        spl_parallel_for(pool, (size_t)threads, 1, read_range, data);
-        l.rotations = fmax(l.rotations, 16 * 8 * 2000.0 * threads / (middle - start) * 1e3);
-        l.bytes = fmax(l.bytes, 4 * 131072 * 200.0 * threads / (spl_now_ms() - middle) * 1e3);
+    for (int k = 0; k < 20; k++) { /* no memory is touched: two threads do twice as many as one does */
+        double start = processor_ms();
+        rotate_range(F, 0, 1);
+        l.rotations = fmax(l.rotations, 16 * 8 * 2000.0 * threads / (processor_ms() - start) * 1e3);
     }
-    spl_pool_destroy(pool);
-    free(data);
-    printf("%d thread%s: %.0f million Newton steps of the polar kernel a second, %.0f GB/s from the cache\n",
-           (int)threads, threads > 1 ? "s" : "", l.rotations * 1e-6, l.bytes * 1e-9);
+    printf("%d thread%s: %.0f million Newton steps of the polar kernel a second, triad %.1f GB/s\n", (int)threads,
+           threads > 1 ? "s" : "", l.rotations * 1e-6, l.triad);
     return l;
 }
 
@@ -329,15 +309,53 @@ static void keep_least(spl_pd_stats *least, const spl_pd_stats *s, bool first)
     for (int i = 0; i < 5; i++) *to[i] = first ? from[i] : fmin(*to[i], from[i]);
 }
 
-static void play(const subject *b, int32_t threads, int32_t ties, const limits *l, const options *o)
+/* What a row measured: whole steps and their processor time, parts. */
+typedef struct measured {
+    double *ms, *cpu;
+    spl_pd_stats least;
+    double reached;
+} measured;
+
+/* Shares of the limits. */
+typedef struct shares {
+    double polar, factor;
+} shares;
+
+static shares record(const char *table, const subject *b, const scene *s, int32_t threads, int32_t ties,
+                     const measured *m, const limits *l, const options *o)
+{
+    char row[80], who[48];
+    snprintf(who, sizeof who, s->stage ? "%d cells" : "limb of %d rings", (int)(s->stage ? b->cells : b->rings));
+    snprintf(row, sizeof row, "%s, %d contacts, %d thread%s", who, (int)ties, (int)threads, threads > 1 ? "s" : "");
+    bench_spread ms = bench_spread_of(m->ms, o->steps);
+    /* ten iterations visit each tet; each reads the factor forwards and backwards, once more with contacts */
+    double bytes = (ties ? 2 : 1) * 10 * 2 * spl_pd_factor_bytes(s->pd),
+           rotations = 10 * s->tet_count * 1e3 / l->rotations;
+    bench_record(&(bench_row){
+        .table = table, .row = row, .quantity = "step", .kind = BENCH_MS, .spread = ms, .paper = b->authors_ms});
+    bench_note(table, row, "step, processor", BENCH_CPU_MS, bench_spread_of(m->cpu, o->steps));
+    bench_note(table, row, "local", BENCH_MS, bench_least(m->least.ms_local, o->steps));
+    bench_note(table, row, "gather", BENCH_MS, bench_least(m->least.ms_gather, o->steps));
+    bench_note(table, row, "global", BENCH_MS, bench_least(m->least.ms_global, o->steps));
+    bench_note(table, row, "acceleration", BENCH_MS, bench_least(m->least.ms_pace, o->steps));
+    bench_note(table, row, "contacts", BENCH_MS, bench_least(m->least.ms_ties, o->steps));
+    bench_value(table, row, "set-up", BENCH_MS, s->setup);
+    bench_value(table, row, "tetrahedra", BENCH_COUNT, s->tet_count);
+    bench_spread local = bench_single(m->least.ms_local), global = bench_single(m->least.ms_global);
+    bench_note(table, row, "local share", BENCH_SHARE, bench_inverse(local, rotations));
+    double limit = bench_read_limit(spl_pd_factor_bytes(s->pd), threads, l->triad);
+    return (shares){rotations / local.min, bench_bandwidth(table, row, "global", bytes, global, limit)};
+}
+
+static void play(const char *table, const subject *b, int32_t threads, int32_t ties, const limits *l, const options *o)
 {
     scene s;
     scene_make(&s, b, threads, 400, o->character);
     size_t n = 3 * (size_t)s.vertex_count;
-    double h = 1.0 / 60, *ms = calloc((size_t)o->steps, sizeof *ms), reached = 0, cpu = INFINITY,
-           *other = malloc(n * sizeof *other);
-    spl_pd_stats least = {0}, stats, ignored;
-    if (!ms || !other) exit(1);
+    measured m = {.ms = calloc((size_t)o->steps, sizeof(double)), .cpu = calloc((size_t)o->steps, sizeof(double))};
+    double h = 1.0 / 60, *other = malloc(n * sizeof *other);
+    spl_pd_stats stats, ignored;
+    if (!m.ms || !m.cpu || !other) exit(1);
     for (int32_t k = 0; k < o->steps; k++) {
         tie_up(&s, ties, k / 20); /* contacts last a third of a second */
         spl_pd_problem q = begin_step(&s, k, h);
@@ -346,24 +364,28 @@ static void play(const subject *b, int32_t threads, int32_t ties, const limits *
         solve(s.plain, &q, other, &ignored);
         double used = processor_ms(), start = spl_now_ms();
         solve(s.pd, &q, s.y, &stats);
-        ms[k] = spl_now_ms() - start;
-        cpu = fmin(cpu, processor_ms() - used);
-        keep_least(&least, &stats, k == 0);
+        m.ms[k] = spl_now_ms() - start;
+        m.cpu[k] = processor_ms() - used;
+        keep_least(&m.least, &stats, k == 0);
         double plain = energy_at(s.plain, &q, other, n);
-        if (k > 0) reached += (energy_at(s.plain, &q, s.y, n) - plain) / fmax(before - plain, 1e-30) / (o->steps - 1);
+        if (k > 0) m.reached += (energy_at(s.plain, &q, s.y, n) - plain) / fmax(before - plain, 1e-30) / (o->steps - 1);
         end_step(&s, h);
     }
-    qsort(ms, (size_t)o->steps, sizeof *ms, by_size);
-    double tets = 10 * s.tet_count / least.ms_local * 1e3; /* a second */
-    double bytes = (ties ? 2 : 1) * 10 * 2 * spl_pd_factor_bytes(s.pd) / least.ms_global * 1e3;
+    bench_spread ms = bench_spread_of(m.ms, o->steps), cpu = bench_spread_of(m.cpu, o->steps);
+    shares of = record(table, b, &s, threads, ties, &m, l, o);
+    if (strcmp(table, "growth") == 0) {
+        bench_point("projective step", s.tet_count, ms.min);
+        bench_point("projective step, processor", s.tet_count, cpu.min);
+    }
     printf("%7d %7d %2d %5d %6.0f | %6.2f %6.2f %6.2f %6.2f %6.2f | %7.2f %7.2f %7.2f | %+7.4f %5.0f%% %5.0f%%",
            (int)(s.stage ? s.vertex_count / 2 : s.t.skin), (int)s.tet_count, (int)threads, (int)ties, s.setup,
-           least.ms_local, least.ms_gather, least.ms_global, least.ms_pace, least.ms_ties, cpu, ms[0], ms[o->steps / 2],
-           reached, 100 * tets / l->rotations, 100 * bytes / l->bytes);
-    if (b->authors_ms > 0) printf(" %7.1fx", b->authors_ms / ms[o->steps / 2]);
+           m.least.ms_local, m.least.ms_gather, m.least.ms_global, m.least.ms_pace, m.least.ms_ties, cpu.min, ms.min,
+           ms.median, m.reached, 100 * of.polar, 100 * of.factor);
+    if (b->authors_ms > 0) printf(" %7.1fx", b->authors_ms / ms.median);
     printf("\n");
     fflush(stdout);
-    free(ms);
+    free(m.ms);
+    free(m.cpu);
     free(other);
     scene_free(&s);
 }
@@ -373,6 +395,7 @@ static void play(const subject *b, int32_t threads, int32_t ties, const limits *
 static void compare_variants(const options *o)
 {
     static const char *const NAME[] = {"none", "chebyshev", "anderson", "lbfgs"};
+    char row[48];
     scene s;
     scene_make(&s, &(subject){.around = 50, .rings = o->quick ? 20 : 94}, 1, 400, NULL);
     size_t n = 3 * (size_t)s.vertex_count;
@@ -403,7 +426,11 @@ static void compare_variants(const options *o)
                 solve(pd, &q, x, &stats);
                 if (k > 0) least = fmin(least, spl_now_ms() - at); /* the first makes the factor */
             }
-            printf("  %8.1e %6.2f", (energy_at(s.plain, &q, x, n) - best) / (start - best), least);
+            double left = (energy_at(s.plain, &q, x, n) - best) / (start - best);
+            snprintf(row, sizeof row, "%s, %d iterations", NAME[pace], (int)i);
+            bench_note("variants", row, "time", BENCH_MS, bench_least(least, 4));
+            bench_value("variants", row, "energy left", BENCH_ERROR, left);
+            printf("  %8.1e %6.2f", left, least);
         }
         printf("\n");
         fflush(stdout);
@@ -417,15 +444,17 @@ static void compare_variants(const options *o)
 
 static void find_crossover(const options *o)
 {
+    char row[48];
     printf("\nTen iterations with so many contacts: low-rank update (columns new, columns kept), conjugate gradients:\n"
            "%6s %10s %10s %10s %8s\n",
            "ties", "new", "kept", "pcg", "inner");
-    for (int32_t ties = 25; ties <= (o->quick ? 100 : MAX_TIES); ties *= 2) {
+    for (int32_t ties = 25; ties <= (o->quick ? 25 : MAX_TIES); ties *= 2) {
         double best[3] = {INFINITY, INFINITY, INFINITY};
         int32_t inner = 0;
         for (int way = 0; way < 2; way++) {
             scene s;
-            scene_make(&s, &(subject){.around = 50, .rings = 94}, 1, way ? 0 : MAX_TIES, NULL);
+            scene_make(&s, &(subject){.around = o->quick ? 20 : 50, .rings = o->quick ? 41 : 94}, 1, way ? 0 : MAX_TIES,
+                       NULL);
             for (int k = 0; k < 5; k++) {
                 tie_up(&s, ties, k / 2 * 7); /* new ones every other step */
                 spl_pd_problem q = begin_step(&s, 0, 1.0 / 60);
@@ -439,6 +468,10 @@ static void find_crossover(const options *o)
             }
             scene_free(&s);
         }
+        snprintf(row, sizeof row, "%d contacts", (int)ties);
+        bench_note("crossover", row, "low rank, columns new", BENCH_MS, bench_least(best[0], 2));
+        bench_note("crossover", row, "low rank, columns kept", BENCH_MS, bench_least(best[1], 2));
+        bench_note("crossover", row, "conjugate gradients", BENCH_MS, bench_least(best[2], 4));
         printf("%6d %10.2f %10.2f %10.2f %8.1f\n", (int)ties, best[0], best[1], best[2], inner / 10.0);
         fflush(stdout);
     }
@@ -446,43 +479,45 @@ static void find_crossover(const options *o)
 
 static const subject TABLE[] = {{20, 41, 3.6, 0}, {50, 94, 19.6, 0}, {51, 102, 26.2, 0}};
 static const subject BODIES[] = {{0, 0, 3.6, 22}, {0, 0, 19.6, 58}, {0, 0, 26.2, 61}};
+static const subject QUICK_BODY[] = {{0, 0, 0, 12}};
 static const subject CURVE[] = {{20, 41, 0, 0},  {28, 60, 0, 0},   {40, 84, 0, 0},  {56, 120, 0, 0},
                                 {90, 186, 0, 0}, {126, 265, 0, 0}, {200, 418, 0, 0}};
 
 /* The paper's three sizes, on limbs or on a character. */
-static void run_table(const subject *b, const limits l[2], const options *o)
+static void run_table(const char *table, const subject *b, const limits l[2], const options *o)
 {
     for (size_t i = 0; i < (o->quick ? 1 : 3); i++)
         for (int32_t threads = 1; threads <= 2; threads++)
-            for (int32_t ties = 0; ties <= 90; ties += 90) play(&b[i], threads, ties, &l[threads - 1], o);
+            for (int32_t ties = 0; ties <= 90; ties += 90) play(table, &b[i], threads, ties, &l[threads - 1], o);
 }
 
-static void run(const options *o)
+static void run(const options *o, const bench_options *how)
 {
-    limits l[2] = {measure(1), measure(2)};
+    limits l[2] = {measure(1, how), measure(2, how)};
     if (o->table) {
         head("The paper's sizes, limbs of prisms, ten iterations:");
-        run_table(TABLE, l, o);
+        run_table("the paper's sizes, limbs", TABLE, l, o);
         printf("\n%s:", o->character);
         head("Prisms of about these sizes:");
-        run_table(BODIES, l, o);
+        run_table("the paper's sizes, a character", o->quick ? QUICK_BODY : BODIES, l, o);
     }
     if (o->curve) head("Growth:");
     options few = *o;
     if (few.steps > 12) few.steps = 12;
     for (size_t i = 0; o->curve && i < (o->quick ? 2 : sizeof CURVE / sizeof *CURVE); i++)
-        play(&CURVE[i], 2, 0, &l[1], &few);
+        play("growth", &CURVE[i], 2, 0, &l[1], &few);
+    if (o->curve) bench_growth("growth", "projective step", "tetrahedra");
+    if (o->curve) bench_growth("growth", "projective step, processor", "tetrahedra");
     if (o->variants) compare_variants(o);
     if (o->crossover) find_crossover(o);
 }
 
 int main(int argc, char **argv)
 {
-    options o = {.steps = 120, .character = "demo:hero"};
+    bench_options how = bench_begin("projective", &argc, argv);
+    options o = {.steps = 120, .character = how.quick ? "demo:arm" : "demo:hero", .quick = how.quick};
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick"))
-            o.quick = true;
-        else if (!strcmp(argv[i], "--table"))
+        if (!strcmp(argv[i], "--table"))
             o.table = true;
         else if (!strcmp(argv[i], "--curve"))
             o.curve = true;
@@ -502,6 +537,6 @@ int main(int argc, char **argv)
     }
     if (!o.table && !o.curve && !o.variants && !o.crossover) o.table = o.curve = o.variants = o.crossover = true;
     if (o.quick && o.steps > 20) o.steps = 20;
-    run(&o);
+    run(&o, &how);
     return 0;
 }

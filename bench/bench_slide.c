@@ -1,11 +1,14 @@
 /* Sliding skin at the sizes of the paper's table 2 (Li et al. 2013), beside its times, and a body of 14k vertices.
  *
- *     bench_slide [--steps N] [--frames N] [--threads N] [--scene FILE]
+ *     bench_slide [--quick] [--steps N] [--frames N] [--threads N] [--scene FILE]
  *
  * The paper's bodies are not public: sheets and tubes with as many unknowns, triangles and constraints stand for them,
  * each moved by a few millimetres a step. Steps are of 1 ms, as the paper's; one thread, as it had. Times are processor
- * milliseconds a step: T_LS of the linear solver, T_R of all else. */
+ * milliseconds a step: T_LS of the linear solver, T_R of all else. The large body's share of the limit is what its
+ * linear solves would take at the limits, against what they take: factorisations by their arithmetic in double, and
+ * every iteration's solve by reading the factor twice. */
 #include "core/memory.h"
+#include "machine.h"
 #include "measure.h"
 #include "slide/uv.h"
 
@@ -132,6 +135,17 @@ static int32_t count_unknowns(const spl_dermis *d)
     return d->rows.n;
 }
 
+/* A part of the step beside the paper's. */
+static void record_part(const example *e, const char *quantity, double ms, double paper)
+{
+    bench_record(&(bench_row){.table = "the paper's table 2",
+                              .row = e->name,
+                              .quantity = quantity,
+                              .kind = BENCH_CPU_MS,
+                              .spread = bench_single(ms),
+                              .paper = paper});
+}
+
 static void run_example(const example *e, int steps, int frame_steps)
 {
     spl_dermis_settings set = spl_dermis_settings_default();
@@ -152,6 +166,9 @@ static void run_example(const example *e, int steps, int frame_steps)
     }
     double T = (processor_ms() - start) / (steps + 1);
     linear = T * d->stats.ms_linear / (d->stats.ms_linear + d->stats.ms_rest);
+    record_part(e, "T", T, e->paper_T);
+    record_part(e, "T_LS", linear, e->paper_LS);
+    record_part(e, "T_R", T - linear, e->paper_R);
     int held = (int)(2 * n) - (int)count_unknowns(d);
     printf("| %s | %d | %d | %d | %.2f | %.2f | %.2f | %.3f | %.3f | %.3f | %.0f |\n", e->name,
            (int)d->net.surface.triangle_count, (int)(2 * n), held, e->paper_T, e->paper_LS, e->paper_R, T, linear,
@@ -184,7 +201,52 @@ static spl_slide_uv make_uv(const spl_dermis *d)
     return out;
 }
 
-static void run_big(int side, int frames, int threads)
+enum { MOST_FRAMES = 512 };
+
+/* What frames of the large body came to. */
+typedef struct big {
+    double ms[MOST_FRAMES], linear, rest, texture, mb;
+    spl_dermis_stats each[MOST_FRAMES];
+    int frames, steps, factors, iterations;
+} big;
+
+/* What a factorisation and a solve would take at the machine's limits, ms. */
+typedef struct least {
+    double factor, solve;
+} least;
+
+static least least_of(const spl_dermis *d, int threads, const bench_limits *l)
+{
+    spl_factor_stats s = spl_factor_get_stats(d->factor);
+    double read = bench_read_limit((double)s.bytes, threads, l->triad[threads]);
+    return (least){s.flops * 1e-6 / (l->fma[threads] / 2), 2e-6 * (double)s.bytes / read};
+}
+
+/* The best share of the limit. */
+static double record_big(const spl_dermis *d, const big *b, double cpu, int threads, const bench_limits *limits)
+{
+    char row[64];
+    double share[MOST_FRAMES];
+    least l = least_of(d, threads, limits);
+    for (int k = 0; k < b->frames; k++)
+        share[k] = (l.factor * b->each[k].factorisations + l.solve * b->each[k].iterations) / b->each[k].ms_linear;
+    bench_spread of = bench_spread_of(share, b->frames);
+    snprintf(row, sizeof row, "%d vertices, %d thread%s", (int)d->net.surface.vertex_count, threads,
+             threads > 1 ? "s" : "");
+    const char *table = "adaptive steps, 30 frames a second";
+    bench_note(table, row, "frame", BENCH_MS, bench_spread_of(b->ms, b->frames));
+    bench_value(table, row, "frame, processor", BENCH_CPU_MS, cpu / b->frames);
+    bench_value(table, row, "linear", BENCH_MS, b->linear / b->frames);
+    bench_value(table, row, "rest", BENCH_MS, b->rest / b->frames);
+    bench_value(table, row, "texture", BENCH_MS, b->texture / b->frames);
+    bench_value(table, row, "steps", BENCH_COUNT, (double)b->steps / b->frames);
+    bench_value(table, row, "factorisations", BENCH_COUNT, (double)b->factors / b->frames);
+    bench_value(table, row, "peak memory", BENCH_MB, b->mb);
+    bench_note(table, row, "linear share", BENCH_SHARE, of);
+    return of.max;
+}
+
+static void run_big(int side, int frames, int threads, const bench_limits *limits)
 {
     example e = {"body", TORUS, side, side, false, 0, 0, 0, 0, 0, 0};
     spl_dermis_settings set = spl_dermis_settings_default();
@@ -194,8 +256,9 @@ static void run_big(int side, int frames, int threads)
     float *corner = calloc(6 * (size_t)d->net.surface.triangle_count, sizeof *corner);
     spl_vec3 *x = calloc((size_t)d->net.surface.vertex_count, sizeof *x);
     if (!corner || !x) fail("out of memory");
-    double wall = 0, linear = 0, rest = 0, texture = 0, worst = 0, cpu = processor_ms();
-    int steps = 0, factors = 0, iterations = 0;
+    big sum = {0};
+    double wall = 0, cpu = processor_ms();
+    if (frames > MOST_FRAMES) frames = MOST_FRAMES;
     for (int k = 0; k <= frames; k++) {
         struct timespec a, b, c;
         move(&e, d, k / 30.0, x);
@@ -209,20 +272,23 @@ static void run_big(int side, int frames, int threads)
             cpu = processor_ms();
             continue;
         }
-        texture += (double)(c.tv_sec - b.tv_sec) * 1e3 + (double)(c.tv_nsec - b.tv_nsec) * 1e-6;
-        wall += ms;
-        worst = fmax(worst, ms);
-        linear += d->stats.ms_linear;
-        rest += d->stats.ms_rest;
-        steps += d->stats.steps + d->stats.rejected;
-        factors += d->stats.factorisations;
-        iterations += d->stats.iterations;
+        sum.each[sum.frames] = d->stats;
+        wall += sum.ms[sum.frames++] = ms;
+        sum.texture += (double)(c.tv_sec - b.tv_sec) * 1e3 + (double)(c.tv_nsec - b.tv_nsec) * 1e-6;
+        sum.linear += d->stats.ms_linear;
+        sum.rest += d->stats.ms_rest;
+        sum.steps += d->stats.steps + d->stats.rejected;
+        sum.factors += d->stats.factorisations;
+        sum.iterations += d->stats.iterations;
     }
     cpu = processor_ms() - cpu;
-    printf("| %d | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %.1f | %.0f |\n",
-           (int)d->net.surface.vertex_count, threads, (double)steps / frames, (double)factors / frames,
-           (double)iterations / frames, linear / frames, rest / frames, texture / frames, wall / frames,
-           wall / frames / (1000.0 / 30), cpu / frames, peak_mb());
+    sum.mb = peak_mb();
+    double share = record_big(d, &sum, cpu, threads, limits);
+    if (threads == 1) bench_point("slide frame", d->net.surface.vertex_count, bench_spread_of(sum.ms, frames).min);
+    printf("| %d | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %.1f | %.0f | %.0f%% |\n",
+           (int)d->net.surface.vertex_count, threads, (double)sum.steps / frames, (double)sum.factors / frames,
+           (double)sum.iterations / frames, sum.linear / frames, sum.rest / frames, sum.texture / frames, wall / frames,
+           wall / frames / (1000.0 / 30), cpu / frames, sum.mb, 100 * share);
     free(corner);
     free(x);
     spl_slide_uv_release(&uv);
@@ -257,7 +323,7 @@ static void run_scene(const char *path, int frames, int threads)
         }
         if (k > 0) wall += supple_sim_stats(sim)->ms_slide;
     }
-    printf("| %d | %d | %.1f | %.1f | | %.1f | | | %.1f | %.2f | %.1f | %.0f |\n",
+    printf("| %d | %d | %.1f | %.1f | | %.1f | | | %.1f | %.2f | %.1f | %.0f | |\n",
            (int)supple_scene_vertex_count(scene), threads, sum[0] / frames, sum[1] / frames, sum[2] / frames,
            wall / frames, wall / frames / (1000.0 / 30), (processor_ms() - start) / frames, peak_mb());
     supple_sim_destroy(sim);
@@ -267,7 +333,9 @@ static void run_scene(const char *path, int frames, int threads)
 int main(int count, char **argument)
 {
     const char *scene = NULL;
-    int steps = 300, frames = 60, threads = 2;
+    bench_options how = bench_begin("slide", &count, argument);
+    const bench_limits *limits = bench_limits_get(&how);
+    int steps = how.quick ? 20 : 300, frames = how.quick ? 5 : 60, threads = 2;
     for (int i = 1; i + 1 < count; i += 2) {
         if (strcmp(argument[i], "--steps") == 0) steps = atoi(argument[i + 1]);
         if (strcmp(argument[i], "--frames") == 0) frames = atoi(argument[i + 1]);
@@ -275,16 +343,18 @@ int main(int count, char **argument)
     }
     for (int i = 1; i + 1 < count; i += 2)
         if (strcmp(argument[i], "--scene") == 0) scene = argument[i + 1];
-    if (steps < 1 || frames < 1 || threads < 1) fail("--steps, --frames and --threads take 1 or more");
+    if (steps < 1 || frames < 1 || threads < 1 || threads > BENCH_THREADS)
+        fail("--steps and --frames take 1 or more, --threads 1 or 2");
     printf("Steps of 1 ms, one thread; the paper's times in ms on a 2.66 GHz Core i5 (2013), ours in processor ms.\n\n"
            "| example | triangles | unknowns | held | paper T | T_LS | T_R | ours T | T_LS | T_R | times faster |\n"
            "|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) run_example(&examples[i], steps, 30);
     printf("\nAdaptive steps at 30 frames a second, texture coordinates too; ms a frame.\n\n"
            "| vertices | threads | steps | factors | iterations | linear | rest | texture | all | of real time | "
-           "processor | peak MB |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-    for (int side = 60; side <= 120; side *= 2)
-        for (int k = 1; k <= threads; k *= 2) run_big(side, frames, k);
+           "processor | peak MB | of the limit |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for (int side = how.quick ? 20 : 30; side <= (how.quick ? 40 : 120); side *= 2)
+        for (int k = 1; k <= threads; k *= 2) run_big(side, frames, k, limits);
+    bench_growth("growth", "slide frame", "vertices");
     for (int k = 1; scene && k <= threads; k *= 2) run_scene(scene, frames, k);
     return 0;
 }

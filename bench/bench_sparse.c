@@ -1,11 +1,14 @@
-/* The sparse solvers on lattices of tets: one JSON object a line. Times are the best of several runs, in milliseconds
- * of one thread's processor time (a busy machine does not change them much), and of the wall clock for more threads.
+/* The sparse solvers on lattices of tets. Times are the best of several runs, in milliseconds of one thread's processor
+ * time (a busy machine does not change them much), and of the wall clock for more threads. A factor's arithmetic is in
+ * double: its limit is half of what multiply-adds in float reach. A solve reads the factor twice, and its limit is the
+ * speed of reading as many bytes as it has.
  *
- *     bench_sparse [quick]     quick: the small scalar problem only
- *     bench_sparse FILE        instead: the body of a character, with its bones held */
+ *     bench_sparse [--quick]     quick: the small scalar problem only
+ *     bench_sparse FILE          instead: the body of a character, with its bones held */
 #include "body/body.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "machine.h"
 #include "sparse/assembly.h"
 #include "sparse/factor.h"
 #include "sparse/ic0.h"
@@ -24,6 +27,7 @@ typedef struct problem {
     double *values, *b, *x, *y;
     float *single;
     size_t n;
+    double flop_limit, triad; /* GFlop/s of one thread in double; GB/s */
 } problem;
 
 static double processor_ms(void)
@@ -38,20 +42,6 @@ static void least(double *best, double value)
     if (value < *best) *best = value;
 }
 
-/* Sequential reading of as many bytes as a solve touches: the limit of any solve. */
-static double read_ms(const double *data, size_t bytes, double *sink)
-{
-    double best = 1e30;
-    for (int run = 0; run < 7; run++) {
-        double sum[8] = {0}, begin = processor_ms();
-        for (size_t i = 0; i + 8 <= bytes / sizeof *data; i += 8)
-            for (int l = 0; l < 8; l++) sum[l] += data[i + (size_t)l];
-        least(&best, processor_ms() - begin);
-        for (int l = 0; l < 8; l++) *sink += sum[l];
-    }
-    return best;
-}
-
 static double residual(const problem *p, int32_t k)
 {
     double r2 = 0, b2 = 0;
@@ -63,44 +53,71 @@ static double residual(const problem *p, int32_t k)
     return sqrt(r2 / b2);
 }
 
-static double solve_ms(const problem *p, spl_factor *f, int32_t k, int runs)
+enum { MOST_RUNS = 64 };
+
+static bench_spread solve_ms(const problem *p, spl_factor *f, int32_t k, int runs)
 {
-    double best = 1e30;
+    double ms[MOST_RUNS];
     for (int run = 0; run < runs; run++) {
         memcpy(p->x, p->b, p->n * (size_t)k * sizeof *p->x);
         double begin = processor_ms();
         spl_factor_solve(f, p->x, k, NULL);
-        least(&best, processor_ms() - begin);
+        ms[run] = processor_ms() - begin;
     }
-    return best;
+    return bench_spread_of(ms, runs);
 }
 
-static double solve_float_ms(const problem *p, spl_factor *f, int32_t k, int runs)
+static bench_spread solve_float_ms(const problem *p, spl_factor *f, int32_t k, int runs)
 {
-    double best = 1e30;
+    double ms[MOST_RUNS];
     for (int run = 0; run < runs; run++) {
         for (size_t i = 0; i < p->n * (size_t)k; i++) p->single[i] = (float)p->b[i];
         double begin = processor_ms();
         spl_factor_solve_float(f, p->single, k, NULL);
-        least(&best, processor_ms() - begin);
+        ms[run] = processor_ms() - begin;
     }
     for (size_t i = 0; i < p->n * (size_t)k; i++) p->x[i] = (double)p->single[i];
-    return best;
+    return bench_spread_of(ms, runs);
 }
 
-static double factor_ms(const problem *p, spl_factor *f, int runs, bool wall)
+static bench_spread factor_ms(const problem *p, spl_factor *f, int runs, bool wall)
 {
-    double best = 1e30;
+    double ms[MOST_RUNS];
     for (int run = 0; run < runs; run++) {
         double begin = wall ? spl_now_ms() : processor_ms();
         supple_error error;
         if (spl_factor_factorise(f, p->values, &error) != SUPPLE_OK) {
             fprintf(stderr, "%s\n", error.message);
-            return NAN;
+            return bench_single(NAN);
         }
-        least(&best, (wall ? spl_now_ms() : processor_ms()) - begin);
+        ms[run] = (wall ? spl_now_ms() : processor_ms()) - begin;
     }
-    return best;
+    return bench_spread_of(ms, runs);
+}
+
+/* What one solver did; the rows, and one line of the table. */
+static void report(const problem *p, const char *solver, const spl_factor_stats *s, double analyse, bench_spread factor,
+                   const bench_spread solve[3], double error)
+{
+    double bytes = 2 * (double)s->bytes, limit = bench_read_limit((double)s->bytes, 1, p->triad);
+    bench_value(p->name, solver, "analyse", BENCH_CPU_MS, analyse);
+    bench_note(p->name, solver, "factor", BENCH_CPU_MS, factor);
+    bench_note(p->name, solver, "solve 1", BENCH_CPU_MS, solve[0]);
+    bench_note(p->name, solver, "solve 3", BENCH_CPU_MS, solve[1]);
+    bench_note(p->name, solver, "solve 8", BENCH_CPU_MS, solve[2]);
+    bench_value(p->name, solver, "factor's size", BENCH_MB, (double)s->bytes * 1e-6);
+    if (s->flops > 0) {
+        double flops = s->flops * 1e-6;
+        bench_note(p->name, solver, "factor arithmetic", BENCH_GFLOP_S, bench_inverse(factor, flops));
+        bench_note(p->name, solver, "factor share", BENCH_SHARE, bench_inverse(factor, flops / p->flop_limit));
+    }
+    double one = bench_bandwidth(p->name, solver, "solve 1", bytes, solve[0], limit);
+    double three = bench_bandwidth(p->name, solver, "solve 3", bytes, solve[1], limit);
+    printf("  %-20s %8.2f %9.2f %5.1f %4.0f%% %8.1f | %8.3f %8.3f %8.3f | %6.1f %4.0f%% %6.1f %4.0f%% | %8.1e\n",
+           solver, analyse, factor.min, s->flops / factor.min * 1e-6,
+           100 * s->flops / factor.min * 1e-6 / p->flop_limit, (double)s->bytes * 1e-6, solve[0].min, solve[1].min,
+           solve[2].min, one * limit, 100 * one, three * limit, 100 * three, error);
+    fflush(stdout);
 }
 
 static void run(const problem *p, const supple_solver_backend *backend, int runs)
@@ -110,17 +127,14 @@ static void run(const problem *p, const supple_solver_backend *backend, int runs
     spl_factor_options o = {.backend = backend};
     double begin = processor_ms();
     if (spl_factor_create(p->pattern, &o, &a, NULL, &f, NULL) != SUPPLE_OK) return;
-    double analyse = processor_ms() - begin, factor = factor_ms(p, f, runs, false);
-    double one = solve_ms(p, f, 1, 3 * runs), three = solve_ms(p, f, 3, 3 * runs), error = residual(p, 3);
-    double eight = solve_ms(p, f, 8, runs);
+    double analyse = processor_ms() - begin;
+    bench_spread factor = factor_ms(p, f, runs, false), solve[3];
+    solve[0] = solve_ms(p, f, 1, 3 * runs);
+    solve[1] = solve_ms(p, f, 3, 3 * runs);
+    double error = residual(p, 3);
+    solve[2] = solve_ms(p, f, 8, runs);
     spl_factor_stats s = spl_factor_get_stats(f);
-    printf(
-        "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"%s\", \"analyse_ms\": %.2f, "
-        "\"factor_ms\": %.2f, \"factor_gflops\": %.1f, \"entries\": %.0f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, "
-        "\"solve3_ms\": %.3f, \"solve8_ms\": %.3f, \"solve1_gb_s\": %.1f, \"solve3_gb_s\": %.1f, \"residual\": %.2g}\n",
-        p->name, p->n, s.backend, analyse, factor, s.flops / factor * 1e-6, s.entries, (double)s.bytes * 1e-6, one,
-        three, eight, 2e-6 * (double)s.bytes / one, 2e-6 * (double)s.bytes / three, error);
-    fflush(stdout);
+    report(p, s.backend, &s, analyse, factor, solve, error);
     spl_factor_destroy(f);
 }
 
@@ -128,16 +142,16 @@ static void run_float(const problem *p, int runs)
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_factor *f;
+    double begin = processor_ms();
     if (spl_factor_create(p->pattern, &(spl_factor_options){.single = true}, &a, NULL, &f, NULL) != SUPPLE_OK) return;
-    double factor = factor_ms(p, f, 2, false), one = solve_float_ms(p, f, 1, 3 * runs);
-    double three = solve_float_ms(p, f, 3, 3 * runs), error = residual(p, 3);
+    double analyse = processor_ms() - begin;
+    bench_spread factor = factor_ms(p, f, 2, false), solve[3];
+    solve[0] = solve_float_ms(p, f, 1, 3 * runs);
+    solve[1] = solve_float_ms(p, f, 3, 3 * runs);
+    double error = residual(p, 3);
+    solve[2] = solve_float_ms(p, f, 8, runs);
     spl_factor_stats s = spl_factor_get_stats(f);
-    printf(
-        "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"supple-float\", \"factor_ms\": "
-        "%.2f, \"megabytes\": %.1f, \"solve1_ms\": %.3f, \"solve3_ms\": %.3f, \"solve3_gb_s\": %.1f, \"residual\": "
-        "%.2g}\n",
-        p->name, p->n, factor, (double)s.bytes * 1e-6, one, three, 2e-6 * (double)s.bytes / three, error);
-    fflush(stdout);
+    report(p, "supple-float", &s, analyse, factor, solve, error);
     spl_factor_destroy(f);
 }
 
@@ -166,10 +180,14 @@ static void run_pcg(problem *p, int32_t k)
         for (size_t i = 0; i < p->n * (size_t)k; i++) p->x[i] = 0;
         begin = processor_ms();
         spl_pcg_result r = spl_pcg_solve(w, &q, p->b, p->x, k);
-        printf(
-            "{\"bench\": \"sparse\", \"problem\": \"%s\", \"unknowns\": %zu, \"solver\": \"pcg-ic0\", \"sides\": %d, "
-            "\"setup_ms\": %.2f, \"shift\": %g, \"solve_ms\": %.2f, \"iterations\": %d, \"residual\": %.2g}\n",
-            p->name, p->n, (int)k, setup, shift, processor_ms() - begin, (int)r.iterations, r.residual);
+        double ms = processor_ms() - begin;
+        char row[32];
+        snprintf(row, sizeof row, "pcg-ic0, %d sides", (int)k);
+        bench_value(p->name, row, "set-up", BENCH_CPU_MS, setup);
+        bench_value(p->name, row, "solve", BENCH_CPU_MS, ms);
+        bench_value(p->name, row, "iterations", BENCH_COUNT, r.iterations);
+        printf("  %-20s %8.2f %27s | %8.2f in %d iterations, shift %g, residual %.1e\n", row, setup, "", ms,
+               (int)r.iterations, shift, r.residual);
         fflush(stdout);
     }
     spl_pcg_destroy(w);
@@ -184,10 +202,13 @@ static void run_threads(const problem *p, int32_t threads, int runs)
     spl_pool *pool;
     spl_factor *f;
     if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) return;
-    if (spl_factor_create(p->pattern, NULL, &a, pool, &f, NULL) == SUPPLE_OK)
-        printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"solver\": \"supple\", \"threads\": %d, "
-               "\"factor_wall_ms\": %.2f}\n",
-               p->name, (int)threads, factor_ms(p, f, runs, true));
+    if (spl_factor_create(p->pattern, NULL, &a, pool, &f, NULL) == SUPPLE_OK) {
+        char row[32];
+        bench_spread ms = factor_ms(p, f, runs, true);
+        snprintf(row, sizeof row, "supple, %d thread%s", (int)threads, threads > 1 ? "s" : "");
+        bench_note(p->name, row, "factor, wall", BENCH_MS, ms);
+        printf("  %-20s %8s %9.2f on the wall's clock\n", row, "", ms.min);
+    }
     fflush(stdout);
     spl_factor_destroy(f);
     spl_pool_destroy(pool);
@@ -207,7 +228,7 @@ static backend_fn *load_cholmod(void)
 }
 
 /* `mesh` is freed. */
-static void measure(const char *name, lattice m, int block, int runs)
+static void measure(const char *name, lattice m, int block, int runs, const bench_limits *limits)
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_assembly s;
@@ -215,7 +236,7 @@ static void measure(const char *name, lattice m, int block, int runs)
     if (spl_assembly_create(m.tets, (size_t)m.tet_count, 4, m.vertex_count, m.unknown, m.unknown_count, block, &a, &s,
                             NULL) != SUPPLE_OK)
         return;
-    double pattern_ms = processor_ms() - begin, gather_ms = 1e30, sink = 0;
+    double pattern_ms = processor_ms() - begin, gather_ms = 1e30;
     problem p = {.name = name, .pattern = &s.pattern, .n = spl_pattern_unknowns(&s.pattern)};
     double *elements = lattice_elements(&m, block, 1e-3);
     p.values = malloc(spl_pattern_values(&s.pattern) * sizeof *p.values);
@@ -224,14 +245,15 @@ static void measure(const char *name, lattice m, int block, int runs)
         spl_assembly_gather(&s, elements, p.values, NULL);
         least(&gather_ms, processor_ms() - begin);
     }
-    size_t stream = 64U << 20;
-    double *memory = malloc(stream);
-    for (size_t i = 0; i < stream / sizeof *memory; i++) memory[i] = (double)i;
-    double rate = (double)stream / read_ms(memory, stream, &sink) * 1e-6;
-    free(memory);
-    printf("{\"bench\": \"sparse\", \"problem\": \"%s\", \"tets\": %d, \"unknowns\": %zu, \"entries_of_A\": %zu, "
-           "\"pattern_ms\": %.2f, \"assembly_ms\": %.2f, \"read_64MB_gb_s\": %.1f}\n",
-           name, m.tet_count, p.n, s.pattern.start[s.pattern.n], pattern_ms, gather_ms, rate + 0 * sink);
+    p.flop_limit = limits->fma[1] / 2;
+    p.triad = limits->triad[1];
+    bench_value(name, "problem", "pattern", BENCH_CPU_MS, pattern_ms);
+    bench_value(name, "problem", "assembly", BENCH_CPU_MS, gather_ms);
+    bench_value(name, "problem", "unknowns", BENCH_COUNT, (double)p.n);
+    printf("\n%s: %d tets, %zu unknowns, %zu entries; pattern %.2f ms, assembly %.2f ms\n"
+           "  %-20s %8s %9s %5s %5s %8s | %8s %8s %8s | %6s %5s %6s %5s | %8s\n",
+           name, m.tet_count, p.n, s.pattern.start[s.pattern.n], pattern_ms, gather_ms, "solver", "analyse", "factor",
+           "GF/s", "limit", "MB", "solve 1", "solve 3", "solve 8", "GB/s 1", "limit", "GB/s 3", "limit", "residual");
     p.b = malloc(p.n * 8 * sizeof *p.b);
     p.x = malloc(p.n * 8 * sizeof *p.x);
     p.y = malloc(p.n * 8 * sizeof *p.y);
@@ -278,7 +300,7 @@ static lattice mesh_of(const spl_body *body)
     return m;
 }
 
-static int measure_character(const char *file)
+static int measure_character(const char *file, const bench_limits *limits)
 {
     supple_config config = supple_config_default();
     spl_body_options how = spl_body_options_default();
@@ -297,7 +319,7 @@ static int measure_character(const char *file)
     char title[80];
     for (int block = 1; block <= 3; block += 2) {
         snprintf(title, sizeof title, "%.60s-%s", name, block == 1 ? "scalar" : "vector");
-        measure(title, mesh_of(&body), block, block == 1 ? 7 : 3);
+        measure(title, mesh_of(&body), block, block == 1 ? 7 : 3, limits);
     }
     spl_body_release(&body);
     spl_pool_destroy(pool);
@@ -307,12 +329,16 @@ static int measure_character(const char *file)
 
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-    if (argc > 1 && !quick) return measure_character(argv[1]);
-    measure("limb-scalar", lattice_make(8, 8, 70, 1), 1, quick ? 5 : 15);
-    if (quick) return 0;
-    measure("cube-scalar", lattice_make(17, 17, 16, 1), 1, 7);
-    measure("limb-vector", lattice_make(8, 8, 70, 1), 3, 3);
-    measure("cube-vector", lattice_make(17, 17, 16, 1), 3, 1);
+    bench_options how = bench_begin("sparse", &argc, argv);
+    const bench_limits *l = bench_limits_get(&how);
+    if (argc > 1) return measure_character(argv[1], l);
+    if (how.quick) {
+        measure("small-scalar", lattice_make(5, 5, 20, 1), 1, 5, l);
+        return 0;
+    }
+    measure("limb-scalar", lattice_make(8, 8, 70, 1), 1, 15, l);
+    measure("cube-scalar", lattice_make(17, 17, 16, 1), 1, 7, l);
+    measure("limb-vector", lattice_make(8, 8, 70, 1), 3, 3, l);
+    measure("cube-vector", lattice_make(17, 17, 16, 1), 3, 1, l);
     return 0;
 }

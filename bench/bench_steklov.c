@@ -1,13 +1,14 @@
 /* Steklov-Poincare skinning by its parts: the paper's two tables (section 7), figure 4's iterations, and growth, ours
  * beside the paper's.
  *
- *     bench_steklov [--parts] [--bend] [--figure4] [--curve] [--cells N] [--large] [--threads N] [--tolerance T]
- *                   [--only N]
+ *     bench_steklov [--quick] [--full] [--parts] [--bend] [--figure4] [--curve] [--cells N] [--large] [--threads N]
+ *                   [--tolerance T] [--only N]
  *
  * Every row is a process of its own that plays a clip through the simulation. `cpu` is processor time on all threads,
  * which a busy machine does not change (threads that wait for work spin a little: --threads 1 for the pure sum); all
- * other times are the wall's. --cells sets the size of --bend and --figure4, --large takes the paper's sizes; --only
- * runs one character, way or size of those that are asked for, counted from 1. */
+ * other times are the wall's. --cells sets the size of --bend and --figure4, --large or --full take the paper's sizes;
+ * --only runs one character, way or size of those that are asked for, counted from 1. */
+#include "machine.h"
 #include "measure.h"
 #include "methods/steklov/steklov.h"
 #include "sim/sim.h"
@@ -22,9 +23,10 @@
 #include <unistd.h>
 
 typedef struct options {
-    bool parts, bend, figure4, curve, large;
+    bool parts, bend, figure4, curve, large, quick;
     int32_t cells, threads, only;
     const char *tolerance;
+    const bench_limits *limits;
 } options;
 
 /* What to simulate. */
@@ -120,10 +122,15 @@ static const spl_steklov_stats *stats_of(const stage *s)
 
 /* ---- sums over frames ---- */
 
+enum { MOST_FRAMES = 64 };
+
 typedef struct sums {
     double frames, wall, cpu, contact, skinning, stiffness, force, interior, boundary, precondition;
     double interior_solves, interior_iterations, boundary_iterations, newton, pairs;
     double residual; /* the largest */
+    double wall_of[MOST_FRAMES], cpu_of[MOST_FRAMES];
+    double pass_of[MOST_FRAMES]; /* ms of an iteration of the boundary's solve */
+    int kept, passes;
 } sums;
 
 static void add(sums *t, const stage *s, double cpu)
@@ -132,6 +139,12 @@ static void add(sums *t, const stage *s, double cpu)
     t->frames++;
     t->wall += supple_sim_stats(s->sim)->ms_solve;
     t->cpu += cpu;
+    if (t->kept < MOST_FRAMES) {
+        t->wall_of[t->kept] = supple_sim_stats(s->sim)->ms_solve;
+        t->cpu_of[t->kept++] = cpu;
+    }
+    if (t->passes < MOST_FRAMES && k->boundary_iterations > 0)
+        t->pass_of[t->passes++] = k->ms_boundary / k->boundary_iterations;
     t->contact += k->ms_contact;
     t->skinning += k->ms_skinning;
     t->stiffness += k->ms_stiffness;
@@ -157,9 +170,9 @@ static double per(double sum, double count)
 static void head_parts(const char *title)
 {
     printf("\n%s (ms)\n%-5s %-16s %7s %7s | %6s %6s | %7s %7s | %7s %7s | %8s || %6s %6s %6s %6s %6s | %8s %6s %8s "
-           "%7s\n",
+           "%7s %6s\n",
            title, "body", "", "verts", "tets", "skin", "stiff", "int. CG", "solve", "bd. CG", "step", "frame", "force",
-           "contct", "pairs", "steps", "iters", "cpu", "MB", "set-up", "resid");
+           "contct", "pairs", "steps", "iters", "cpu", "MB", "set-up", "resid", "limit");
     fflush(stdout);
 }
 
@@ -169,6 +182,59 @@ static void print_paper(const subject *b)
     printf("%-5s %-16s %7s %7s | %6.0f %6.0f | %7.1f %7.0f | %7.1f %7.0f | %8.0f ||\n", b->body, "paper, 4 cores", "",
            b->paper_tets, p[0], p[1], p[2], p[3], p[4], p[5], p[6]);
     fflush(stdout);
+}
+
+/* A part of a frame and the paper's number beside it. */
+static void record_part(const char *table, const char *row, const char *quantity, double ms, double paper)
+{
+    bench_record(&(bench_row){.table = table,
+                              .row = row,
+                              .quantity = quantity,
+                              .kind = BENCH_MS,
+                              .spread = bench_single(ms),
+                              .paper = paper});
+}
+
+/* The rows of the first table and of growth; the share of the limit that the volume's iterations reach, NAN for the
+ * surface's. */
+static double record_parts(const subject *b, const char *form, const stage *s, const sums *t, const options *o)
+{
+    char row[96];
+    const char *table = b->first   ? "growth"
+                        : o->large ? "the paper's first table"
+                                   : "the paper's first table, smaller bodies";
+    const double *p = b->paper;
+    snprintf(row, sizeof row, "%s, %d cells%s, %s", b->body, (int)b->cells, b->graded ? " graded" : "", form);
+    bench_record(&(bench_row){.table = table,
+                              .row = row,
+                              .quantity = "frame",
+                              .kind = BENCH_MS,
+                              .spread = bench_spread_of(t->wall_of, t->kept),
+                              .paper = p[6]});
+    bench_note(table, row, "frame, processor", BENCH_CPU_MS, bench_spread_of(t->cpu_of, t->kept));
+    record_part(table, row, "skinning", t->skinning / t->frames, p[0]);
+    record_part(table, row, "stiffness", t->stiffness / t->frames, p[1]);
+    if (t->interior_solves > 0) {
+        record_part(table, row, "interior iteration", per(t->interior, t->interior_iterations), p[2]);
+        record_part(table, row, "interior solve", per(t->interior, t->interior_solves), p[3]);
+    }
+    bench_record(&(bench_row){.table = table,
+                              .row = row,
+                              .quantity = "boundary iteration",
+                              .kind = BENCH_MS,
+                              .spread = bench_spread_of(t->pass_of, t->passes),
+                              .paper = p[4]});
+    record_part(table, row, "boundary step", per(t->boundary + t->precondition, t->newton), p[5]);
+    record_part(table, row, "forces", t->force / t->frames, 0);
+    record_part(table, row, "contacts", t->contact / t->frames, 0);
+    record_part(table, row, "set-up", supple_sim_setup(s->sim)->ms_factor, 0);
+    bench_value(table, row, "tetrahedra", BENCH_COUNT, supple_body_get_info(s->body)->tets);
+    bench_value(table, row, "iterations", BENCH_COUNT, t->boundary_iterations / t->frames);
+    bench_value(table, row, "peak memory", BENCH_MB, peak_mb());
+    double bytes = spl_steklov_bytes(s->sim->state);
+    if (bytes <= 0 || o->threads > BENCH_THREADS) return NAN;
+    double limit = bench_read_limit(bytes, o->threads, o->limits->triad[o->threads]);
+    return bench_bandwidth(table, row, "boundary iteration", bytes, bench_spread_of(t->pass_of, t->passes), limit);
 }
 
 static void play_parts(const subject *b, const char *form, const options *o)
@@ -187,14 +253,20 @@ static void play_parts(const subject *b, const char *form, const options *o)
         play(&s, k);
         if (k + 1 < s.frames) add(&t, &s, play(&s, k + 1));
     }
+    double mb = peak_mb(), share = record_parts(b, form, &s, &t, o);
+    if (b->first) {
+        bench_point("steklov frame", i->tets, bench_spread_of(t.wall_of, t.kept).min);
+        bench_point("steklov frame, processor", i->tets, bench_spread_of(t.cpu_of, t.kept).min);
+    }
     printf("%-5s %-16s %7d %7d | %6.1f %6.1f | %7.2f %7.1f | %7.2f %7.1f | %8.1f || %6.1f %6.1f %6.0f %6.1f %6.1f | "
-           "%8.1f %6.0f %8.0f %7.1e\n",
+           "%8.1f %6.0f %8.0f %7.1e",
            b->body, form, (int)i->vertices, (int)i->tets, t.skinning / t.frames, t.stiffness / t.frames,
            per(t.interior, t.interior_iterations), per(t.interior, t.interior_solves),
            per(t.boundary, t.boundary_iterations), per(t.boundary + t.precondition, t.newton), t.wall / t.frames,
            t.force / t.frames, t.contact / t.frames, t.pairs / t.frames, t.newton / t.frames,
-           t.boundary_iterations / t.frames, t.cpu / t.frames, peak_mb(), supple_sim_setup(s.sim)->ms_factor,
-           t.residual);
+           t.boundary_iterations / t.frames, t.cpu / t.frames, mb, supple_sim_setup(s.sim)->ms_factor, t.residual);
+    if (isfinite(share)) printf(" %5.0f%%", 100 * share);
+    printf("\n");
     fflush(stdout);
     drop_curtain(&s);
 }
@@ -235,6 +307,29 @@ static void play_bend(const way *w, const options *o)
             if (k > 0) add(&bend_sums[w - WAYS][r], &s, cpu);
         }
     drop_curtain(&s);
+}
+
+/* A range of frames by each way that was played; the paper's are of its own two ways. */
+static void record_bend(const options *o)
+{
+    char row[96];
+    const char *table = o->large ? "the paper's second table" : "the paper's second table, a smaller body";
+    for (int w = 0; w < WAY_COUNT; w++)
+        for (int r = 0; r < RANGES; r++) {
+            const sums *t = &bend_sums[w][r];
+            if (t->frames == 0) continue;
+            snprintf(row, sizeof row, "%s, %d to %d degrees", WAYS[w].name, 3 * (int)RANGE_ENDS[r],
+                     3 * (int)RANGE_ENDS[r + 1]);
+            bench_record(&(bench_row){.table = table,
+                                      .row = row,
+                                      .quantity = "frame",
+                                      .kind = BENCH_MS,
+                                      .spread = bench_spread_of(t->wall_of, t->kept),
+                                      .paper = PAPER_BEND[r][w < 2 ? 1 : 2]});
+            bench_note(table, row, "frame, processor", BENCH_CPU_MS, bench_spread_of(t->cpu_of, t->kept));
+            bench_value(table, row, "pairs", BENCH_COUNT, per(t->pairs, t->frames));
+            bench_value(table, row, "iterations", BENCH_COUNT, per(t->boundary_iterations, t->frames));
+        }
 }
 
 /* Solves of a step in all ways; then one row for each range of frames. */
@@ -318,6 +413,7 @@ static void play_way(const way *w, const double *truth, const options *o)
         fflush(stdout);
         if (error < 1e-5) break;
     }
+    bench_value("figure 4", w->name, "iterations to 0.5%", BENCH_COUNT, enough);
     printf("   0.5%%: %d\n", (int)enough);
 }
 
@@ -331,6 +427,7 @@ static void play_pressed(const way *w, const double *truth, const options *o)
         double error = distance(x, truth, n) / diagonal;
         free(x);
         if (error >= 0.005 && steps < 40) continue;
+        bench_value("figure 4, pressed on a plane", w->name, "iterations to 0.5%", BENCH_COUNT, taken);
         printf("%-46s %5d iterations in %d steps: %.3f%%\n", w->name, (int)taken, (int)steps, 100 * error);
         fflush(stdout);
         return;
@@ -416,6 +513,7 @@ static const subject SMALL[] = {{"arm", "bend", 64, true, "bounded", PAPER_220},
 static const subject LARGE[] = {{"arm", "bend", 142, true, "bounded", PAPER_220},
                                 {"arm", "bend", 120, false, "bounded", PAPER_259},
                                 {"hero", "reach", 173, false, "harmonic", PAPER_864}};
+static const subject QUICK = {"arm", "bend", 20, false, "bounded", PAPER_220};
 static const int32_t CURVE[] = {40, 60, 85, 120, 150, 190}; /* cells: from 10k to a million tets */
 
 static bool chosen(const options *o, size_t i)
@@ -426,12 +524,18 @@ static bool chosen(const options *o, size_t i)
 static void run_parts(const options *o)
 {
     head_parts("The paper's first table, means of 12 frames over the clip");
-    for (size_t i = 0; i < 3; i++) {
-        const subject *b = o->large ? &LARGE[i] : &SMALL[i];
+    for (size_t i = 0; i < (o->quick ? 1 : 3); i++) {
+        const subject *b = o->quick ? &QUICK : o->large ? &LARGE[i] : &SMALL[i];
         if (!chosen(o, i)) continue;
         print_paper(b);
         if (!o->large) run(parts_row, b, "surface", o);
         run(parts_row, b, "volume", o);
+    }
+    options whole = *o; /* two of the paper's sizes are quick enough for every run */
+    whole.large = true;
+    for (size_t i = 0; i < 2 && !o->large && !o->quick && o->only == 0; i++) {
+        print_paper(&LARGE[i]);
+        run(parts_row, &LARGE[i], "volume", &whole);
     }
 }
 
@@ -445,16 +549,20 @@ static void run_bend(const options *o)
     for (size_t i = 0; i < WAY_COUNT; i++)
         if (chosen(o, i)) run(bend_row, &WAYS[i], "", o);
     print_bend();
+    record_bend(o);
     munmap(shared, bytes);
 }
 
 static void run_curve(const options *o)
 {
     head_parts("Growth: the first 12 frames, which have no contacts");
-    for (size_t i = 0; i < (o->large ? 6 : 3); i++) {
-        subject b = {.body = "arm", .clip = "bend", .cells = CURVE[i], .weights = "harmonic", .first = 12};
+    for (size_t i = 0; i < (o->quick ? 2 : o->large ? 6 : 4); i++) {
+        int32_t cells = o->quick ? 16 + 8 * (int32_t)i : CURVE[i];
+        subject b = {.body = "arm", .clip = "bend", .cells = cells, .weights = "harmonic", .first = 12};
         if (chosen(o, i)) run(parts_row, &b, "volume", o);
     }
+    bench_growth("growth", "steklov frame", "tetrahedra");
+    bench_growth("growth", "steklov frame, processor", "tetrahedra");
 }
 
 static void run_all(const options *o)
@@ -467,7 +575,10 @@ static void run_all(const options *o)
 
 int main(int argc, char **argv)
 {
-    options o = {.cells = 40, .threads = 2, .tolerance = "1e-5"};
+    bench_options how = bench_begin("steklov", &argc, argv);
+    options o = {
+        .cells = how.quick ? 14 : 40, .threads = 2, .tolerance = "1e-5", .quick = how.quick, .large = how.full};
+    o.limits = bench_limits_get(&how);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--parts"))
             o.parts = true;
@@ -488,12 +599,13 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--tolerance") && i + 1 < argc)
             o.tolerance = argv[++i];
         else {
-            fprintf(stderr, "usage: bench_steklov [--parts] [--bend] [--figure4] [--curve] [--cells N] [--large] "
+            fprintf(stderr, "usage: bench_steklov [--quick] [--full] [--parts] [--bend] [--figure4] [--curve] [--cells "
+                            "N] [--large] "
                             "[--threads N] [--tolerance T] [--only N]\n");
             return 2;
         }
     }
-    if (!o.parts && !o.bend && !o.figure4 && !o.curve) o.parts = o.bend = o.figure4 = o.curve = true;
+    if (!o.parts && !o.bend && !o.figure4 && !o.curve) o.parts = o.bend = o.curve = true, o.figure4 = !o.quick;
     run_all(&o);
     return 0;
 }

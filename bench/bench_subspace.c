@@ -1,6 +1,6 @@
 /* Playing trained models: the multi-domain paper's tables 1 and 2 beside ours.
  *
- *     bench_subspace [--tables] [--growth] [--crowd] [--unreduced] [--large] [--quick] [--json] [--threads N]
+ *     bench_subspace [--tables] [--growth] [--crowd] [--unreduced] [--large] [--quick] [--full] [--threads N]
  *                    [--steps N] [--rank N] [--models DIR] [--poses DIR] [--model FILE]
  *     bench_subspace --training DIR [--tets N] [--count N]
  *
@@ -8,14 +8,17 @@
  * --growth 17 domains of rank 20 at more and more tetrahedra; --crowd ten of hero in two threads; --unreduced the same
  * frames solved by `reference`. All by default. Models are trained as subspace_models.h says and left in --models;
  * --poses takes solved poses of `supple train demo:hero --samples 100 --set max-tets=40000 --clip walk --clip reach
- * --keep`. --large takes bodies of the paper's sizes, --rank the rows of one rank. --model plays one file of hero's
- * own.
+ * --keep`. --large or --full take bodies of the paper's sizes, --rank the rows of one rank. --model plays one file of
+ * hero's own.
  *
  * --training solves --count more of hero's 100 poses at --tets and keeps them in DIR: called again it goes on.
  *
  * Steps are dynamic, 1/120 s, three Newton iterations at most, hero reaching. `step` is the mean of
  * processor time, which a busy machine hardly changes, and parts are their shares of the wall's time in it; `FST` is
- * the ratio of the quickest couplings. */
+ * the ratio of the quickest couplings. `limit` is the cubature's arithmetic against one thread's multiply-adds in
+ * double, half of those in float. */
+#include "machine.h"
+#include "subspace/dense.h"
 #include "subspace_models.h"
 
 #include <dirent.h>
@@ -27,9 +30,10 @@
 #include <unistd.h>
 
 typedef struct options {
-    bool tables, growth, crowd, unreduced, large, quick, json;
+    bool tables, growth, crowd, unreduced, large, quick;
     int32_t threads, steps, tets, count, rank;
     const char *models, *poses, *model, *training;
+    const bench_limits *limits;
 } options;
 
 /* ---- one model ---- */
@@ -41,7 +45,8 @@ typedef struct measured {
     double cpu;         /* ms a step */
     double least;       /* ms of coupling in the quickest step: for ratios, which disturbances would blur */
     double iterations;
-    double setup; /* ms */
+    double setup;      /* ms */
+    bench_spread step; /* processor ms of single steps */
 } measured;
 
 static supple_player *make_player(const supple_model *model, const supple_player *like, bool per_vertex,
@@ -70,9 +75,12 @@ static measured measure(const supple_model *model, const motion *m, bool per_ver
     supple_player *player = make_player(model, NULL, per_vertex, threads);
     out.setup = processor_ms() - out.setup;
     for (int32_t k = 0; k < 3; k++) step(player, m, k);
-    double start = processor_ms();
+    double start = processor_ms(), *each = calloc((size_t)steps, sizeof *each);
+    if (!each) exit(6);
     for (int32_t k = 0; k < steps; k++) {
+        double begin = processor_ms();
         step(player, m, k + 3);
+        each[k] = processor_ms() - begin;
         const supple_player_stats *s = supple_player_get_stats(player);
         const double part[PARTS] = {s->ms_coupling, s->ms_cubature, s->ms_cholesky, s->ms_read, s->ms_total};
         for (int p = 0; p < PARTS; p++) out.part[p] += part[p];
@@ -80,6 +88,8 @@ static measured measure(const supple_model *model, const motion *m, bool per_ver
         out.iterations += (double)s->iterations / steps;
     }
     out.cpu = (processor_ms() - start) / steps;
+    out.step = bench_spread_of(each, steps);
+    free(each);
     double wall = out.part[TOTAL];
     for (int p = 0; p < PARTS; p++) out.part[p] *= out.cpu / wall;
     supple_player_destroy(player);
@@ -98,11 +108,12 @@ typedef struct paper_row {
     double bound;                                     /* ms: what a step may take here */
 } paper_row;
 
+/* Armadillo's cubature at rank 30 is printed as 3.4, of a step of 91 of which it is 38%: 34 is meant. */
 static const paper_row PAPER[] = {{"BigEarGuy", 6, 181751, 20, 83, 1.7, 8, 1.4, 11, 507, 11},
                                   {"BigEarGuy", 6, 181751, 30, 118, 2.1, 13, 3.7, 20, 507, 20},
                                   {"BigEarGuy", 6, 181751, 40, 167, 3.3, 22, 7.6, 34, 507, 34},
                                   {"Armadillo", 16, 194788, 20, 332, 2.9, 20, 14, 42, 415, 42},
-                                  {"Armadillo", 16, 194788, 30, 523, 5.2, 3.4, 44, 91, 415, 91},
+                                  {"Armadillo", 16, 194788, 30, 523, 5.2, 34, 44, 91, 415, 91},
                                   {"Armadillo", 16, 194788, 40, 796, 8.3, 128, 100, 243, 415, 243},
                                   {"MocapGuy", 17, 269139, 20, 84, 2.2, 34, 8.3, 45, 263, 45}};
 enum { ROWS = sizeof PAPER / sizeof *PAPER };
@@ -114,42 +125,90 @@ static int32_t interface_nodes(const supple_model *model)
     return n;
 }
 
-static void print_row(const options *o, const paper_row *r, const supple_model *model, double megabytes,
-                      const measured *fast, const measured *slow)
+/* What an iteration's cubature computes at the least, of the player's own kernels: for each tet, with G of 9 x n
+ * columns, F = G q and G^T P, H G of a 9 x 9 matrix, and half of the symmetric G^T (H G). */
+static double cubature_flops(const supple_model *model)
+{
+    double flops = 0;
+    for (int32_t i = 0; i < model->model.domain_count; i++) {
+        const spl_model_domain *d = &model->model.domain[i];
+        double n = spl_pad4(d->rank);
+        flops += d->cubature_count * (2 * 18 * n + 2 * 81 * n + 9 * n * n);
+    }
+    return flops;
+}
+
+static void record_part(const char *table, const char *row, const char *quantity, bench_spread ms, double paper)
+{
+    bench_record(&(bench_row){
+        .table = table, .row = row, .quantity = quantity, .kind = BENCH_CPU_MS, .spread = ms, .paper = paper});
+}
+
+/* The share that the cubature reaches. */
+static double record_row(const options *o, const char *table, const paper_row *r, const supple_model *model,
+                         double megabytes, const measured *fast, const measured *slow)
+{
+    char row[96];
+    const supple_model_info *i = supple_model_get_info(model);
+    const double *a = fast->part;
+    if (strcmp(table, "growth") == 0)
+        snprintf(row, sizeof row, "%d tets", (int)i->tets);
+    else
+        snprintf(row, sizeof row, "%s, %d domains, rank %d", r->name, (int)i->domains, (int)r->rank);
+    bench_record(&(bench_row){.table = table,
+                              .row = row,
+                              .quantity = "step",
+                              .kind = BENCH_CPU_MS,
+                              .spread = fast->step,
+                              .paper = r->total,
+                              .wanted = r->bound});
+    record_part(table, row, "coupling by vertices", bench_single(slow->part[COUPLING]), r->slow);
+    record_part(table, row, "coupling", bench_single(a[COUPLING]), r->coupling);
+    record_part(table, row, "cubature", bench_single(a[CUBATURE]), r->cubature);
+    record_part(table, row, "Cholesky", bench_single(a[CHOLESKY]), r->cholesky);
+    record_part(table, row, "read", bench_single(a[READ]), 0);
+    record_part(table, row, "set-up", bench_single(fast->setup), 0);
+    bench_value(table, row, "transforms, times as quick", BENCH_RATIO, slow->least / fast->least);
+    bench_value(table, row, "tetrahedra", BENCH_COUNT, i->tets);
+    bench_value(table, row, "cubature tets", BENCH_COUNT, i->cubature);
+    bench_value(table, row, "iterations", BENCH_COUNT, fast->iterations);
+    bench_value(table, row, "file", BENCH_MB, megabytes);
+    bench_spread cubature = bench_single(a[CUBATURE]);
+    double flops = cubature_flops(model) * fast->iterations * 1e-6, limit = o->limits->fma[1] / 2;
+    bench_note(table, row, "cubature arithmetic", BENCH_GFLOP_S, bench_inverse(cubature, flops));
+    bench_note(table, row, "cubature share", BENCH_SHARE, bench_inverse(cubature, flops / limit));
+    return flops / limit / a[CUBATURE];
+}
+
+static void print_row(const options *o, const char *table, const paper_row *r, const supple_model *model,
+                      double megabytes, const measured *fast, const measured *slow)
 {
     const supple_model_info *i = supple_model_get_info(model);
-    const double *a = fast->part, ratio = slow->least / fast->least;
-    const char *form =
-        o->json ? "{\"paper\": \"%s\", \"domains\": %d, \"interfaces\": %d, \"interface_nodes\": %d, \"tets\": %d, "
-                  "\"rank\": %d, \"cubature\": %d, \"ms_vertices\": %.3f, \"ms_coupling\": %.4f, \"fst\": %.1f, "
-                  "\"ms_cubature\": %.3f, \"ms_cholesky\": %.3f, \"ms_read\": %.3f, \"ms_step\": %.3f, "
-                  "\"iterations\": %.2f, \"mb\": %.2f, \"ms_setup\": %.0f, \"bound\": %.0f, \"met\": %s}\n"
-                : "%-9s %3d %4d %6d %7d %4d %5d | %7.2f %7.3f %5.1fx %7.2f %7.2f %6.2f %7.2f | %5.1f %6.1f %7.0f "
-                  "| %5.0f %s";
-    printf(form, r->name, (int)i->domains, (int)i->interfaces, (int)interface_nodes(model), (int)i->tets, (int)r->rank,
-           (int)i->cubature, slow->part[COUPLING], a[COUPLING], ratio, a[CUBATURE], a[CHOLESKY], a[READ], fast->cpu,
-           fast->iterations, megabytes, fast->setup, r->bound,
-           r->bound <= 0          ? "true"
-           : fast->cpu > r->bound ? "false"
-                                  : "true");
-    if (!o->json && r->total > 0)
-        printf(" | %6.0f %6.1f %7.1f %7.1f %6.0f", r->slow, r->coupling, r->cubature, r->cholesky, r->total);
-    if (!o->json) printf("\n");
+    const double *a = fast->part, share = record_row(o, table, r, model, megabytes, fast, slow);
+    if (strcmp(table, "growth") == 0) bench_point("subspace step, processor", i->tets, fast->step.min);
+    printf("%-9s %3d %4d %6d %7d %4d %5d | %7.2f %7.3f %5.1fx %7.2f %7.2f %6.2f %7.2f | %5.1f %6.1f %7.0f | %4.0f%% | "
+           "%5.0f %-5s",
+           r->name, (int)i->domains, (int)i->interfaces, (int)interface_nodes(model), (int)i->tets, (int)r->rank,
+           (int)i->cubature, slow->part[COUPLING], a[COUPLING], slow->least / fast->least, a[CUBATURE], a[CHOLESKY],
+           a[READ], fast->cpu, fast->iterations, megabytes, fast->setup, 100 * share, r->bound,
+           r->bound > 0 && fast->cpu > r->bound ? "no" : "yes");
+    if (r->total > 0)
+        printf("| %6.0f %6.1f %7.1f %7.1f %6.0f", r->slow, r->coupling, r->cubature, r->cholesky, r->total);
+    printf("\n");
     fflush(stdout);
 }
 
 static void head(const options *o, const char *title)
 {
-    if (o->json) return;
     printf("\n%s (ms a step, %d thread%s)\n%-9s %3s %4s %6s %7s %4s %5s | %7s %7s %6s %7s %7s %6s %7s | %5s %6s "
-           "%7s | %5s %-5s| %6s %6s %7s %7s %6s\n",
+           "%7s | %5s | %5s %-5s| %6s %6s %7s %7s %6s\n",
            title, (int)o->threads, o->threads > 1 ? "s" : "", "paper's", "dom", "intf", "nodes", "tets", "rank",
-           "cubat", "vertex", "coupl.", "FST", "cubat.", "Chol.", "read", "step", "iter", "MB", "set-up", "bound",
-           "met", "paper:", "coupl.", "cubat.", "Chol.", "step");
+           "cubat", "vertex", "coupl.", "FST", "cubat.", "Chol.", "read", "step", "iter", "MB", "set-up", "limit",
+           "bound", "met", "paper:", "coupl.", "cubat.", "Chol.", "step");
     fflush(stdout);
 }
 
-static void play_row(const options *o, const paper_row *r, int32_t max_tets)
+static void play_row(const options *o, const char *table, const paper_row *r, int32_t max_tets)
 {
     double megabytes;
     model_request q = {max_tets, r->domains, r->rank, o->models, o->poses, 2};
@@ -157,7 +216,7 @@ static void play_row(const options *o, const paper_row *r, int32_t max_tets)
     motion m = load_motion(model, "reach", 120, o->steps + 3);
     measured fast = measure(model, &m, false, o->threads, o->steps);
     measured slow = measure(model, &m, true, o->threads, o->steps / 4 > 10 ? o->steps / 4 : o->steps);
-    print_row(o, r, model, megabytes, &fast, &slow);
+    print_row(o, table, r, model, megabytes, &fast, &slow);
     free(m.matrices);
     supple_model_destroy(model);
 }
@@ -177,19 +236,22 @@ static void run_tables(const options *o)
 {
     head(o, "The paper's tables 1 and 2: hero cut into as many domains");
     for (int i = 0; i < ROWS; i++)
-        if (wanted(o, i)) play_row(o, &PAPER[i], tets_of(o, i));
+        if (wanted(o, i))
+            play_row(o, o->large ? "the paper's tables" : "the paper's tables, smaller bodies", &PAPER[i],
+                     tets_of(o, i));
 }
 
 static void run_growth(const options *o)
 {
-    static const int32_t sizes[] = {20000, 90000, 270000};
+    static const int32_t sizes[] = {20000, 50000, 90000, 270000};
     head(o, "Growth: the same cut and rank, more tetrahedra");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (o->quick ? 2 : o->large ? 4 : 3); i++) {
         paper_row r = {.name = "", .domains = 17, .rank = o->quick ? 8 : 20};
         options mine = *o;
         mine.poses = NULL; /* they belong to one size */
-        if (!o->quick || i < 2) play_row(&mine, &r, o->quick ? 2000 << i : sizes[i]);
+        play_row(&mine, "growth", &r, o->quick ? 2000 << i : sizes[i]);
     }
+    bench_growth("growth", "subspace step, processor", "tetrahedra");
 }
 
 static void run_model(const options *o)
@@ -203,7 +265,7 @@ static void run_model(const options *o)
     measured slow = measure(model, &m, true, o->threads, o->steps / 4 > 10 ? o->steps / 4 : o->steps);
     paper_row r = {.name = "", .rank = supple_model_get_info(model)->max_rank};
     head(o, o->model);
-    print_row(o, &r, model, stat(o->model, &file) == 0 ? (double)file.st_size / 1e6 : 0, &fast, &slow);
+    print_row(o, "one model", &r, model, stat(o->model, &file) == 0 ? (double)file.st_size / 1e6 : 0, &fast, &slow);
     free(m.matrices);
     supple_model_destroy(model);
 }
@@ -264,15 +326,19 @@ static void run_crowd(const options *o)
     double iterations = 0;
     for (int32_t c = 0; c < CREW; c++) iterations += all[c].iterations;
     const supple_model_info *i = supple_model_get_info(model);
-    printf(
-        o->json
-            ? "{\"crowd\": %d, \"domains\": %d, \"rank\": %d, \"vertices\": %d, \"steps_per_second\": %.0f, "
-              "\"wanted\": %d, \"cpu\": %.3f, \"iterations\": %.2f, \"cores_at_60_hz\": %.2f}\n"
-            : "\nA crowd of %d at 60 Hz (%d domains, rank %d in all, %d vertices each, positions and normals): "
-              "%.0f steps a second in two threads, %d wanted; %.2f ms of processor time each (%.1f iterations), %.2f "
-              "cores at 60 Hz\n",
-        CROWD, (int)i->domains, (int)i->rank, (int)supple_model_vertex_count(model), 1e3 * CROWD * frames / wall,
-        60 * CROWD, cpu, iterations / (CROWD * frames), 60e-3 * CROWD * cpu);
+    double rate = 1e3 * CROWD * frames / wall;
+    bench_record(&(bench_row){.table = "crowd",
+                              .row = "ten at 60 Hz, two threads",
+                              .quantity = "steps a second",
+                              .kind = BENCH_RATE,
+                              .spread = bench_single(rate),
+                              .wanted = 60 * CROWD});
+    bench_value("crowd", "ten at 60 Hz, two threads", "step, processor", BENCH_CPU_MS, cpu);
+    printf("\nA crowd of %d at 60 Hz (%d domains, rank %d in all, %d vertices each, positions and normals): "
+           "%.0f steps a second in two threads, %d wanted; %.2f ms of processor time each (%.1f iterations), %.2f "
+           "cores at 60 Hz\n",
+           CROWD, (int)i->domains, (int)i->rank, (int)supple_model_vertex_count(model), rate, 60 * CROWD, cpu,
+           iterations / (CROWD * frames), 60e-3 * CROWD * cpu);
     for (int32_t k = CROWD - 1; k >= 0; k--) /* the first one last: the others read its tables */
         supple_player_destroy(all[k / (CROWD / CREW)].player[k % (CROWD / CREW)]);
     for (int32_t c = 0; c < CREW; c++) free(all[c].buffer);
@@ -312,10 +378,14 @@ static void unreduced(const options *o, const paper_row *r, int32_t max_tets, in
         if (k > 0) cpu += (processor_ms() - start) / frames;
         if (k > 0) newton += (double)supple_sim_stats(sim)->iterations / frames;
     }
-    printf(o->json ? "{\"paper\": \"%s\", \"tets\": %d, \"ms_reference\": %.0f, \"newton\": %.1f, \"ms_player\": %.3f, "
-                     "\"ratio\": %.0f, \"paper_s\": %.0f, \"ratio_to_paper\": %.0f}\n"
-                   : "%-9s %7d tets: %8.0f ms a frame by `reference` (%.1f Newton steps), %.2f by the model: %.0f "
-                     "times; the paper's %.0f s: %.0f times\n",
+    char row[64];
+    const char *table = o->large ? "without reduction" : "without reduction, smaller bodies";
+    snprintf(row, sizeof row, "%s, %d domains, rank %d", r->name, (int)r->domains, (int)r->rank);
+    record_part(table, row, "reference", bench_single(cpu), 1e3 * r->unreduced);
+    record_part(table, row, "model", fast.step, 0);
+    bench_value(table, row, "reference / model", BENCH_RATIO, cpu / fast.cpu);
+    printf("%-9s %7d tets: %8.0f ms a frame by `reference` (%.1f Newton steps), %.2f by the model: %.0f times; the "
+           "paper's %.0f s: %.0f times\n",
            r->name, (int)supple_model_get_info(model)->tets, cpu, newton, fast.cpu, cpu / fast.cpu, r->unreduced,
            1e3 * r->unreduced / fast.cpu);
     fflush(stdout);
@@ -326,7 +396,7 @@ static void unreduced(const options *o, const paper_row *r, int32_t max_tets, in
 
 static void run_unreduced(const options *o)
 {
-    if (!o->json) printf("\nThe same without reduction (processor time of one core, frames 1/120 s apart)\n");
+    printf("\nThe same without reduction (processor time of one core, frames 1/120 s apart)\n");
     for (int i = 0; i < ROWS; i += 3)
         if (wanted(o, i)) unreduced(o, &PAPER[i], tets_of(o, i), o->quick ? 1 : 4);
 }
@@ -384,17 +454,23 @@ static void run_training(const options *o)
     double wall = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
     if (result != SUPPLE_OK && result != SUPPLE_ERROR_CANCELLED) stop(&error);
     int32_t solved = count_poses(o->training) - before;
-    printf(o->json ? "{\"tets\": %d, \"poses_before\": %d, \"poses\": %d, \"wall_s\": %.1f, \"cpu_s_per_pose\": %.1f, "
-                     "\"core_minutes_per_100\": %.1f, \"peak_mb\": %.0f}\n"
-                   : "%d tets: %d poses were there, %d more in %.1f s of the wall; %.1f s of one core a pose with all "
-                     "set-up, so %.1f core minutes for 100; %.0f MB\n",
-           (int)tets, (int)before, (int)solved, wall, solved ? cpu / solved : NAN, solved ? cpu / solved / 0.6 : NAN,
-           peak_mb());
+    char row[48];
+    double each = solved ? cpu / solved : NAN;
+    snprintf(row, sizeof row, "at most %d tets", (int)o->tets);
+    bench_value("training", row, "pose", BENCH_CPU_MS, 1e3 * each);
+    bench_value("training", row, "poses before", BENCH_COUNT, before);
+    bench_value("training", row, "poses", BENCH_COUNT, solved);
+    bench_value("training", row, "peak memory", BENCH_MB, peak_mb());
+    printf("%d tets: %d poses were there, %d more in %.1f s of the wall; %.1f s of one core a pose with all set-up, so "
+           "%.1f core minutes for 100; %.0f MB\n",
+           (int)tets, (int)before, (int)solved, wall, each, each / 0.6, peak_mb());
     if (model) {
         const supple_model_info *i = supple_model_get_info(model);
-        printf(o->json ? "{\"domains\": %d, \"vibrations_s\": %.1f, \"bases_s\": %.1f, \"cubature_s\": %.1f}\n"
-                       : "%d domains; vibrations %.1f s, bases %.1f s, cubature %.1f s\n",
-               (int)i->domains, i->ms_modes / 1e3, i->ms_bases / 1e3, i->ms_cubature / 1e3);
+        bench_value("training", row, "vibrations", BENCH_MS, i->ms_modes);
+        bench_value("training", row, "bases", BENCH_MS, i->ms_bases);
+        bench_value("training", row, "cubature", BENCH_MS, i->ms_cubature);
+        printf("%d domains; vibrations %.1f s, bases %.1f s, cubature %.1f s\n", (int)i->domains, i->ms_modes / 1e3,
+               i->ms_bases / 1e3, i->ms_cubature / 1e3);
     }
     supple_model_destroy(model);
 }
@@ -403,7 +479,7 @@ static void run_training(const options *o)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench_subspace [--tables] [--growth] [--crowd] [--unreduced] [--large] [--quick] [--json] "
+    fprintf(stderr, "usage: bench_subspace [--tables] [--growth] [--crowd] [--unreduced] [--large] [--quick] [--full] "
                     "[--threads N] [--steps N] [--rank N] [--models DIR] [--poses DIR] [--model FILE]\n"
                     "       bench_subspace --training DIR [--tets N] [--count N]\n");
     return 2;
@@ -418,8 +494,7 @@ static bool read_options(int argc, char **argv, options *o)
         const char **text;
     } known[] = {{"--tables", &o->tables, NULL, NULL}, {"--growth", &o->growth, NULL, NULL},
                  {"--crowd", &o->crowd, NULL, NULL},   {"--unreduced", &o->unreduced, NULL, NULL},
-                 {"--large", &o->large, NULL, NULL},   {"--quick", &o->quick, NULL, NULL},
-                 {"--json", &o->json, NULL, NULL},     {"--threads", NULL, &o->threads, NULL},
+                 {"--large", &o->large, NULL, NULL},   {"--threads", NULL, &o->threads, NULL},
                  {"--steps", NULL, &o->steps, NULL},   {"--tets", NULL, &o->tets, NULL},
                  {"--count", NULL, &o->count, NULL},   {"--rank", NULL, &o->rank, NULL},
                  {"--models", NULL, NULL, &o->models}, {"--poses", NULL, NULL, &o->poses},
@@ -463,10 +538,12 @@ static int apart(void (*run)(const options *), const options *o)
 
 int main(int argc, char **argv)
 {
-    options o = {.threads = 1, .tets = 180000, .count = 4};
+    bench_options how = bench_begin("subspace", &argc, argv);
+    options o = {.threads = 1, .tets = 180000, .count = 4, .quick = how.quick, .large = how.full};
     char own[] = "bench-models-XXXXXX";
     if (!read_options(argc, argv, &o)) return usage();
     if (o.steps == 0) o.steps = o.quick ? 12 : 480;
+    o.limits = bench_limits_get(&how);
     if (o.training) return apart(run_training, &o);
     if (o.model) return apart(run_model, &o);
     if (!o.tables && !o.growth && !o.crowd && !o.unreduced) o.tables = o.growth = o.crowd = o.unreduced = true;

@@ -1,6 +1,6 @@
 /* From a body's surface to the visual mesh: how long the weights take, once, and a frame.
  *
- *     bench_upsample [--json] [--threads N] [--runs N] [--character FILE]
+ *     bench_upsample [--quick] [--threads N] [--runs N] [--character FILE]
  *
  * The character is MakeHuman_Male_CMU of the shared assets, or demo:hero where they are not there; its body is made of
  * tetrahedra as `supple mesh` makes them. All flesh is skin, all else is left out. The frame moves every body vertex.
@@ -8,8 +8,10 @@
  * which a busy machine does not change much. Aims: 0.6 s for the weights of 23k vertices, 0.3 ms a frame, on two cores.
  */
 #include "body/body.h"
+#include "body/upsample_map.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "machine.h"
 #include "measure.h"
 
 #include <supple/scene.h>
@@ -22,8 +24,9 @@
 
 typedef struct options {
     const char *character; /* NULL: the usual one */
+    const char *name;      /* without its folders */
     int32_t runs, threads; /* threads 0: 1 and 2 */
-    bool json;
+    bench_options how;
 } options;
 
 typedef struct visual {
@@ -113,72 +116,101 @@ static spl_upsample *make_map(const spl_body *body, const visual *v, spl_pool *p
     return u;
 }
 
-static double measure_frame(const spl_upsample *u, const double *moved, const visual *v, bool normals, spl_pool *pool,
-                            int32_t runs)
+/* Adds a frame's milliseconds to `ms`. */
+static void measure_frame(const spl_upsample *u, const double *moved, const visual *v, bool normals, spl_pool *pool,
+                          double *ms, int32_t runs)
 {
     supple_allocator a = spl_allocator_of(NULL);
     supple_error error = {0};
     spl_upsample_frame *f;
     if (spl_upsample_frame_create(u, &a, &f, &error) != SUPPLE_OK) stop("frame", &error);
     spl_upsample_target to = {v->out, 12, normals ? v->out_normal : NULL, 12};
-    double best = INFINITY;
     for (int32_t i = 0; i < runs; i++) {
         double start = spl_now_ms();
         spl_upsample_apply(u, f, pool, moved, &to);
-        best = fmin(best, spl_now_ms() - start);
+        ms[i] = spl_now_ms() - start;
     }
     spl_upsample_frame_destroy(f);
-    return best;
+}
+
+/* What a frame of positions loads and stores: the table's entry of each vertex, of each of its neighbours an index, a
+ * weight and four floats, and the result. All of it is some megabytes, so the limit is the cache's. */
+static double frame_bytes(const spl_upsample *u, int32_t vertex_count)
+{
+    double bytes = 0;
+    for (int32_t v = 0; v < vertex_count; v++)
+        bytes +=
+            (double)sizeof(spl_upsample_vertex) + 12 +
+            u->vertex[v].count * (double)(sizeof *u->index + sizeof *u->weight + SPL_UPSAMPLE_STRIDE * sizeof(float));
+    return bytes;
 }
 
 enum { WEIGHT_RUNS = 5 };
+
+/* Aims: see the top. */
+static void report(const options *o, const spl_upsample *u, const visual *v, int32_t threads, bench_spread weights,
+                   bench_spread work, bench_spread positions, bench_spread both)
+{
+    char row[32];
+    snprintf(row, sizeof row, "%d thread%s", (int)threads, threads > 1 ? "s" : "");
+    double limit = threads <= BENCH_THREADS ? bench_limits_get(&o->how)->cache[threads] : NAN;
+    bool aimed = threads == 2 && !o->how.quick;
+    bench_row r = {.table = o->name, .row = row, .quantity = "weights", .kind = BENCH_MS, .spread = weights};
+    r.wanted = aimed ? 600 : 0;
+    bench_record(&r);
+    bench_note(o->name, row, "weights, processor", BENCH_CPU_MS, work);
+    r = (bench_row){.table = o->name, .row = row, .quantity = "frame", .kind = BENCH_MS, .spread = positions};
+    r.wanted = aimed ? 0.3 : 0;
+    bench_record(&r);
+    bench_note(o->name, row, "frame with normals", BENCH_MS, both);
+    double share = bench_bandwidth(o->name, row, "frame", frame_bytes(u, v->vertex_count), positions, limit);
+    printf("threads %d: weights %.1f ms (%.1f ms of processors), a frame %.3f ms, with normals %.3f ms; %.0f%% of the "
+           "cache's speed\n",
+           (int)threads, weights.min, work.min, positions.min, both.min, 100 * share);
+}
 
 static void measure(const options *o, const spl_body *body, const visual *v, const double *moved, int32_t threads,
                     bool last)
 {
     spl_pool *pool = make_pool(threads);
-    double weights = INFINITY, work = INFINITY;
+    double weights[WEIGHT_RUNS], work[WEIGHT_RUNS], *ms = room(2 * (size_t)o->runs, sizeof *ms);
     spl_upsample *u = NULL;
-    for (int32_t i = 0; i < WEIGHT_RUNS; i++) {
+    int32_t times = o->how.quick ? 1 : WEIGHT_RUNS;
+    for (int32_t i = 0; i < times; i++) {
         spl_upsample_destroy(u);
         double start = spl_now_ms(), begin = processor_ms();
         u = make_map(body, v, pool);
-        weights = fmin(weights, spl_now_ms() - start);
-        work = fmin(work, processor_ms() - begin);
+        weights[i] = spl_now_ms() - start;
+        work[i] = processor_ms() - begin;
     }
-    double positions = measure_frame(u, moved, v, false, pool, o->runs);
-    double both = measure_frame(u, moved, v, true, pool, o->runs);
-    if (o->json)
-        printf("  {\"threads\": %d, \"weights_ms\": %.1f, \"weights_processor_ms\": %.1f, \"positions_ms\": %.4f, "
-               "\"normals_too_ms\": %.4f}%s\n",
-               threads, weights, work, positions, both, last ? "" : ",");
-    else
-        printf("threads %d: weights %.1f ms (%.1f ms of processors), a frame %.3f ms, with normals %.3f ms\n", threads,
-               weights, work, positions, both);
-    if (last && !o->json) {
+    measure_frame(u, moved, v, false, pool, ms, o->runs);
+    measure_frame(u, moved, v, true, pool, ms + o->runs, o->runs);
+    report(o, u, v, threads, bench_spread_of(weights, times), bench_spread_of(work, times),
+           bench_spread_of(ms, o->runs), bench_spread_of(ms + o->runs, o->runs));
+    if (last) {
         spl_upsample_stats s = spl_upsample_get_stats(u);
         printf("  %d places: %d quadratic, %d reduced, %d linear, %d corners, %d follow; %d with a frame, gain %.2f\n",
                s.vertices, s.quadratic, s.reduced, s.linear, s.corners, s.follow, s.framed, s.largest_gain);
     }
+    free(ms);
     spl_upsample_destroy(u);
     spl_pool_destroy(pool);
 }
 
 static options parse(int argc, char **argv)
 {
-    options o = {.runs = 300};
+    options o = {.how = bench_begin("upsample", &argc, argv)};
+    o.runs = o.how.quick ? 20 : 300;
     for (int i = 1; i < argc; i++) {
         long value = i + 1 < argc ? strtol(argv[i + 1], NULL, 10) : 0;
-        if (!strcmp(argv[i], "--json"))
-            o.json = true;
-        else if (!strcmp(argv[i], "--threads") && value > 0 && value <= 64 && ++i)
+        if (!strcmp(argv[i], "--threads") && value > 0 && value <= 64 && ++i)
             o.threads = (int32_t)value;
         else if (!strcmp(argv[i], "--runs") && value > 0 && value <= 100000 && ++i)
             o.runs = (int32_t)value;
         else if (!strcmp(argv[i], "--character") && i + 1 < argc)
             o.character = argv[++i];
         else {
-            fprintf(stderr, "usage: bench_upsample [--json] [--threads N] [--runs N] [--character FILE]\n");
+            fprintf(stderr, "usage: bench_upsample [--quick] [--threads N] [--runs N] [--character FILE]\n");
             exit(2);
         }
     }
@@ -189,7 +221,7 @@ int main(int argc, char **argv)
 {
     options o = parse(argc, argv);
     const char *usual = SPL_SHARED_DIR "/assets/MakeHuman_Male_CMU.glb";
-    if (!o.character) o.character = access(usual, R_OK) == 0 ? usual : "demo:hero";
+    if (!o.character) o.character = o.how.quick ? "demo:arm" : access(usual, R_OK) == 0 ? usual : "demo:hero";
     supple_config config = supple_config_default();
     supple_error error = {0};
     supple_scene *scene;
@@ -202,17 +234,14 @@ int main(int argc, char **argv)
     spl_pool_destroy(pool);
     visual v = make_visual(&body);
     double *moved = make_frame(&body);
-    const char *name = strrchr(o.character, '/') ? strrchr(o.character, '/') + 1 : o.character;
-    printf(o.json ? "{\"character\": \"%s\", \"vertices\": %d, \"body_vertices\": %d, \"runs\": [\n"
-                  : "%s: %d vertices on a body's surface of %d\n",
-           name, v.vertex_count, body.skin.vertex_count);
+    o.name = strrchr(o.character, '/') ? strrchr(o.character, '/') + 1 : o.character;
+    printf("%s: %d vertices on a body's surface of %d\n", o.name, v.vertex_count, body.skin.vertex_count);
     if (o.threads) {
         measure(&o, &body, &v, moved, o.threads, true);
     } else {
         measure(&o, &body, &v, moved, 1, false);
         measure(&o, &body, &v, moved, 2, true);
     }
-    if (o.json) printf("]}\n");
     free(moved);
     free_visual(&v);
     spl_body_release(&body);

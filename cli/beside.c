@@ -7,8 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* The tool's own path: as the kernel knows it, else as it was started. */
-static bool tool_path(char *out, size_t size)
+bool cli_tool_path(char *out, size_t size)
 {
     ssize_t length = readlink("/proc/self/exe", out, size - 1);
     if (length > 0 && (size_t)length < size - 1) {
@@ -28,7 +27,7 @@ static bool tool_path(char *out, size_t size)
 bool cli_beside(const char *const *folders, const char *name, char *out, size_t size)
 {
     char tool[PATH_MAX];
-    if (!out || size == 0 || !tool_path(tool, sizeof tool)) return false;
+    if (!out || size == 0 || !cli_tool_path(tool, sizeof tool)) return false;
     int folder_length = (int)(strrchr(tool, '/') - tool);
     for (; *folders; folders++) {
         int length = snprintf(out, size, "%.*s/%s/%s", folder_length, tool, *folders, name);

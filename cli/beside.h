@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The tool's own path: as the kernel knows it, else as it was started. False if neither is known or fits. */
+bool cli_tool_path(char *out, size_t size);
+
 /* The first of `folders` (ended by NULL, relative to the tool's own) that has something called `name` ("" for the
  * folder itself), as a path in `out`. False if none has, or the path does not fit. */
 bool cli_beside(const char *const *folders, const char *name, char *out, size_t size);

@@ -18,7 +18,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 extern const cli_verb cli_verb_skin, cli_verb_info, cli_verb_mesh, cli_verb_weights, cli_verb_train, cli_verb_demo,
-    cli_verb_bench;
+    cli_verb_compare, cli_verb_bench;
 
 /* Prints "supple: message" on stderr and returns the exit code that belongs to the error. */
 int cli_fail(const supple_error *error);

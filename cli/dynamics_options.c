@@ -64,3 +64,15 @@ int cli_dynamics_config(const cli_arguments *arguments, const supple_scene *scen
     if (code == 0) code = read_collide(cli_get(arguments, "--collide", 0), sc);
     return code == 0 ? read_colliders(arguments, colliders, sc) : code;
 }
+
+int cli_budget(const cli_arguments *arguments, const char *method, double *ms)
+{
+    const char *text = cli_get(arguments, "--budget", 0);
+    *ms = 0;
+    if (!text) return 0;
+    if (!cli_number(text, 1e-3, 1e9, ms))
+        return cli_usage_error("--budget %.40s: takes the milliseconds that a frame may take", text);
+    if (strcmp(method, "auto") != 0)
+        return cli_usage_error("--budget: goes with --method auto, which chooses by it, not with %.40s", method);
+    return 0;
+}

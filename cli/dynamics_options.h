@@ -20,4 +20,12 @@
 int cli_dynamics_config(const cli_arguments *arguments, const supple_scene *scene, const char **colliders,
                         supple_sim_config *sc);
 
+#define CLI_BUDGET_OPTION                                                                                              \
+    {                                                                                                                  \
+        "--budget", "MS", "what a frame may take, in milliseconds on one core, for method auto (no limit)", false      \
+    }
+
+/* Reads --budget, which goes with method "auto" alone; 0 where it is not given. Returns 0, or an exit code. */
+int cli_budget(const cli_arguments *arguments, const char *method, double *ms);
+
 #endif

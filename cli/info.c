@@ -1,3 +1,5 @@
+#include "body_options.h"
+#include "dynamics_options.h"
 #include "info_model.h"
 
 #include <jansson.h>
@@ -8,6 +10,14 @@
 static const cli_option options[] = {
     {"--json", NULL, "as one JSON object", false},
     {"--threads", "N", "threads (one per core)", false},
+    CLI_BUDGET_OPTION,
+    {"--body", "KIND", "this and what follows as `supple skin` takes it: they decide which method fits", false},
+    {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
+    {"--fps", "N", "frames per second (the file's own, else 30)", false},
+    {"--model", "FILE.supple", "a trained model", false},
+    {"--slide", NULL, "skin slides over the body", false},
+    {"--set", "KEY=VALUE", "max-tets=N", true},
+    CLI_DYNAMICS_OPTIONS,
 };
 
 static const char *const role_names[] = {"flesh", "follow", "rigid", "skip"};
@@ -20,7 +30,8 @@ static void print_part(const supple_part *p)
     printf("  (%s)\n", p->why);
 }
 
-static void print_report(const char *input, const supple_scene *scene, const supple_report *r)
+static void print_report(const char *input, const supple_scene *scene, const supple_report *r,
+                         const supple_choice *choice)
 {
     printf("%s: %d vertices, %d triangles, %d joints, %d skins\n", input, (int)supple_scene_vertex_count(scene),
            (int)supple_scene_triangle_count(scene), (int)supple_scene_joint_count(scene),
@@ -37,7 +48,7 @@ static void print_report(const char *input, const supple_scene *scene, const sup
     if (r->finding_count) printf("findings:\n");
     for (int32_t i = 0; i < r->finding_count; i++)
         printf("  %s%s\n", r->findings[i].warning ? "warning: " : "", r->findings[i].text);
-    printf("method: %s (%s)\n", r->auto_method, r->auto_why);
+    printf("method: %s (%s)\n", choice->method, choice->why);
 }
 
 static json_t *real(double value)
@@ -76,13 +87,14 @@ static json_t *lists_json(const supple_scene *scene, const supple_report *r)
     return json_pack("{s:o,s:o,s:o,s:o}", "parts", parts, "bones", bones, "clips", clips, "findings", findings);
 }
 
-static int print_json(const char *input, const supple_scene *scene, const supple_report *r)
+static int print_json(const char *input, const supple_scene *scene, const supple_report *r, const supple_choice *choice)
 {
-    json_t *root = json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:{s:s,s:s}}", "supple", supple_version(), "input",
-                             input, "vertices", (int)supple_scene_vertex_count(scene), "triangles",
-                             (int)supple_scene_triangle_count(scene), "joints", (int)supple_scene_joint_count(scene),
-                             "skins", (int)supple_scene_skin_count(scene), "size", r->size[0], r->size[1], r->size[2],
-                             "size_m", r->size_m, "method", "name", r->auto_method, "why", r->auto_why);
+    json_t *root = json_pack(
+        "{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:{s:s,s:s,s:i,s:o,s:b}}", "supple", supple_version(), "input", input,
+        "vertices", (int)supple_scene_vertex_count(scene), "triangles", (int)supple_scene_triangle_count(scene),
+        "joints", (int)supple_scene_joint_count(scene), "skins", (int)supple_scene_skin_count(scene), "size",
+        r->size[0], r->size[1], r->size[2], "size_m", r->size_m, "method", "name", choice->method, "why", choice->why,
+        "tets", (int)choice->tets, "ms", real(choice->ms), "fits", (int)choice->fits);
     json_t *lists = lists_json(scene, r);
     char *text = NULL;
     if (root && lists && json_object_update(root, lists) == 0)
@@ -95,6 +107,31 @@ static int print_json(const char *input, const supple_scene *scene, const supple
     return 0;
 }
 
+/* What `supple skin` would choose with these options, without running. */
+static int choose(const cli_arguments *arguments, const supple_scene *scene, const supple_config *config,
+                  supple_choice *out)
+{
+    const char *colliders[CLI_MAX_VALUES], *fps = cli_get(arguments, "--fps", 0),
+                                           *path = cli_get(arguments, "--model", 0);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_body_config bc = supple_body_config_default();
+    supple_model *model = NULL;
+    supple_error error;
+    sc.fps = supple_scene_fps(scene);
+    sc.slide = cli_get(arguments, "--slide", 0) != NULL;
+    sc.body_config = &bc;
+    if (fps && !cli_number(fps, 1e-3, 1e4, &sc.fps))
+        return cli_usage_error("--fps %.40s: takes a number from 0.001 to 10000", fps);
+    int code = cli_body_config(arguments, &bc, true);
+    if (code == 0) code = cli_dynamics_config(arguments, scene, colliders, &sc);
+    if (code == 0) code = cli_budget(arguments, "auto", &sc.budget_ms);
+    if (code == 0 && path && supple_model_load(path, config, &model, &error) != SUPPLE_OK) code = cli_fail(&error);
+    sc.model = model;
+    if (code == 0 && supple_choose(scene, &sc, config, out, &error) != SUPPLE_OK) code = cli_fail(&error);
+    supple_model_destroy(model);
+    return code;
+}
+
 static int run(const cli_arguments *arguments)
 {
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple info IN");
@@ -103,19 +140,20 @@ static int run(const cli_arguments *arguments)
     supple_error error;
     supple_scene *scene = NULL;
     supple_report *report = NULL;
+    supple_choice choice;
     if (!cli_config(arguments, &config)) return 2;
     config.log = NULL; /* warnings are part of the report */
     int code;
     if (cli_is_model(input)) return cli_info_model(input, cli_get(arguments, "--json", 0) != NULL, &config);
     if (supple_scene_load_file(input, &config, &scene, &error) != SUPPLE_OK ||
-        supple_scene_inspect(scene, &config, &report, &error) != SUPPLE_OK) {
+        supple_scene_inspect(scene, &config, &report, &error) != SUPPLE_OK)
         code = cli_fail(&error);
-    } else if (cli_get(arguments, "--json", 0)) {
-        code = print_json(input, scene, report);
-    } else {
-        print_report(input, scene, report);
-        code = 0;
-    }
+    else
+        code = choose(arguments, scene, &config, &choice);
+    if (code == 0 && cli_get(arguments, "--json", 0))
+        code = print_json(input, scene, report, &choice);
+    else if (code == 0)
+        print_report(input, scene, report, &choice);
     supple_report_destroy(report);
     supple_scene_destroy(scene);
     return code;

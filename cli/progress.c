@@ -67,6 +67,13 @@ bool cli_progress_stage(void *user, const char *stage, double fraction)
     return !interrupted;
 }
 
+void cli_progress_line(const char *text)
+{
+    fprintf(stderr, "\r%.150s\033[K", text);
+    fflush(stderr);
+    line_open = true;
+}
+
 void cli_progress_end(cli_progress *progress)
 {
     progress->label = NULL;

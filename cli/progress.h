@@ -23,6 +23,9 @@ void cli_progress_update(cli_progress *progress, int done, int total);
  * library to stop once Ctrl-C was pressed. */
 bool cli_progress_stage(void *progress, const char *stage, double fraction);
 
+/* Puts a line of one's own on the screen, in place of the last. */
+void cli_progress_line(const char *text);
+
 /* Takes the line off the screen. */
 void cli_progress_end(cli_progress *progress);
 

@@ -3,6 +3,7 @@
 #include "dynamics_options.h"
 #include "metrics.h"
 #include "progress.h"
+#include "ranges.h"
 #include "slide_output.h"
 #include "solver.h"
 
@@ -19,7 +20,8 @@
 static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
     {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
-    {"--clip", "NAME", "a clip by name, index, or all (the first one)", false},
+    CLI_BUDGET_OPTION,
+    {"--clip", "NAME", "a clip by name, index, or all (the first one); give it again for more", true},
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
@@ -57,6 +59,8 @@ typedef struct job {
     const char *input, *outputs[MAX_OUTPUTS];
     int output_count;
     double fps, load_ms;
+    double budget, spent; /* what a frame may take, 0: no limit; what all took, milliseconds */
+    int frames_done;
     int32_t motion;      /* the clip that --motion added, or -1 */
     bool plays_vertices; /* and it is a vertex animation */
     double glb_error;    /* negative: not given */
@@ -83,89 +87,14 @@ static double now_ms(void)
 
 /* ---- what was asked for ---- */
 
-/* "A:B", "A:", ":B" or "A"; counts from 0. */
-static bool parse_frames(const char *text, int *first, int *last)
-{
-    char *end;
-    *first = 0;
-    *last = INT_MAX;
-    if (*text != ':') {
-        long a = strtol(text, &end, 10);
-        if (end == text || a < 0 || a >= INT_MAX) return false;
-        *first = (int)a;
-        if (*end == 0) {
-            *last = *first;
-            return true;
-        }
-        text = end;
-    }
-    if (*text++ != ':') return false;
-    if (*text == 0) return true;
-    long b = strtol(text, &end, 10);
-    if (end == text || *end || b < *first || b >= INT_MAX) return false;
-    *last = (int)b;
-    return true;
-}
-
-static int clip_error(const supple_scene *scene, const char *name)
-{
-    char list[200] = "";
-    for (int32_t i = 0; i < supple_scene_clip_count(scene) && strlen(list) < 140; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", supple_scene_clip_name(scene, i));
-    }
-    if (supple_scene_clip_count(scene) == 0) return cli_usage_error("--clip %.60s: the file has no animation", name);
-    return cli_usage_error("--clip %.60s: no such clip, or more than one; there are %s%s", name, list,
-                           strlen(list) >= 140 ? ", ..." : "");
-}
-
-static int add_range(job *j, int32_t clip, const char *frames)
-{
-    int32_t count = supple_scene_frame_count(j->scene, clip, j->fps);
-    const char *name = clip < 0 ? "the rest pose" : supple_scene_clip_name(j->scene, clip);
-    if (count <= 0) return cli_usage_error("%.60s at %g fps: too many frames", name, j->fps);
-    supple_range range = {clip, 0, count};
-    if (frames) {
-        int first, last;
-        if (!parse_frames(frames, &first, &last))
-            return cli_usage_error("--frames %.40s: takes A:B with 0 <= A <= B, for example 0:30", frames);
-        if (last == INT_MAX) last = count - 1;
-        if (first >= count || last >= count)
-            return cli_usage_error("--frames %.40s: %.60s has %d frame%s at %g fps, 0:%d", frames, name, count,
-                                   count == 1 ? "" : "s", j->fps, count - 1);
-        range.first_frame = first;
-        range.frame_count = last - first + 1;
-    }
-    j->ranges[j->range_count++] = range;
-    return 0;
-}
-
 static int choose_ranges(job *j, const cli_arguments *arguments)
 {
-    const char *name = cli_get(arguments, "--clip", 0), *frames = cli_get(arguments, "--frames", 0);
     if (j->motion >= 0 && !cli_get(arguments, "--fps", 0)) j->fps = supple_scene_clip_fps(j->scene, j->motion);
-    int32_t clips = supple_scene_clip_count(j->scene);
-    j->ranges = calloc((size_t)clips + 1, sizeof *j->ranges);
-    if (!j->ranges) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the clips"});
-    int32_t clip = 0;
-    if (j->motion >= 0) return add_range(j, j->motion, frames);
-    if (name && (clips == 0 || strcmp(name, "all") != 0)) {
-        clip = supple_scene_clip_find(j->scene, name);
-        if (clip < 0) return clip_error(j->scene, name);
-    } else if (name) {
-        int code = 0;
-        for (int32_t i = 0; i < clips && code == 0; i++) code = add_range(j, i, frames);
-        return code;
-    } else if (clips == 0) {
-        j->config.log(NULL, SUPPLE_LOG_INFO, "no animation in the file: the rest pose is written");
-        clip = -1;
-    } else if (clips > 1) {
-        char line[160];
-        snprintf(line, sizeof line, "clip: %.60s, the first of %d (--clip NAME or all for others)",
-                 supple_scene_clip_name(j->scene, 0), (int)clips);
-        j->config.log(NULL, SUPPLE_LOG_INFO, line);
-    }
-    return add_range(j, clip, frames);
+    cli_range_request request = {
+        .option = "--clip", .motion = j->motion, .fps = j->fps, .frames = cli_get(arguments, "--frames", 0)};
+    for (const char *name; (name = cli_get(arguments, "--clip", request.clip_count));)
+        request.clips[request.clip_count++] = name;
+    return cli_choose_ranges(j->scene, &request, &j->config, &j->ranges, &j->range_count);
 }
 
 /* What goes with --motion; the method is known by its name only, the library checks the rest. */
@@ -306,6 +235,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.body_config = &bc;
     if (model && supple_model_load(model, &j->config, &j->model, &error) != SUPPLE_OK) return cli_fail(&error);
     sc.model = j->model;
+    sc.budget_ms = j->budget;
     sc.material_file = cli_get(arguments, "--material", 0);
     sc.force_file = cli_get(arguments, "--forces", 0);
     sc.slide = cli_get(arguments, "--slide", 0) != NULL;
@@ -320,7 +250,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
 
 static int prepare(job *j, const cli_arguments *arguments)
 {
-    const char *fps = cli_get(arguments, "--fps", 0);
+    const char *fps = cli_get(arguments, "--fps", 0), *method = cli_get(arguments, "--method", 0);
     j->fps = 0; /* the motion's, or the file's */
     j->motion = -1;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple skin IN -o OUT");
@@ -331,6 +261,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->config.progress = cli_progress_stage;
     j->config.progress_user = &j->progress;
     int code = cli_slide_output_read(arguments, &j->slide);
+    if (code == 0) code = cli_budget(arguments, method ? method : "auto", &j->budget);
     if (code == 0) code = check_outputs(j, arguments);
     if (code == 0) code = check_motion(arguments, &j->plays_vertices);
     if (code == 0) code = read_glb_error(j, arguments);
@@ -467,6 +398,8 @@ static supple_result dump_frame(const job *j, const char *clip, int frame, suppl
 static void note_trouble(job *j, int frame)
 {
     const supple_stats *s = supple_sim_stats(j->sim);
+    j->spent += s->ms_total;
+    j->frames_done++;
     if (!s->converged && (j->trouble.unsolved++ == 0 || s->residual > j->trouble.residual)) {
         j->trouble.residual = s->residual;
         j->trouble.residual_at = frame;
@@ -492,6 +425,11 @@ static const char *frame_limit(const char *method)
 static void tell_trouble(const job *j)
 {
     char line[200], more[60] = "";
+    if (j->budget > 0 && j->spent > j->budget * j->frames_done) {
+        snprintf(line, sizeof line, "a frame took %.3g ms in the mean, more than the budget of %g",
+                 j->spent / j->frames_done, j->budget);
+        j->config.log(NULL, SUPPLE_LOG_WARNING, line);
+    }
     if (j->trouble.inverted > 0) {
         snprintf(line, sizeof line, "inverted: %d tetrahedra at frame %d, the most", j->trouble.inverted,
                  j->trouble.inverted_at);

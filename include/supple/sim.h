@@ -44,6 +44,7 @@ typedef struct supple_sim_config {
     int32_t collider_count;       /* how many there are */
     bool slide;                   /* skin slides over the body (docs/slide.md): texture coordinates move (off) */
     const char *slide_file;       /* its regions, or NULL: all of it, open borders fixed */
+    double budget_ms; /* what a frame may take on one core, for method "auto" (docs/choosing.md); 0: no limit */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
@@ -78,6 +79,20 @@ typedef struct supple_setup {
 
 /* Defaults: method "auto", no settings. */
 SUPPLE_API supple_sim_config supple_sim_config_default(void);
+
+/* What method "auto" means for a scene and a config, and why. */
+typedef struct supple_choice {
+    const char *method;
+    int32_t tets; /* of the body that goes with it, at most; 0: it needs none, or the model has its own */
+    double ms;    /* of a frame on one core, estimated from counts alone: it is the same on every machine */
+    bool fits;    /* into budget_ms, where that is given */
+    char why[256];
+} supple_choice;
+
+/* Says what "auto" will choose, without making a body: supple_sim_create takes the same, unless the flesh turns out to
+ * be none. `sim_config` (whose method is not looked at) and `config` may be NULL. */
+SUPPLE_API supple_result supple_choose(const supple_scene *scene, const supple_sim_config *sim_config,
+                                       const supple_config *config, supple_choice *out, supple_error *error);
 
 /* Number of methods that are built in, their names, and one line about each (NULL if out of range). */
 SUPPLE_API int32_t supple_method_count(void);

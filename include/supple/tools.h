@@ -209,6 +209,111 @@ SUPPLE_API supple_result supple_scene_inspect(const supple_scene *scene, const s
 /* Frees a report. Accepts NULL. */
 SUPPLE_API void supple_report_destroy(supple_report *report);
 
+/* ---- a character on a page --------------------------------------------------------------------------------------- */
+
+/* One material's run of triangles. Strings and images are the scene's. */
+typedef struct supple_display_group {
+    const char *name;     /* mesh (or node) name */
+    int32_t first, count; /* triangles */
+    float color[4];       /* linear light, alpha last; what the image is multiplied by */
+    bool double_sided, masked, blended;
+    float alpha_cutoff; /* where masked */
+    const void *image;  /* of the base colour, as the file has it: PNG or JPEG; NULL: none */
+    size_t image_size;
+} supple_display_group;
+
+/* The visual mesh for a viewer: vertices that have the same place, texture coordinate and weights are one. A "point" is
+ * a vertex as caches (.npy, .pc2, .mdd) have it. */
+typedef struct supple_display {
+    int32_t vertex_count, triangle_count, group_count, point_count;
+    const int32_t *point;  /* vertex_count: the point that a vertex follows */
+    const uint32_t *index; /* 3 a triangle */
+    const float *uv;       /* 2 a vertex, v down; NULL where no part has any */
+    const supple_display_group *groups;
+} supple_display;
+
+/* Makes the mesh of a scene, which must outlive it. */
+SUPPLE_API supple_result supple_display_create(const supple_scene *scene, const supple_config *config,
+                                               supple_display **out, supple_error *error);
+
+/* Frees a display. Accepts NULL. */
+SUPPLE_API void supple_display_destroy(supple_display *display);
+
+/* A frame for it: from point_count points in the scene's space to vertex_count vertices with y up, 3 floats each. */
+SUPPLE_API void supple_display_place(const supple_display *display, const float *points, float *out);
+
+/* Where a picture is taken from, y up: a ball around `target` fills it. Directions are unit and at right angles. */
+typedef struct supple_camera {
+    double target[3], back[3], up[3]; /* `back` points to the viewer */
+    double radius;
+    double floor; /* height of a floor with a shadow on it; NAN: none */
+} supple_camera;
+
+/* Draws a scene's frames as strips of panels. */
+typedef struct supple_picture supple_picture;
+
+/* The scene must outlive it. */
+SUPPLE_API supple_result supple_picture_create(const supple_scene *scene, const supple_config *config,
+                                               supple_picture **out, supple_error *error);
+
+/* Frees a picture. Accepts NULL. */
+SUPPLE_API void supple_picture_destroy(supple_picture *picture);
+
+/* Cameras that see whole frames (points, as above), from three quarters: one size for all, moved along where the
+ * character travels. *aspect is height over width that suits them. */
+SUPPLE_API void supple_picture_whole(supple_picture *picture, const float *const *points, int32_t count,
+                                     supple_camera *cameras, double *aspect);
+
+/* One panel of a strip. */
+typedef struct supple_panel {
+    const float *points;
+    supple_camera camera;
+    const char *label; /* in its lower left corner, or NULL */
+} supple_panel;
+
+/* Draws panels of width x height pixels side by side as a PNG, to be freed with supple_bytes_free and the same config.
+ * At most 8192 pixels a side. */
+SUPPLE_API supple_result supple_picture_strip(supple_picture *picture, const supple_panel *panels, int32_t count,
+                                              int32_t width, int32_t height, void **png, size_t *size,
+                                              supple_error *error);
+
+/* ---- joints that bend and twist --------------------------------------------------------------------------------- */
+
+/* What a joint does at most in a run of frames: how far a bone is turned against its parent, the bind pose being 0,
+ * taken apart into a bend (about an axis at right angles to the bone) and a twist (about the bone). */
+typedef struct supple_bend {
+    const char *name;    /* of the joint */
+    int32_t joint;       /* index as in supple_scene_joint_name */
+    double bend, twist;  /* largest in the run, degrees, 0 to 180 */
+    int32_t bend_frame;  /* where, counted from the run's first */
+    int32_t twist_frame; /* likewise */
+    bool twists;         /* of the two, the twist is larger */
+    double radius;       /* of the limb at the joint, in the bind pose */
+} supple_bend;
+
+/* The joints of a scene in one run of frames, those that show most first. */
+typedef struct supple_bends supple_bends;
+
+/* Looks at all frames of a range. A joint shows by its angle and by its size: angle x sqrt(radius). Left out are joints
+ * that turn by less than 25 degrees or show less than a quarter of the first, joints close to one that is listed
+ * already, and the other side's twin of one that is listed unless there is room: `most` are listed. The scene must
+ * outlive them. */
+SUPPLE_API supple_result supple_bends_create(const supple_scene *scene, const supple_range *range, double fps,
+                                             int32_t most, const supple_config *config, supple_bends **out,
+                                             supple_error *error);
+
+/* Frees bends. Accepts NULL. */
+SUPPLE_API void supple_bends_destroy(supple_bends *bends);
+
+/* The index-th joint; NULL if there is none. */
+SUPPLE_API const supple_bend *supple_bends_get(const supple_bends *bends, int32_t index);
+
+/* Close-up cameras of a joint in some frames of the run, all the same relative to the bone above: along the axis of the
+ * bend, or across a twisted bone, from the side where less stands in the way. `points` are those frames' (as of a
+ * cache), or NULL. */
+SUPPLE_API supple_result supple_bends_cameras(supple_bends *bends, int32_t index, const int32_t *frames, int32_t count,
+                                              const float *const *points, supple_camera *cameras, supple_error *error);
+
 /* ---- tetrahedra ------------------------------------------------------------------------------------------------- */
 
 /* Whether a path ends as a file of tetrahedra does: .msh, .mesh or .vtk. */

@@ -61,6 +61,11 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double spl_flesh_estimate(double volume, double area, double cell)
+{
+    return (12 * volume + SURFACE_TETS * area * cell) / (cell * cell * cell);
+}
+
 /* The lattice constant that the budget allows: 12 tetrahedra a cell of volume and some more at the surface. */
 static double cell_of_budget(double volume, double area, double tets)
 {

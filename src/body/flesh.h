@@ -18,6 +18,9 @@ typedef struct spl_flesh_options {
 
 spl_flesh_options spl_flesh_options_default(void);
 
+/* Tetrahedra to expect of a lattice of this constant, a little more than there will be. */
+double spl_flesh_estimate(double volume, double area, double cell);
+
 /* The exposed surface is what can be touched from outside: walls inside, of parts that overlap, do not count. */
 typedef struct spl_flesh_report {
     int32_t resolution;      /* cells along the longest axis */

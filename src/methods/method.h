@@ -110,7 +110,4 @@ int32_t spl_method_count(void);
 const spl_method *spl_method_at(int32_t index);
 const spl_method *spl_method_find(const char *name); /* NULL if unknown */
 
-/* What "auto" means for a scene, and why, in one clause; `flesh` says whether it has, or may have, a body. */
-const spl_method *spl_method_auto(const supple_scene *scene, bool flesh, const char **why);
-
 #endif

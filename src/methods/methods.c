@@ -24,30 +24,6 @@ const spl_method *spl_method_find(const char *name)
     return NULL;
 }
 
-static bool has_skin(const supple_scene *scene)
-{
-    for (int32_t i = 0; i < scene->instance_count; i++) {
-        const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
-        if (scene->instance[i].skin < 0) continue;
-        for (int32_t p = 0; p < mesh->primitive_count; p++)
-            if (mesh->primitive[p].influence_count > 0) return true;
-    }
-    return false;
-}
-
-const spl_method *spl_method_auto(const supple_scene *scene, bool flesh, const char **why)
-{
-    const char *reason = "nothing is skinned, so every vertex just follows its node";
-    const spl_method *method = &spl_method_linear;
-    if (has_skin(scene)) {
-        method = flesh ? &spl_method_mixed : &spl_method_dualquat;
-        reason = flesh ? "it has flesh, and this keeps its volume"
-                       : "it keeps limbs thick under twist where linear collapses them, and needs no flesh";
-    }
-    if (why) *why = reason;
-    return method;
-}
-
 int32_t supple_method_count(void)
 {
     return spl_method_count();

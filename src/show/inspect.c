@@ -2,8 +2,8 @@
 #include "body/roles.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "methods/method.h"
 #include "rig/bones.h"
+#include "sim/choose.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ typedef struct inspection {
     supple_part *parts;
     supple_bone *bone_list;
     supple_finding *findings;
-    char (*text)[256]; /* of the findings */
+    supple_choice choice; /* by the defaults */
+    char (*text)[256];    /* of the findings */
 } inspection;
 
 static void add_finding(inspection *x, bool warning, const char *format, ...) SPL_PRINTF(3, 4);
@@ -263,7 +264,10 @@ static supple_result inspect(inspection *x, supple_error *error)
     list_bones(x);
     find_all(x);
     x->report.findings = x->findings;
-    x->report.auto_method = spl_method_auto(x->scene, has_flesh(x), &x->report.auto_why)->name;
+    supple_sim_config sc = supple_sim_config_default();
+    spl_choose(x->scene, &sc, has_flesh(x), &x->choice);
+    x->report.auto_method = x->choice.method;
+    x->report.auto_why = x->choice.why;
     return SUPPLE_OK;
 }
 

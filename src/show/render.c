@@ -385,6 +385,7 @@ static void measure(picture *p, const spl_box *box)
 static int32_t map_size(const spl_show_options *o)
 {
     int32_t side = o->width > o->height ? o->width : o->height;
+    if (o->shadow_side > 0) return o->shadow_side;
     return side < 400 ? 512 : side < 900 ? 1024 : 2048;
 }
 

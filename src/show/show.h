@@ -35,6 +35,7 @@ typedef struct spl_show_options {
     double ground_y;           /* its height; NAN: the lowest point drawn */
     bool grid;                 /* lines on the floor */
     double grid_step;          /* their distance, world units; 0: chosen from the size of what is drawn */
+    int32_t shadow_side;       /* pixels a side of the shadow's map; 0: chosen from the picture's size */
 } spl_show_options;
 
 /* A round distance for the floor's lines, for something of this size. */

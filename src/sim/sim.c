@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "sim/choose.h"
 #include "sim/slide.h"
 #include "subspace/model_public.h"
 
@@ -58,7 +59,7 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
                              .setup = &sim->setup,
                              .common = sim->common,
                              .baseline = !needs_body(sim),
-                             .max_tets = sim->method->max_tets,
+                             .max_tets = sim->max_tets ? sim->max_tets : sim->method->max_tets,
                              .own_start = (sim->method->answers & SPL_STARTS_ITSELF) != 0,
                              .world_alone = (sim->method->answers & SPL_WORLD_ALONE) != 0,
                              .collide = collide_of(sim->method, sc)};
@@ -68,47 +69,32 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
     return result;
 }
 
-/* The first method that answers all of this, or NULL. */
-static const spl_method *find_answering(unsigned what)
-{
-    for (int32_t i = 0; i < spl_method_count(); i++)
-        if ((spl_method_at(i)->answers & what) == what && !(spl_method_at(i)->needs & SPL_NEEDS_MODEL))
-            return spl_method_at(i);
-    return NULL;
-}
-
 /* "auto": flesh where a body can be made, else the best that needs none; what answers that which was asked for. */
 static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
-    const char *why;
-    unsigned asked = (sc->dynamics ? SPL_ANSWERS_DYNAMICS : 0) |
-                     (sc->collide > 0 || sc->collider_count > 0 ? SPL_ANSWERS_CONTACT : 0);
-    sim->method = sc->model ? &spl_method_subspace : asked ? find_answering(asked) : NULL;
-    if (sc->model) {
-        spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (there is a trained model)", sim->method->name);
-        return make_flesh(sim, sc, NULL, error);
-    }
-    if (sim->method) {
-        spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (it answers %s)", sim->method->name,
-                sc->dynamics ? "dynamics" : "collisions");
-        return make_flesh(sim, sc, NULL, error);
-    }
+    supple_choice choice;
     char reason[sizeof((supple_error *)0)->message + 4] = "";
     supple_error failed;
-    sim->method = spl_method_auto(sim->scene, true, &why);
+    supple_result result = SUPPLE_OK;
+    spl_choose(sim->scene, sc, true, &choice);
+    sim->method = spl_method_find(choice.method);
+    if (sc->budget_ms > 0) sim->max_tets = choice.tets;
     if (needs_body(sim)) {
         bool no_flesh;
-        supple_result result = make_flesh(sim, sc, &no_flesh, &failed);
-        if (result != SUPPLE_OK && !no_flesh) {
-            if (error) *error = failed;
-            return result;
-        }
-        if (result != SUPPLE_OK) {
-            sim->method = spl_method_auto(sim->scene, false, &why);
+        result = make_flesh(sim, sc, &no_flesh, &failed);
+        if (result != SUPPLE_OK && no_flesh) {
+            spl_choose(sim->scene, sc, false, &choice);
+            sim->method = spl_method_find(choice.method);
+            if (!needs_body(sim)) result = SUPPLE_OK;
             snprintf(reason, sizeof reason, "; %s", failed.message);
         }
     }
-    spl_log(&sim->config, SUPPLE_LOG_INFO, "method: %s (%s%s)", sim->method->name, why, reason);
+    if (result != SUPPLE_OK) {
+        if (error) *error = failed;
+        return result;
+    }
+    spl_log(&sim->config, choice.fits ? SUPPLE_LOG_INFO : SUPPLE_LOG_WARNING, "method: %s (%s%s)", sim->method->name,
+            choice.why, reason);
     return SUPPLE_OK;
 }
 
@@ -366,10 +352,14 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     return SUPPLE_OK;
 }
 
-/* Numbers that no simulation can work with. */
-static supple_result check_dynamics(const supple_sim_config *sc, supple_error *error)
+supple_result spl_sim_config_check(const supple_sim_config *sc, supple_error *error)
 {
     const double *g = sc->gravity;
+    if (sc->cookie != SIM_COOKIE)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "sim config: start from supple_sim_config_default()");
+    if (!(sc->fps > 0 && sc->fps < 1e6)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "fps: takes a positive number");
+    if (!(sc->budget_ms >= 0 && sc->budget_ms <= 1e9))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "budget: takes milliseconds, 0 for none");
     if (!(sc->substep >= 1e-4 && sc->substep <= 0.1))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "substep: takes seconds from 0.0001 to 0.1");
     if (!(sc->preroll >= 0 && sc->preroll <= 3600))
@@ -388,10 +378,7 @@ supple_result supple_sim_create(const supple_scene *scene, const supple_sim_conf
 {
     *out = NULL;
     supple_sim_config sc = sim_config ? *sim_config : supple_sim_config_default();
-    if (sc.cookie != SIM_COOKIE)
-        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "sim config: start from supple_sim_config_default()");
-    if (!(sc.fps > 0 && sc.fps < 1e6)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "fps: takes a positive number");
-    supple_result sensible = check_dynamics(&sc, error);
+    supple_result sensible = spl_sim_config_check(&sc, error);
     if (sensible != SUPPLE_OK) return sensible;
     supple_result result = spl_config_check(config, error);
     if (result != SUPPLE_OK) return result;

@@ -21,9 +21,10 @@ struct supple_sim {
     spl_flesh_sim flesh; /* of a method that moves a body */
     bool has_flesh;
     spl_dynamics dynamics;
-    double fps;    /* of the clips' frame numbers */
-    int32_t frame; /* the next one of host poses */
-    bool ready;    /* the method's init succeeded */
+    double fps;       /* of the clips' frame numbers */
+    int32_t frame;    /* the next one of host poses */
+    int32_t max_tets; /* of a body that "auto" made fit a budget; 0: the method's own */
+    bool ready;       /* the method's init succeeded */
     spl_pose pose;
     spl_part *part;
     int32_t part_count;

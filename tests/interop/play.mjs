@@ -2,11 +2,10 @@
 // frame's time, and takes a picture of the middle frame.
 import fs from 'node:fs';
 import http from 'node:http';
-import os from 'node:os';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {chromium} from 'playwright-core';
 import {PNG} from 'pngjs';
+import {openBrowser} from './browser.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const [jobsPath, resultsPath] = process.argv.slice(2);
@@ -90,15 +89,7 @@ async function play(page, job, index) {
 }
 
 const server = await serve();
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'supple-chromium-'));
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/snap/bin/chromium', '/usr/bin/google-chrome'].find((p) => fs.existsSync(p));
-const context = await chromium.launchPersistentContext(profile, {
-    executablePath,
-    headless: true,
-    // No graphics card is needed: SwiftShader draws. The rest keeps Chromium from calling home.
-    args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist',
-           '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
+const {context, close} = await openBrowser();
 const results = [];
 try {
     const page = await context.newPage();
@@ -109,7 +100,6 @@ try {
         fs.writeFileSync(resultsPath, JSON.stringify(results));
     }
 } finally {
-    await context.close();
+    await close();
     server.close();
-    fs.rmSync(profile, {recursive: true, force: true});
 }

@@ -11,7 +11,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
-from cases import Cases
+from cases import Cases, Skip
 from tool import Tool, assets, shared
 
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
@@ -219,6 +219,39 @@ def check_usd(tool, folder):
         call(base + ".log", 300, "node", "usd.mjs", base + ".usda", base + ".npy")
 
 
+REPORT = """loads hostile_names_are_inert positions_are_decoded plays does_not_start_where_motion_is_unwanted orbits_zooms_and_pans
+methods_are_switched colours_by_distance keys_work tab_reaches_every_control_and_shows_it every_control_has_a_name curves_follow_and_lead
+table_is_sorted strips_are_shown_and_enlarged clips_are_changed nothing_was_said views_are_as_stored narrow_and_wide_fit works_without_webgl
+little_is_enough damage_is_told""".split()
+
+
+def compare_page(tool, path):
+    """A page of the tool itself, where it has the verb."""
+    if tool("compare", "--help").code != 0:
+        raise Skip("this tool has no `supple compare`")
+    tool("compare", "demo:arm", "--methods", "linear,mixed", "--frames", "0:9", "--resolution", 30, "-o", path, timeout=300)
+    assert os.path.exists(path), "supple compare wrote nothing"
+
+
+def report(tool, cases, out):
+    """The page of `supple compare` in Chromium: a sample of ours, and one that the tool made."""
+    template = os.path.join(os.path.dirname(tool.path), "report", "report.html")
+    real, jobs = os.path.join(out, "report-arm.html"), os.path.join(out, "report-jobs.json")
+
+    def check_template():
+        if not os.path.exists(template):
+            raise Skip("the page was not built (node, npm and the network; see docs/report-page.md)")
+    cases.run("report_template", check_template)
+    if not os.path.exists(template):
+        return
+    cases.run("report_of_the_tool", compare_page, tool, real)
+    with open(jobs, "w") as file:
+        json.dump({"template": template, "out": out, "stored": os.path.join(HERE, "report_sample.png"), "real": real if os.path.exists(real) else None}, file)
+    results = outside(cases, "report", out, jobs, 900, "node", "report.mjs")
+    for name in REPORT + (["a_page_of_the_tool_plays"] if os.path.exists(real) else []):
+        cases.run(f"report_{name}", need, results, name)
+
+
 def outside(cases, name, folder, jobs, seconds, *command):
     """One outside program over all jobs; a crash half-way keeps the results so far."""
     results = os.path.join(folder, name + ".json")
@@ -252,6 +285,7 @@ def main():
         cases.run(f"validator_{character.name}", check_validator, validated, character.name)
         cases.run(f"blender_{character.name}", check_blender, blended, character)
         cases.run(f"three_{character.name}", check_three, played, character)
+    report(tool, cases, out)
     cases.run("alembic", check_abc, tool, data)
     cases.run("usd", check_usd, tool, data)
     cases.run("picture_of_both", picture_of_both, tool, characters, out)

@@ -79,7 +79,7 @@ TEST(every_built_in_character)
         {"demo:turtle", 16, {.clip = 0, .time = 0.4}},
         {"demo:hero", 30, {.clip = -1, .joint = "forearm.L", .degrees = 60}},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (int i = 0; i < test_size(6, 3); i++)
         all_starts(all[i].name, all[i].resolution, &all[i].pose, &spl_law_corot, 1e-6);
 }
 

@@ -243,6 +243,16 @@ const spl_steklov_stats *spl_steklov_last(const void *state)
     return &((const steklov *)state)->newton.stats;
 }
 
+double spl_steklov_bytes(const void *state)
+{
+    const steklov *m = state;
+    const spl_rows *rows = &m->system.matrix.rows;
+    if (m->newton.state != &m->volume || !rows->start || !m->volume.ic) return 0;
+    double number = m->system.narrow ? sizeof(float) : sizeof(double), n = (double)rows->n;
+    double matrix = (double)rows->start[rows->n] * (9 * number + sizeof(int32_t));
+    return matrix + (double)spl_ic3_bytes(m->volume.ic) + 10 * 3 * n * sizeof(double);
+}
+
 const spl_method spl_method_steklov = {
     .name = "steklov",
     .summary = "flesh turned by skinning and solved on its surface: large bodies in heavy contact",

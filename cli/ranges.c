@@ -1,0 +1,127 @@
+#include "ranges.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choice {
+    const supple_scene *scene;
+    const cli_range_request *request;
+    supple_range *ranges;
+    int count;
+} choice;
+
+/* "A:B", "A:", ":B" or "A"; counts from 0. */
+static bool parse_frames(const char *text, int *first, int *last)
+{
+    char *end;
+    *first = 0;
+    *last = INT_MAX;
+    if (*text != ':') {
+        long a = strtol(text, &end, 10);
+        if (end == text || a < 0 || a >= INT_MAX) return false;
+        *first = (int)a;
+        if (*end == 0) {
+            *last = *first;
+            return true;
+        }
+        text = end;
+    }
+    if (*text++ != ':') return false;
+    if (*text == 0) return true;
+    long b = strtol(text, &end, 10);
+    if (end == text || *end || b < *first || b >= INT_MAX) return false;
+    *last = (int)b;
+    return true;
+}
+
+static int clip_error(const supple_scene *scene, const char *option, const char *name)
+{
+    char list[200] = "";
+    for (int32_t i = 0; i < supple_scene_clip_count(scene) && strlen(list) < 140; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", supple_scene_clip_name(scene, i));
+    }
+    if (supple_scene_clip_count(scene) == 0)
+        return cli_usage_error("%s %.60s: the file has no animation", option, name);
+    return cli_usage_error("%s %.60s: no such clip, or more than one; there are %s%s", option, name, list,
+                           strlen(list) >= 140 ? ", ..." : "");
+}
+
+static int add_range(choice *c, int32_t clip)
+{
+    const char *frames = c->request->frames;
+    double fps = c->request->fps;
+    int32_t count = supple_scene_frame_count(c->scene, clip, fps);
+    const char *name = clip < 0 ? "the rest pose" : supple_scene_clip_name(c->scene, clip);
+    if (count <= 0) return cli_usage_error("%.60s at %g fps: too many frames", name, fps);
+    supple_range range = {clip, 0, count};
+    if (frames) {
+        int first, last;
+        if (!parse_frames(frames, &first, &last))
+            return cli_usage_error("--frames %.40s: takes A:B with 0 <= A <= B, for example 0:30", frames);
+        if (last == INT_MAX) last = count - 1;
+        if (first >= count || last >= count)
+            return cli_usage_error("--frames %.40s: %.60s has %d frame%s at %g fps, 0:%d", frames, name, count,
+                                   count == 1 ? "" : "s", fps, count - 1);
+        range.first_frame = first;
+        range.frame_count = last - first + 1;
+    }
+    c->ranges[c->count++] = range;
+    return 0;
+}
+
+static int add_named(choice *c, const char *name)
+{
+    int32_t clip = supple_scene_clip_find(c->scene, name);
+    if (clip < 0) return clip_error(c->scene, c->request->option, name);
+    for (int r = 0; r < c->count; r++)
+        if (c->ranges[r].clip == clip) return cli_usage_error("%s %.60s: is given twice", c->request->option, name);
+    return add_range(c, clip);
+}
+
+static int add_all(choice *c)
+{
+    int code = 0;
+    for (int32_t i = 0; i < supple_scene_clip_count(c->scene) && code == 0; i++) code = add_range(c, i);
+    return code;
+}
+
+/* Nothing was named: the first clip, or the rest pose. */
+static int add_default(choice *c, const supple_config *config)
+{
+    int32_t clips = supple_scene_clip_count(c->scene);
+    char line[160];
+    if (clips == 0) {
+        config->log(NULL, SUPPLE_LOG_INFO, "no animation in the file: the rest pose is written");
+        return add_range(c, -1);
+    }
+    if (clips > 1) {
+        snprintf(line, sizeof line, "clip: %.60s, the first of %d (%s NAME or all for others)",
+                 supple_scene_clip_name(c->scene, 0), (int)clips, c->request->option);
+        config->log(NULL, SUPPLE_LOG_INFO, line);
+    }
+    return add_range(c, 0);
+}
+
+int cli_choose_ranges(const supple_scene *scene, const cli_range_request *request, const supple_config *config,
+                      supple_range **ranges, int *count)
+{
+    choice c = {.scene = scene, .request = request};
+    int32_t clips = supple_scene_clip_count(scene);
+    *count = 0;
+    *ranges = c.ranges = calloc((size_t)clips + 1, sizeof *c.ranges);
+    if (!c.ranges) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the clips"});
+    int code = 0;
+    if (request->motion >= 0)
+        code = add_range(&c, request->motion);
+    else if (request->clip_count == 0)
+        code = add_default(&c, config);
+    else if (request->clip_count == 1 && clips > 0 && strcmp(request->clips[0], "all") == 0)
+        code = add_all(&c);
+    else
+        for (int i = 0; i < request->clip_count && code == 0; i++) code = add_named(&c, request->clips[i]);
+    *count = c.count;
+    return code;
+}

@@ -1,0 +1,51 @@
+// What was compared, the recommendation, and how the numbers are defined.
+import {byId, duration, el, grouped, isNumber, sentence, short} from './dom.js';
+
+function showFacts(report) {
+    const {input, clips, methods} = report, facts = [];
+    const add = (what, value) => facts.push(el('li', {}, el('b', {}, value), ` ${what}`));
+    if (isNumber(input.vertices)) add('vertices', grouped(input.vertices));
+    if (isNumber(input.triangles)) add('triangles', grouped(input.triangles));
+    if (isNumber(input.joints)) add('joints', grouped(input.joints));
+    if (isNumber(input.size_m)) add('large', `${short(input.size_m)} m`);
+    const frames = clips.reduce((sum, clip) => sum + clip.count, 0);
+    if (clips.length) add(`frames of ${clips.map((c) => c.name).join(', ')}, ${short(report.fps)} a second`, grouped(frames));
+    const ran = methods.filter((m) => m.frames.length || m.positions).length;
+    add(ran === methods.length ? (ran === 1 ? 'method' : 'methods') : `of ${methods.length} methods ran`, grouped(ran));
+    byId('facts').replaceChildren(...facts);
+}
+
+function showAdvice(report) {
+    const {method, summary, reasons} = report.advice;
+    if (!method && !summary) return;
+    byId('advice-method').textContent = method || '–';
+    byId('advice-summary').replaceChildren(...sentence(summary));
+    byId('advice-reasons').replaceChildren(...reasons.map((reason) => el('li', {}, ...sentence(reason))));
+    byId('advice').hidden = false;
+}
+
+export function showHeader(report) {
+    document.title = `${report.input.name}: skinning methods compared`;
+    byId('name').textContent = report.input.name;
+    showFacts(report);
+    showAdvice(report);
+}
+
+const DEFINITIONS = [
+    ['Joint volume', 'the volume of the flesh within 1.5 limb radii of a joint, in per cent of the same flesh at rest. A collapsing elbow is below 100, a bulging one above.'],
+    ['Penetration', 'how deep vertices of the skin lie inside another part of the body: the largest distance to that part’s surface.'],
+    ['Strain', 'the largest stretch or squeeze of an element of the body, |singular value − 1| of its deformation, in per cent.'],
+    ['Error', 'the distance of the skin’s vertices from those of reference, the Newton solver that is run to convergence.'],
+    ['Inverted', 'elements of the body that are turned inside out.'],
+    ['Time per frame', 'wall time from the pose to the finished skin, on the machine below. Set-up is paid once.'],
+];
+
+export function showFooter(report) {
+    byId('definitions').replaceChildren(el('h2', {}, 'How the numbers are defined'),
+        el('dl', {}, ...DEFINITIONS.flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)])));
+    const {processor, cores} = report.machine, words = [`Made by Supple ${report.version}`];
+    if (isNumber(report.threads)) words.push(`${report.threads} ${report.threads === 1 ? 'thread' : 'threads'}`);
+    if (processor) words.push(String(processor) + (isNumber(cores) ? `, ${cores} ${cores === 1 ? 'core' : 'cores'}` : ''));
+    if (isNumber(report.elapsed)) words.push(`in ${duration(1000 * report.elapsed)}`);
+    byId('origin').replaceChildren(words.join(' · '), ...(report.command ? [el('br'), el('code', {}, report.command)] : []));
+}

@@ -1,0 +1,407 @@
+"""`supple compare`: its numbers are those of single runs, and its page holds what was computed and nothing else."""
+import base64
+import json
+import os
+import re
+import shutil
+import struct
+import sys
+import zlib
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tool import Tool, session, shared  # noqa: E402
+from cases import Skip  # noqa: E402
+
+METHODS = ["linear", "dualquat", "mixed", "projective", "steklov", "reference"]
+SMALL = ("--resolution", 20)
+MARK = "<!--supple-report-->"
+TEMPLATE = f"<!doctype html>\n<title>report</title>\n{MARK}\n<p>end</p>\n"
+TIMES = {"ms", "setup_ms", "peak_mb", "threads"}
+
+
+class Page:
+    """A page taken apart: nothing of the code under test, nor of the page's own script."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as f:
+            self.text = f.read()
+        head, tail = TEMPLATE.split(MARK)
+        assert self.text.startswith(head) and self.text.endswith(tail), "the template is not as it was"
+        scripts = re.findall(r'<script type="([^"]*)" id="([^"]*)">([^<]*)</script>', self.text)
+        assert self.text.count("<") == TEMPLATE.count("<") - 1 + 2 * len(scripts), "something else is markup"
+        assert scripts[0][:2] == ("application/json", "supple-report")
+        self.json = json.loads(scripts[0][2])
+        self.blobs = [base64.b64decode(body, validate=True) for kind, name, body in scripts[1:]]
+        assert [name for _, name, _ in scripts[1:]] == [f"supple-blob-{i}" for i in range(len(self.blobs))]
+        for blob, about in zip(self.blobs, self.json["blobs"]):
+            assert len(blob) == about["bytes"]
+        assert len(self.blobs) == len(self.json["blobs"])
+
+    def inflate(self, index):
+        assert self.json["blobs"][index]["type"] == "deflate"
+        raw = zlib.decompress(self.blobs[index])
+        assert len(raw) == self.json["blobs"][index]["raw"]
+        return raw
+
+    def positions(self, name, clip):
+        """Frames x vertices x 3, as the format's description says."""
+        meta = next(m for m in self.json["methods"] if m["name"] == name)["positions"][clip]
+        raw = np.frombuffer(self.inflate(meta["blob"]), np.uint8)
+        low, high = raw[:len(raw) // 2].astype(np.uint16), raw[len(raw) // 2:].astype(np.uint16)
+        frames = (low | high << 8).reshape(len(meta["frames"]), 3, self.json["mesh"]["vertices"])
+        numbers = np.cumsum(frames, axis=0, dtype=np.uint16).astype(float)
+        return numbers.transpose(0, 2, 1) * meta["step"] + meta["min"], meta
+
+
+def run_json(tool, *arguments, **options):
+    done = tool("compare", *arguments, "--json", **options)
+    assert done.code == 0, f"exit {done.code}: {done.err}"
+    return json.loads(done.out)
+
+
+def by_name(report):
+    return {m["name"]: m for m in report["methods"]}
+
+
+def without_times(metrics):
+    rest = {k: v for k, v in metrics.items() if k not in TIMES}
+    # What a method says of its own may be times too (steklov's stages).
+    rest["frames"] = [{k: v for k, v in f.items() if k not in TIMES and not k.endswith("_ms")} for f in metrics["frames"]]
+    return rest
+
+
+def section_numbers(tool, cases, folder):
+    arm = ("demo:arm", "--frames", "20:23", *SMALL)
+    report = run_json(tool, *arm, "--clips", "twist,bend")
+    single = {}
+
+    def runs():
+        for name in METHODS:
+            npy, path = os.path.join(folder, name + ".npy"), os.path.join(folder, name + ".json")
+            tool.good("skin", *arm, "--clip", "twist", "--clip", "bend", "--method", name, "-o", npy, "--metrics", path)
+            with open(path) as f:
+                metrics = json.load(f)
+            stem = npy[:-4]
+            single[name] = (metrics, np.concatenate([np.load(f"{stem}.{clip}.npy") for clip in ("twist", "bend")]))
+
+    def same_numbers():
+        assert [m["name"] for m in report["methods"]] == METHODS
+        for m in report["methods"]:
+            assert m["note"] is None, m["note"]
+            assert without_times(m["metrics"]) == without_times(single[m["name"]][0]), f"{m['name']} differs from its own run"
+
+    def table():
+        for m in report["methods"]:
+            frames, t = m["metrics"]["frames"], m["table"]
+            ms = [f["ms"]["total"] for f in frames]
+            assert np.isclose(t["ms_median"], np.median(ms), rtol=1e-8) and np.isclose(t["ms_max"], max(ms), rtol=1e-8)
+            assert np.isclose(t["setup_ms"], m["metrics"]["setup_ms"]["total"], rtol=1e-8)
+            if frames[0]["joint_volume"]:
+                least = min(min(f["joint_volume"].values()) for f in frames)
+                assert np.isclose(t["min_joint_volume"], least, rtol=1e-8)
+                assert t["max_strain"] == max(f["max_strain"] for f in frames)
+
+    def errors():
+        truth = single["reference"][1].astype(float)
+        for m in report["methods"]:
+            distance = np.linalg.norm(single[m["name"]][1] - truth, axis=2)
+            for k, error in enumerate(m["error"]):
+                assert np.isclose(error["mean"], distance[k].mean(), rtol=1e-6, atol=1e-12), (m["name"], k)
+                assert np.isclose(error["max"], distance[k].max(), rtol=1e-6, atol=1e-12), (m["name"], k)
+            assert np.isclose(m["table"]["error_max"], distance.max(), rtol=1e-6, atol=1e-12)
+        assert by_name(report)["linear"]["table"]["error_max"] > 1e-3, "linear skinning is no reference"
+
+    def clips():
+        assert report["clips"] == [{"name": "twist", "first_frame": 20, "frames": 4}, {"name": "bend", "first_frame": 20, "frames": 4}]
+        assert report["metres_per_unit"] == 1 and report["fps"] == 30
+
+    cases.run("single_runs", runs)
+    cases.run("numbers_are_those_of_single_runs", same_numbers)
+    cases.run("table_sums_up_the_frames", table)
+    cases.run("errors_are_distances_on_the_visual_mesh", errors)
+    cases.run("clips_in_the_order_asked_for", clips)
+
+
+def section_page(tool, cases, folder):
+    out = os.path.join(folder, "r.html")
+    arguments = ("demo:arm", "--clips", "all", "--frames", "30:35", *SMALL, "--methods", "linear,mixed,reference")
+
+    def make(path=out):
+        tool.good("compare", *arguments, "-o", path)
+        return Page(path)
+    page = make()
+
+    def positions():
+        for clip, name in enumerate(("bend", "twist")):
+            for method in ("linear", "reference"):
+                npy = os.path.join(folder, "p.npy")
+                tool.good("skin", "demo:arm", "--clip", name, "--frames", "30:35", *SMALL, "--method", method, "-o", npy)
+                decoded, meta = page.positions(method, clip)
+                point = np.frombuffer(page.inflate(page.json["mesh"]["point"]), np.uint32)
+                truth = np.load(npy)[:, point]
+                assert meta["frames"] == list(range(6)) and decoded.shape == truth.shape
+                assert (np.abs(decoded - truth) <= 0.5000001 * np.array(meta["step"]) + 1e-7).all(), f"{method}, {name}"
+
+    def mesh():
+        about = page.json["mesh"]
+        index = np.frombuffer(page.inflate(about["index"]), np.uint32)
+        uv = np.frombuffer(page.inflate(about["uv"]), np.float32).reshape(-1, 2)
+        assert index.max() == about["vertices"] - 1 and len(uv) == about["vertices"]
+        assert sum(g["count"] for g in about["groups"]) * 3 == len(index) == 3 * page.json["input"]["triangles"]
+        texture = about["groups"][0]["texture"]
+        assert page.blobs[texture][:4] == b"\x89PNG" and page.json["blobs"][texture]["type"] == "image/png"
+
+    def views():
+        kinds = {(v["kind"], v["clip"]) for v in page.json["views"]}
+        assert kinds == {("body", 0), ("body", 1), ("bend", 0), ("twist", 1)}, kinds
+        for view in page.json["views"]:
+            assert sorted(view["images"]) == ["linear", "mixed", "reference"]
+            sizes = {struct.unpack(">II", page.blobs[b][16:24]) for b in view["images"].values()}
+            assert len(sizes) == 1, "pictures of a view differ in size"
+            assert len({page.blobs[b] for b in view["images"].values()}) == 3, "methods look the same to the byte"
+            assert all(0 <= f < 6 for f in view["frames"])
+
+    def both():
+        done = tool("compare", *arguments, "-o", os.path.join(folder, "s.html"), "--json")
+        assert done.code == 0, done.err
+        printed = json.loads(done.out)
+        assert "blobs" not in printed and all(m["positions"] is None for m in printed["methods"])
+        again = Page(os.path.join(folder, "s.html"))
+        for a, b in zip(again.json["methods"], printed["methods"]):
+            assert a["metrics"] == b["metrics"] and a["error"] == b["error"]
+        assert again.blobs == page.blobs, "two pages differ in what is no time"
+        assert [without_times(m["metrics"]) for m in again.json["methods"]] == [without_times(m["metrics"]) for m in page.json["methods"]]
+
+    def small():
+        assert os.path.getsize(out) < 60e6
+
+    def thinned():
+        """A page that would be too large has fewer frames in its player, and all of them in its curves."""
+        wide, tight = os.path.join(folder, "wide.html"), os.path.join(folder, "tight.html")
+        bend = ("compare", "demo:arm", "--clips", "bend", "--methods", "linear,dualquat", *SMALL)
+        tool.good(*bend, "-o", wide)
+        limit = round(0.85 * os.path.getsize(wide) / 1e6, 2)
+        tool.good(*bend, "-o", tight, "--page-limit", limit)
+        assert os.path.getsize(tight) <= 1e6 * limit, f"{os.path.getsize(tight)} bytes, {limit} MB"
+        report = Page(tight).json
+        for method in report["methods"]:
+            frames = method["positions"][0]["frames"]
+            assert frames[0] == 0 and frames[-1] == 49 and len(frames) < 50 and len(method["metrics"]["frames"]) == 50
+        assert any(f"{limit:g} MB" in note for note in report["notes"]), report["notes"]
+        decoded, meta = Page(tight).positions("dualquat", 0)
+        whole, _ = Page(wide).positions("dualquat", 0)
+        assert np.allclose(decoded, whole[meta["frames"]], atol=1e-9), "frames are not those of the whole page"
+
+    cases.run("positions_are_the_runs_own_within_half_a_step", positions)
+    cases.run("mesh_is_the_characters", mesh)
+    cases.run("views_of_body_and_joints", views)
+    cases.run("page_and_json_at_once_are_the_same_again", both)
+    cases.run("page_is_small", small)
+    cases.run("a_page_that_is_too_large_is_thinned", thinned)
+
+
+def section_names(tool, cases, folder):
+    nasty = "</script><script>alert(\"1\")</script>\n<!-- ' & \u2028 \\u003c"
+
+    def hostile():
+        path, out = os.path.join(folder, "hostile.glb"), os.path.join(folder, "hostile.html")
+        tool.good("demo", "arm", "-o", path)
+        with open(path, "rb") as f:
+            data = f.read()
+        length, = struct.unpack_from("<I", data, 12)
+        document, rest = json.loads(data[20:20 + length]), data[20 + length:]
+        for things in ("animations", "nodes", "meshes", "materials"):
+            for i, thing in enumerate(document[things]):
+                thing["name"] = nasty + str(i)
+        text = json.dumps(document).encode()
+        text += b" " * (-len(text) % 4)
+        with open(path, "wb") as f:
+            f.write(struct.pack("<4sIIII", b"glTF", 2, 20 + len(text) + len(rest), len(text), 0x4E4F534A) + text + rest)
+        tool.good("compare", path, "--frames", "0:1", "--clips", "1", *SMALL, "--methods", "linear,dualquat", "-o", out)
+        page = Page(out)  # which counts every "<" of the page
+        assert "alert" in page.json["clips"][0]["name"] and "</script>" in page.json["clips"][0]["name"]
+        assert "</script>" in page.json["mesh"]["groups"][0]["name"]
+        done = tool("compare", path, "--frames", "0:1", *SMALL, "--methods", "linear", "--json", "--progress", "always")
+        assert done.code == 0 and json.loads(done.out)
+        assert "alert(\"1\")</script>\n" not in done.err
+
+    cases.run("hostile_names_are_texts", hostile)
+
+
+def section_failures(tool, cases, folder):
+    arm = ("demo:arm", "--frames", "0:2", *SMALL)
+    out = os.path.join(folder, "never.html")
+
+    def one_fails():
+        methods = by_name(run_json(tool, *arm, "--dynamics", "on", "--methods", "linear,projective"))
+        assert methods["projective"]["metrics"] and methods["projective"]["note"] is None
+        assert methods["linear"]["metrics"] is None and methods["linear"]["table"] is None
+        assert "dynamics" in methods["linear"]["note"], methods["linear"]["note"]
+
+    def model_is_bad():
+        bad = os.path.join(folder, "bad.supple")
+        with open(bad, "wb") as f:
+            f.write(b"no model")
+        methods = by_name(run_json(tool, *arm, "--model", bad, "--methods", "linear,subspace"))
+        assert methods["linear"]["metrics"] and not methods["subspace"]["metrics"] and "bad.supple" in methods["subspace"]["note"]
+
+    def all_fail():
+        tool.bad(2, ["no method ran", "dynamics"], "compare", *arm, "--clips", "bend", "--dynamics", "on", "--methods", "linear,mixed", "--json")
+
+    def no_reference():
+        report = run_json(tool, *arm, "--methods", "linear,dualquat")
+        assert all(m["error"] is None and m["table"]["error_mean"] is None for m in report["methods"])
+
+    def settings():
+        methods = by_name(run_json(tool, *arm, "--set", "energy=arap", "--methods", "linear,mixed"))
+        assert "energy" in methods["linear"]["note"] and methods["mixed"]["note"] is None
+        plain = by_name(run_json(tool, *arm, "--methods", "linear,mixed"))
+        assert without_times(methods["linear"]["metrics"]) == without_times(plain["linear"]["metrics"])
+        assert without_times(methods["mixed"]["metrics"]) != without_times(plain["mixed"]["metrics"])
+
+    def limited():
+        """A reference that has too little time runs on fewer frames, or says that it did not run."""
+        report = run_json(tool, "demo:arm", "--resolution", 36, "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
+                          "--reference-time", "2.5")
+        methods = by_name(report)
+        reference, stride = methods["reference"], methods["reference"]["stride"]
+        if reference["metrics"] is None:
+            assert "--reference-time" in reference["note"]
+            return
+        if stride == 1:
+            raise Skip("this machine is too quick")
+        assert f"every {stride}" in reference["note"]
+        assert len(reference["metrics"]["frames"]) == 44
+        for k, frame in enumerate(reference["metrics"]["frames"]):
+            assert frame["frame"] == k + 1 and np.isclose(frame["time"], (k + 1) / 30)
+            ran = (k + 1) % stride == 0
+            assert (frame["max_strain"] is not None) == ran and (methods["linear"]["error"][k] is not None) == ran
+        npy = [os.path.join(folder, f"{name}.npy") for name in ("linear", "reference")]
+        for name, path in zip(("linear", "reference"), npy):
+            tool.good("skin", "demo:arm", "--resolution", 36, "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
+        a, b = (np.load(path) for path in npy)
+        distance = np.linalg.norm(a.astype(float) - b, axis=2).max(axis=1)
+        errors = [e["max"] for e in methods["linear"]["error"] if e]
+        assert np.allclose(errors, distance[1:1 + len(errors)], rtol=0.02, atol=1e-5), (errors, distance)
+
+    def interrupted():
+        where = os.path.join(folder, "tmp")
+        before = sorted(os.listdir(folder))
+        done = tool("compare", "demo:hero", "--resolution", 30, "--fps", 2000, "--methods", "linear,dualquat", "-o", out,
+                    interrupt_when=lambda: any(os.listdir(os.path.join(where, name)) for name in os.listdir(where)))
+        assert done.code == 130, f"exit {done.code} after {done.seconds:.2f} s: {done.err!r}"
+        assert os.listdir(where) == [] and sorted(os.listdir(folder)) == before, "something is left"
+        assert len(done.err.strip().splitlines()) <= 2, done.err
+
+    def clean():
+        assert os.listdir(os.path.join(folder, "tmp")) == [], os.listdir(os.path.join(folder, "tmp"))
+
+    def refused(name, codes, words, *arguments):
+        cases.run(name, tool.bad, codes, words, "compare", *arguments)
+
+    cases.run("a_method_that_fails_is_reported", one_fails)
+    cases.run("a_bad_model_is_subspaces_own", model_is_bad)
+    cases.run("no_method_runs", all_fail)
+    cases.run("no_reference_no_errors", no_reference)
+    cases.run("settings_go_to_those_that_have_them", settings)
+    cases.run("reference_within_its_time", limited)
+    cases.run("interrupted", interrupted)
+    cases.run("nothing_is_left_in_the_folder_for_temporary_files", clean)
+    refused("no_output", 2, ["-o"], "demo:arm")
+    refused("no_input", 2, ["input"], "--json")
+    refused("unknown_method", 2, ["moon", "projective"], "demo:arm", "--json", "--methods", "linear,moon")
+    refused("method_twice", 2, ["twice"], "demo:arm", "--json", "--methods", "linear,linear")
+    refused("method_none", 2, ["none"], "demo:arm", "--json", "--methods", "none")
+    refused("subspace_without_a_model", 2, ["--model"], "demo:arm", "--json", "--methods", "subspace")
+    refused("unknown_clip", 2, ["moonwalk", "bend"], "demo:arm", "--json", "--clips", "bend,moonwalk")
+    refused("clip_twice", 2, ["twice"], "demo:arm", "--json", "--clips", "bend,0")
+    refused("frames_beyond_the_end", 2, ["--frames"], "demo:arm", "--json", "--clips", "bend", "--frames", "0:99")
+    refused("unknown_setting", 2, ["moon"], "demo:arm", "--json", "--set", "moon=1")
+    refused("setting_of_methods_not_compared", 2, ["energy"], "demo:arm", "--json", "--set", "energy=arap", "--methods", "linear")
+    refused("vertex_animation", 2, [".pc2"], "demo:arm", "--json", "--motion", "x.pc2")
+    refused("map_alone", 2, ["--motion"], "demo:arm", "--json", "--map", "x.json")
+    refused("reference_time", 2, ["--reference-time"], "demo:arm", "--json", "--reference-time", "soon")
+    refused("unknown_ending", 2, [".html"], "demo:arm", "-o", os.path.join(folder, "r.glb"))
+    refused("folder_that_is_not_there", 4, ["cannot be written"], "demo:arm", "-o", os.path.join(folder, "no", "r.html"))
+    refused("output_is_a_folder", 4, ["cannot be written"], "demo:arm", "-o", os.path.join(folder, "folder.html"))
+    refused("missing_file", 3, ["absent"], "absent.glb", "--json")
+
+    def own_input():
+        path = os.path.join(folder, "in.html")
+        with open(path, "w") as f:
+            f.write("{}")
+        tool.bad(4, ["cannot be written"], "compare", path, "-o", path)
+        tool.bad(4, ["cannot be written"], "compare", "demo:arm", "--material", path, "-o", path)
+        with open(path) as f:
+            assert f.read() == "{}"
+    cases.run("output_is_an_input", own_input)
+
+
+def section_inputs(tool, cases, folder):
+    def retargeted():
+        character, motion = shared("assets", "MakeHuman_Male_CMU.glb"), shared("assets", "cmu_02_01_walk.bvh")
+        report = run_json(tool, character, "--motion", motion, "--fps", 30, "--frames", "40:41", "--methods", "linear,dualquat")
+        assert report["clips"] == [{"name": "cmu_02_01_walk", "first_frame": 40, "frames": 2}], report["clips"]
+        assert by_name(report)["linear"]["metrics"]["frames"][0]["frame"] == 40
+
+    def points():
+        """An FBX has its control points as points: vertices of the page are more than they."""
+        character, out = shared("assets", "Quaternius_Trex.fbx"), os.path.join(folder, "trex.html")
+        done = tool("compare", character, "--clips", "TRex_Attack", "--frames", "0:2", "--methods", "linear", "-o", out)
+        if "supple-import" in done.err:
+            raise Skip("without supple-import")
+        assert done.code == 0, done.err
+        page, npy = Page(out), os.path.join(folder, "trex.npy")
+        tool("skin", character, "--clip", "TRex_Attack", "--frames", "0:2", "--method", "linear", "-o", npy)
+        point = np.frombuffer(page.inflate(page.json["mesh"]["point"]), np.uint32)
+        decoded, meta = page.positions("linear", 0)
+        truth = np.load(npy)
+        assert page.json["mesh"]["vertices"] > truth.shape[1] and set(point) == set(range(truth.shape[1]))
+        assert (np.abs(decoded - truth[:, point]) <= 0.5000001 * np.array(meta["step"]) + 1e-5).all()
+
+    cases.run("a_motion_from_elsewhere", retargeted)
+    cases.run("control_points", points)
+
+
+def section_template(tool, cases, folder):
+    def absent():
+        """A build without the page still compares."""
+        os.rename(os.path.join(folder, "bin", "report"), os.path.join(folder, "bin", "away"))
+        tool.bad(4, ["SUPPLE_REPORT", "--json"], "compare", "demo:arm", "-o", os.path.join(folder, "r.html"))
+        run_json(tool, "demo:arm", "--frames", 0, *SMALL, "--methods", "linear")
+        os.rename(os.path.join(folder, "bin", "away"), os.path.join(folder, "bin", "report"))
+
+    def damaged():
+        path = os.path.join(folder, "bin", "report", "report.html")
+        with open(path, "w") as f:
+            f.write("<!doctype html>")
+        tool.bad(4, ["template"], "compare", "demo:arm", "--frames", 0, "--clips", 0, *SMALL, "--methods", "linear", "-o",
+                 os.path.join(folder, "r.html"))
+        with open(path, "w") as f:
+            f.write(TEMPLATE)
+
+    cases.run("no_template", absent)
+    cases.run("no_place_in_the_template", damaged)
+
+
+def copy_of(tool, folder):
+    """The tool in a folder of its own, beside a template of ours: it must not matter whether the real one was built."""
+    home, bin_folder = os.path.dirname(tool.path), os.path.join(folder, "bin")
+    os.makedirs(os.path.join(bin_folder, "report"))
+    for name in os.listdir(home):
+        if name in ("supple", "supple-import") or name.startswith("libsupple.so"):
+            shutil.copy(os.path.join(home, name), bin_folder)
+    with open(os.path.join(bin_folder, "report", "report.html"), "w") as f:
+        f.write(TEMPLATE)
+    return Tool(os.path.join(bin_folder, "supple"))
+
+
+with session(__doc__) as (built, all_cases, scratch):
+    os.mkdir(os.path.join(scratch, "tmp"))
+    os.mkdir(os.path.join(scratch, "folder.html"))
+    os.environ["TMPDIR"] = os.path.join(scratch, "tmp")
+    copy = copy_of(built, scratch)
+    for section in (section_numbers, section_page, section_names, section_failures, section_inputs, section_template):
+        section(copy, all_cases, scratch)

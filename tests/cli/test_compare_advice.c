@@ -1,0 +1,111 @@
+#include "compare_advice.h"
+
+#include "test.h"
+
+/* A method that ran, with the numbers that rules ask for; the rest is of no weight. */
+static cli_summary method(const char *name, double ms, double penetration, double volume, double error)
+{
+    return (cli_summary){.name = name,
+                         .ran = true,
+                         .setup_ms = 1500,
+                         .ms_median = ms,
+                         .peak_mb = 80,
+                         .penetration = penetration,
+                         .joint_volume = volume,
+                         .inverted = 0,
+                         .error_mean = error,
+                         .error_max = 10 * error};
+}
+
+static cli_advice advise(const cli_summary *all, int count)
+{
+    cli_advice out;
+    cli_advice_case asked = {.method = all, .method_count = count, .frame_ms = 1000.0 / 30, .size_m = 2};
+    if (!cli_advise(&asked, &out)) out.method = "";
+    return out;
+}
+
+static bool says(const cli_advice *a, const char *words)
+{
+    for (int i = 0; i < a->reason_count; i++)
+        if (strstr(a->reason[i], words)) return true;
+    return false;
+}
+
+TEST(contact_decides_first)
+{
+    const cli_summary all[] = {method("linear", 0.1, 0.059, 0.7, 0.003), method("mixed", 20, 0.02, 0.97, 0.001),
+                               method("projective", 12, 0.0004, 0.95, 0.002), method("reference", 3000, 0.03, 0.97, 0)};
+    cli_advice a = advise(all, 4);
+    CHECK(strcmp(a.method, "projective") == 0);
+    CHECK(strcmp(a.summary, "Use `projective`: 0.4 mm of penetration where `linear` has 59 mm, at 12 ms a frame.") ==
+          0);
+    CHECK(says(&a, "`projective` leaves 0.4 mm of penetration where `linear` has 59 mm."));
+    CHECK(says(&a, "keeps 95% of its volume, that of `linear` 70%"));
+    CHECK(says(&a, "2.0 mm from `reference` on average, 20 mm at most; `mixed` is nearer, with 1.0 mm"));
+    CHECK(says(&a, "A frame takes 12 ms and lasts 33 ms: real time here."));
+    CHECK(says(&a, "1.5 s to set up, once, and 80 MB"));
+}
+
+TEST(volume_decides_where_nothing_touches)
+{
+    const cli_summary all[] = {method("linear", 0.1, 0, 0.6, 0.004), method("mixed", 20, 0, 0.98, 0.001)};
+    cli_advice a = advise(all, 2);
+    CHECK(strcmp(a.method, "mixed") == 0);
+    CHECK(strstr(a.summary, "98%") && strstr(a.summary, "60%"));
+    CHECK(says(&a, "No flesh enters"));
+}
+
+/* Where all are alike, the quickest that keeps up. */
+TEST(nothing_to_mend)
+{
+    const cli_summary all[] = {method("linear", 0.1, 0, 0.99, 0.0001), method("mixed", 20, 0, 1, 0.00001),
+                               method("steklov", 200, 0, 1, 0.00001)};
+    cli_advice a = advise(all, 3);
+    CHECK(strcmp(a.method, "linear") == 0);
+    CHECK(strstr(a.summary, "little better"));
+}
+
+TEST(time_decides_between_equals)
+{
+    const cli_summary all[] = {method("linear", 0.1, 0.05, 0.9, 0.001), method("steklov", 150, 0, 0.95, 0.001),
+                               method("projective", 50, 0, 0.93, 0.001)};
+    cli_advice a = advise(all, 3);
+    CHECK(strcmp(a.method, "projective") == 0); /* neither is real time: the quicker */
+    CHECK(says(&a, "1.5 times too slow for real time here"));
+    CHECK(says(&a, "Where it must be real time: `linear`, 0.1 ms a frame."));
+}
+
+/* What was not measured does not win over what was. */
+TEST(unmeasured_does_not_win)
+{
+    cli_summary all[] = {method("dualquat", 0.05, NAN, NAN, 0.003), method("projective", 12, 0.0001, 0.95, 0.002)};
+    cli_advice a = advise(all, 2);
+    CHECK(strcmp(a.method, "projective") == 0);
+    all[1].ran = false;
+    a = advise(all, 2);
+    CHECK(strcmp(a.method, "dualquat") == 0);
+    for (int i = 0; i < a.reason_count; i++) CHECK(!strstr(a.reason[i], "nan") && !strstr(a.reason[i], "penetration"));
+}
+
+TEST(reference_is_never_advised)
+{
+    cli_summary all[] = {method("reference", 3000, 0, 1, 0)};
+    cli_advice a = advise(all, 1);
+    CHECK(*a.method == 0);
+}
+
+TEST(what_was_asked_for_is_told)
+{
+    const cli_summary all[] = {method("projective", 12, 0.0004, 0.95, NAN), method("subspace", 0.5, 0.03, 0.9, NAN)};
+    cli_advice out;
+    cli_advice_case asked = {all, 2, 33.3, true, true, 2};
+    REQUIRE(cli_advise(&asked, &out));
+    CHECK(strcmp(out.method, "projective") == 0);
+    CHECK(says(&out, "Dynamics were asked for"));
+    CHECK(says(&out, "trained model plays a frame in 0.5 ms, with 30 mm of penetration"));
+}
+
+TEST_MAIN(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches), RUN(nothing_to_mend),
+          RUN(time_decides_between_equals), RUN(unmeasured_does_not_win), RUN(reference_is_never_advised),
+          RUN(what_was_asked_for_is_told))
