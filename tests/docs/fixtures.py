@@ -10,6 +10,7 @@ SMALL = {
     "skin": [("--frames", "0:1"), ("--resolution", "24")],
     "mesh": [("--resolution", "24")],
     "weights": [("--resolution", "24")],
+    "compare": [("--frames", "0:1"), ("--resolution", "24"), ("--methods", "linear,mixed")],
     "train": [("--resolution", "40"), ("--samples", "2"), ("--rank", "4"), ("--from-clips", None), ("--set", "modes=8"), ("--set", "derivatives=2")],
 }
 # And what is not: another body than the model's, a whole cycle cut, options that do not go together.
@@ -185,7 +186,8 @@ class Fixtures:
 
     def write_files(self):
         paint(self.small, self.path("my.glb"))
-        shutil.copy(self.path("my.glb"), self.path("face.glb"))
+        for name in ("face.glb", "character.glb"):
+            shutil.copy(self.path("my.glb"), self.path(name))
         picture(self.small, self.path("skin.png"))
         picture(self.small, self.path("bumps.png"))
         run(self.tool, "demo", "torus", "--detail", "0.4", "-o", self.path("chair.glb"))

@@ -29,7 +29,8 @@ from fixtures import Fixtures  # noqa: E402
 from markdown import Page  # noqa: E402
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
-SECONDS = 120
+SECONDS = 600  # for a machine that does much else; a command takes a second or two
+TEMPLATE = os.path.join(BUILD, "report", "report.html")
 COMMAND = re.compile(r"^(\$ |sudo |(build/)?supple [a-z]|make |cmake |python3 |cc |gcc |apt)")
 
 # Commands that begin so are not run as they are, and why.
@@ -38,12 +39,13 @@ NOT_RUN = {
     r"cmake -S \. -B build-runtime": "tests/meta/test_playback.py configures, builds and installs exactly this, then plays with it",
     r"cmake --build build-runtime": "the same",
     r"cc hello\.c ": "tests/meta/test_package.py builds examples/hello.c so, on an installation of its own",
-    r"supple bench (linear|all|body|\w+ --compare)": "tests/meta and the benchmarks' own tests; minutes of measuring",
+    r"cmake -B build": "the build that this test runs in was made so",
 }
 # What a page says about sizes, and what is run.
 REPLACED = [
     ("--frames 0:15 --method steklov", "--frames 0:1 --method steklov"),
     ("--resolution 60", "--resolution 24"),
+    ("supple bench body -- character.glb", "supple bench body --quick -- character.glb"),
 ]
 # Statements stand inside these. What they say about names is what the page says in words.
 FRAME = """#include <supple/supple.h>
@@ -82,8 +84,8 @@ FRAMES = {
     free(vertices);
     free(matrices);""",
 }
-# Pages that others write at this moment: a link to one that is not there is told, not failed.
-PENDING = {"docs/compare.md", "docs/performance.md"}
+# Pages that are written by a run on a quiet machine (`make results`): a link to one that is not there yet is told, not failed.
+PENDING = {"bench/RESULTS.md"}
 
 used = set()
 
@@ -114,6 +116,8 @@ def run_sh(block, folder):
             if old in line:
                 used.add(old)
                 line = line.replace(old, new)
+        if "supple compare" in line and not os.path.exists(TEMPLATE):
+            line = re.sub(r"-o \S+\.html", "--json", line)  # a build without node has no page, but all numbers
         reason = next((pattern for pattern in NOT_RUN if re.match(r"(build/)?" + pattern, line)), None)
         if reason:
             used.add(reason)
@@ -221,7 +225,7 @@ def check_links(page, pages):
             wrong.append(f"{page.name}:{line}: no heading for #{anchor} in {name}")
     assert not wrong, "\n    ".join([""] + wrong)
     if pending:
-        raise Skip(f"{', '.join(sorted(pending))}: on another branch (PENDING)")
+        raise Skip(f"{', '.join(sorted(pending))}: not there yet (PENDING)")
 
 
 def check_pictures(pages):
