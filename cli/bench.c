@@ -275,7 +275,7 @@ static const cli_option options[] = {
 
 const cli_verb cli_verb_bench = {
     .name = "bench",
-    .usage = "[NAME|all|FILE.json] [options] [-- ARGUMENTS]",
+    .usage = "[NAME|all] [--json] [-- WORDS]",
     .summary = "the papers' tables, on this machine; without a name, list them",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -40,6 +40,7 @@ static const cli_option options[] = {
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    {"--device", "NAME", "cpu, cl or cl:N: an OpenCL device, for method projective (cpu; docs/device.md)", false},
     CLI_SOLVER_OPTION,
     {"--no-cache", NULL, "make the body afresh and keep nothing", false},
     {"--metrics", "FILE.json", "times and measures of every frame", false},
@@ -241,6 +242,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.slide = cli_get(arguments, "--slide", 0) != NULL;
     sc.slide_file = cli_get(arguments, "--slide-config", 0);
     if (sc.slide_file && !sc.slide) return cli_usage_error("--slide-config: goes with --slide");
+    sc.device = cli_get(arguments, "--device", 0);
     sc.fps = j->fps;
     sc.measure = j->metrics_path != NULL || (model && j->dump_path);
     for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;

@@ -44,7 +44,9 @@ typedef struct supple_sim_config {
     int32_t collider_count;       /* how many there are */
     bool slide;                   /* skin slides over the body (docs/slide.md): texture coordinates move (off) */
     const char *slide_file;       /* its regions, or NULL: all of it, open borders fixed */
-    double budget_ms; /* what a frame may take on one core, for method "auto" (docs/choosing.md); 0: no limit */
+    double budget_ms;   /* what a frame may take on one core, for method "auto" (docs/choosing.md); 0: no limit */
+    const char *device; /* NULL or "cpu"; "cl" or "cl:N": an OpenCL device, opened here (supple/device.h) */
+    struct supple_device *shared_device; /* or one that is open already, which must outlive the simulation; NULL */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */

@@ -4,6 +4,7 @@
 
 #include <supple/base.h>
 #include <supple/body.h>
+#include <supple/device.h>
 #include <supple/model.h>
 #include <supple/playback.h>
 #include <supple/plugin.h>

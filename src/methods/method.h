@@ -44,6 +44,7 @@ typedef struct spl_method_context {
     spl_vec3 gravity;       /* m/s^2, the solver's space */
     bool pushed;            /* the solid's force is more than its weight */
     const double *mass;     /* by body vertex, lumped, where pushed */
+    struct supple_device *device; /* for methods that use one (supple/device.h); NULL: the processor */
 } spl_method_context;
 
 typedef enum spl_method_output {

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/timer.h"
 #include "sim/choose.h"
+#include "sim/device.h"
 #include "sim/slide.h"
 #include "subspace/model_public.h"
 
@@ -306,6 +307,7 @@ static supple_result init_method(supple_sim *sim, const supple_sim_config *sc, s
                                         .gravity = spl_scale(spl_v3(sc->gravity[0], sc->gravity[1], sc->gravity[2]),
                                                              sim->flesh.solid.drive.to_solver < 0 ? -1 : 1),
                                         .contacts = sim->flesh.contacts,
+                                        .device = sim->device,
                                         .colliders = sim->flesh.world.colliders};
     supple_result result = sim->method->init(sim->state, &sim->context, error);
     sim->ready = true; /* release accepts a state whose init failed */
@@ -342,6 +344,7 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
         result = spl_dynamics_create(sc, sim->scene, sim->flesh.body, &sim->allocator, &sim->dynamics, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
+    if (result == SUPPLE_OK) result = spl_sim_device_take(sim, sc, error);
     if (result == SUPPLE_OK) result = init_method(sim, sc, error);
     if (result == SUPPLE_OK) result = take_rest(sim, error);
     if (result == SUPPLE_OK && sc->slide) result = spl_sim_slide_create(sim, sc, error);
@@ -402,6 +405,7 @@ void supple_sim_destroy(supple_sim *sim)
     if (!sim) return;
     supple_allocator a = sim->allocator;
     if (sim->ready) sim->method->release(sim->state, &sim->context);
+    spl_sim_device_release(sim);
     spl_slide_destroy(sim->skin);
     for (int32_t i = 0; sim->shading && i < sim->part_count; i++) spl_shading_destroy(sim->shading[i]);
     spl_pose_release(&sim->pose);

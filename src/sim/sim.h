@@ -37,6 +37,9 @@ struct supple_sim {
     double slide_parameter[SPL_SLIDE_PARAMETERS];
     int32_t slide_clip; /* of the last frame that it saw, -1 for poses of the host */
     double slide_time;
+    struct supple_device *device, *own_device; /* NULL: the processor; what was opened here */
+    struct spl_cl_visual *visual;              /* the mesh on the device, once it was asked for; or NULL */
+    float *shown;                              /* 3 x vertex_count: normals on their way to it */
     supple_setup setup;
     supple_stats stats;
 };

@@ -1,4 +1,5 @@
 #include "fixture.h"
+#include "sim/choose.h"
 #include "test.h"
 
 TEST(the_registry_finds_methods_by_name_and_index)
@@ -17,18 +18,22 @@ TEST(the_registry_finds_methods_by_name_and_index)
     CHECK(!supple_method_name(-1) && !supple_method_summary(1000));
 }
 
+static bool chooses(const rig *r, bool flesh, const char *method, const char *why)
+{
+    supple_sim_config sc = supple_sim_config_default();
+    supple_choice choice;
+    spl_choose(&r->scene, &sc, flesh, &choice);
+    return strcmp(choice.method, method) == 0 && strstr(choice.why, why);
+}
+
 TEST(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin)
 {
     rig *r = rig_make(10, 4);
-    const char *why = NULL;
-    CHECK(spl_method_auto(&r->scene, false, &why) == &spl_method_dualquat);
-    CHECK(why && strstr(why, "twist"));
-    CHECK(spl_method_auto(&r->scene, true, &why) == &spl_method_mixed);
-    CHECK(why && strstr(why, "volume"));
+    CHECK(chooses(r, false, "dualquat", "twist"));
+    CHECK(chooses(r, true, "mixed", "volume"));
     r->instance[0].skin = -1; /* influences without a skin are no skin */
-    CHECK(spl_method_auto(&r->scene, true, &why) == &spl_method_linear);
-    CHECK(why && strstr(why, "nothing is skinned"));
-    CHECK(spl_method_auto(&r->scene, false, NULL) == &spl_method_linear);
+    CHECK(chooses(r, true, "linear", "nothing is skinned"));
+    CHECK(chooses(r, false, "linear", "nothing is skinned"));
     rig_free(r);
 }
 

@@ -16,7 +16,7 @@ enum {
 supple_result spl_pace_create(spl_pace_kind kind, size_t n, bool plain, const supple_allocator *a, spl_pool *pool,
                               spl_pace *out, supple_error *error)
 {
-    *out = (spl_pace){.allocator = *a, .kind = kind, .n = n};
+    *out = (spl_pace){.allocator = *a, .kind = kind, .n = n, .vectors.n = n};
     if (kind == SPL_PACE_NONE) return SUPPLE_OK;
     bool full = kind != SPL_PACE_CHEBYSHEV, whole = spl_vectors_create(n, plain, a, pool, &out->vectors);
     out->last = spl_new(a, n, sizeof(float));
@@ -43,6 +43,17 @@ void spl_pace_release(spl_pace *p)
         spl_free(&p->allocator, p->change[i]);
     }
     *p = (spl_pace){0};
+}
+
+void spl_pace_adopt(spl_pace_kind kind, size_t n, const spl_vectors_elsewhere *elsewhere, float *names, spl_pace *out)
+{
+    *out = (spl_pace){.kind = kind, .n = n, .vectors = {.elsewhere = elsewhere, .n = n}};
+    for (int i = 0; i < WINDOW; i++) {
+        out->step[i] = names + i;
+        out->change[i] = names + WINDOW + i;
+    }
+    out->last = names + 2 * WINDOW;
+    out->f = names + 2 * WINDOW + 1;
 }
 
 void spl_pace_choose(spl_pace *p, spl_pace_kind kind)
@@ -108,7 +119,7 @@ void spl_pace_side(spl_pace *p, const float *r, bool plain, float *q)
         s[j] = -p->share[i];
     }
     if (p->kind == SPL_PACE_NONE)
-        memcpy(q, r, p->n * sizeof *q);
+        spl_vectors_copy(&p->vectors, r, q);
     else
         spl_vectors_sum(&p->vectors, r, count, s, x, q);
 }
@@ -175,7 +186,7 @@ static bool step_anderson(spl_pace *p, bool plain, float *f)
         spl_vectors_dots(&p->vectors, 2 * p->count, a, b, out);
         for (int i = 0; i < p->count; i++) p->gram[i][at] = p->gram[at][i] = out[2 * i];
     }
-    memcpy(p->f, f, p->n * sizeof *f);
+    spl_vectors_copy(&p->vectors, f, p->f);
     if (plain || p->count == 0) return false;
     double side[WINDOW];
     for (int i = 0; i < p->count; i++) side[i] = out[2 * i + 1];
@@ -198,8 +209,10 @@ static bool step_chebyshev(spl_pace *p, bool plain, float *f)
     if (plain || p->age < WARM_UP) return false;
     double rho2 = p->rho * p->rho;
     p->omega = p->age == WARM_UP ? 2 / (2 - rho2) : 4 / (4 - rho2 * p->omega);
-    float w = (float)p->omega;
-    for (size_t i = 0; i < p->n; i++) f[i] = w * f[i] + (w - 1) * p->last[i];
+    const double plus = 1, more = p->omega - 1;
+    const float *both = p->last; /* last + f: it is the step's own soon */
+    spl_vectors_sum(&p->vectors, p->last, 1, &plus, &one, p->last);
+    spl_vectors_sum(&p->vectors, f, 1, &more, &both, f);
     return true;
 }
 
@@ -212,7 +225,7 @@ bool spl_pace_step(spl_pace *p, bool plain, float *dx)
     if (p->kind == SPL_PACE_CHEBYSHEV) faster = step_chebyshev(p, plain, dx);
     float *last = p->kind == SPL_PACE_LBFGS ? p->step[p->next] : p->last;
     if (p->kind == SPL_PACE_LBFGS && p->count == WINDOW) p->count--; /* the oldest makes room */
-    memcpy(last, dx, p->n * sizeof *dx);
+    spl_vectors_copy(&p->vectors, dx, last);
     p->age++;
     return faster;
 }

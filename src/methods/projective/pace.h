@@ -18,7 +18,7 @@ typedef enum spl_pace_kind {
     SPL_PACE_AUTO, /* lbfgs for the few iterations of a time step, anderson for an equilibrium (docs/projective.md) */
 } spl_pace_kind;
 
-enum { SPL_PACE_WINDOW = 5 };
+enum { SPL_PACE_WINDOW = 5, SPL_PACE_VECTORS = 2 * SPL_PACE_WINDOW + 2 };
 
 typedef struct spl_pace {
     supple_allocator allocator;
@@ -43,6 +43,10 @@ typedef struct spl_pace {
 supple_result spl_pace_create(spl_pace_kind kind, size_t n, bool plain, const supple_allocator *a, spl_pool *pool,
                               spl_pace *out, supple_error *error);
 void spl_pace_release(spl_pace *p);
+
+/* The same on vectors that stand elsewhere: SPL_PACE_VECTORS of them are its own, named by the pointers from `names`
+ * on. Needs no release. */
+void spl_pace_adopt(spl_pace_kind kind, size_t n, const spl_vectors_elsewhere *elsewhere, float *names, spl_pace *out);
 
 /* Takes one of the kinds, for the next problem; only where it was created as auto. */
 void spl_pace_choose(spl_pace *p, spl_pace_kind kind);

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/timer.h"
 #include "methods/method.h"
+#include "methods/projective/cl/engine.h"
 #include "methods/projective/local.h"
 #include "methods/projective/touch.h"
 
@@ -72,12 +73,13 @@ typedef struct projective {
     bool corot;      /* lambda is the material's */
     spl_touch touch; /* contacts as ties */
     spl_pd *pd;
-    spl_pd_stats solved; /* the last solve */
-    double *start;       /* 3 x vertices: x before the step */
-    double *carried;     /* the same, carried by the bones */
-    double *inertia;     /* s */
-    double *force;       /* external forces and inertia's at the end of a step */
-    bool moving;         /* the last solve was a time step */
+    spl_pd_engine *engine; /* on a device; NULL: the processor */
+    spl_pd_stats solved;   /* the last solve */
+    double *start;         /* 3 x vertices: x before the step */
+    double *carried;       /* the same, carried by the bones */
+    double *inertia;       /* s */
+    double *force;         /* external forces and inertia's at the end of a step */
+    bool moving;           /* the last solve was a time step */
     spl_pose_past past;
     bool has_past;
 } projective;
@@ -163,6 +165,30 @@ static supple_result make_solver(projective *m, const spl_method_context *c, con
     return spl_pd_create(&in, c->allocator, c->pool, &m->pd, error);
 }
 
+/* One line, and the processor goes on. */
+static void leave_device(projective *m, const spl_method_context *c, const supple_error *why)
+{
+    spl_log(c->config, SUPPLE_LOG_WARNING, "%s; the processor goes on", why->message);
+    spl_pd_use(m->pd, NULL);
+    if (m->engine) m->engine->destroy(m->engine);
+    m->engine = NULL;
+}
+
+static supple_result make_engine(projective *m, const spl_method_context *c, supple_error *error)
+{
+    supple_error why = {0};
+    if (!c->device) return SUPPLE_OK;
+    supple_result result =
+        spl_cl_engine_create(c->device, m->pd, (int32_t)c->parameter[P_INNER], c->allocator, &m->engine, &why);
+    spl_pd_use(m->pd, m->engine);
+    if (result == SUPPLE_ERROR_SOLVE) {
+        leave_device(m, c, &why);
+        return SUPPLE_OK;
+    }
+    if (result != SUPPLE_OK && error) *error = why;
+    return result;
+}
+
 static supple_result projective_init(void *state, const spl_method_context *c, supple_error *error)
 {
     projective *m = state;
@@ -174,6 +200,7 @@ static supple_result projective_init(void *state, const spl_method_context *c, s
         result =
             spl_touch_create(c->contacts, (spl_touch_form)c->parameter[P_CONTACT_FORM], c->allocator, &m->touch, error);
     if (result == SUPPLE_OK) result = make_solver(m, c, spring, error);
+    if (result == SUPPLE_OK) result = make_engine(m, c, error);
     spl_free(c->allocator, spring);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
@@ -183,6 +210,7 @@ static void projective_release(void *state, const spl_method_context *c)
 {
     projective *m = state;
     spl_pins_release(&m->pins);
+    if (m->engine) m->engine->destroy(m->engine);
     spl_pd_destroy(m->pd);
     spl_touch_release(&m->touch);
     spl_pose_past_release(&m->past, &c->solid->allocator);
@@ -304,7 +332,12 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
                         .tie_count = m->touch.tie_count,
                         .iterations = iterations,
                         .tolerance = tolerance};
-    supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
+    supple_error why = {0};
+    supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, m->engine ? &why : error);
+    if (result != SUPPLE_OK && m->engine) { /* x is as it was: the same problem here */
+        leave_device(m, c, &why);
+        result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
+    }
     stats->iterations += m->solved.iterations;
     stats->residual = m->solved.residual;
     stats->energy = m->solved.energy;
@@ -390,6 +423,11 @@ static void projective_solution(const void *state, const spl_method_context *c, 
 const spl_pd_stats *spl_projective_stats(const void *state)
 {
     return &((const projective *)state)->solved;
+}
+
+bool spl_projective_on_device(const void *state)
+{
+    return ((const projective *)state)->engine != NULL;
 }
 
 const spl_method spl_method_projective = {

@@ -7,4 +7,7 @@
 /* The last solve of a state of spl_method_projective. */
 const spl_pd_stats *spl_projective_stats(const void *state);
 
+/* Whether its next solve is to run on a device. */
+bool spl_projective_on_device(const void *state);
+
 #endif

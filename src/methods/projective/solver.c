@@ -34,7 +34,8 @@ struct spl_pd {
     spl_assembly assembly;
     double *stiffness, *values; /* of A: without inertia; with it */
     spl_global *global;
-    double dt; /* of `values`; negative: none */
+    double dt;        /* of `values`; negative: none */
+    double factor_dt; /* of the factor; the same */
     double *mass, *spring;
     double *memory, *x; /* 4 a vertex, aligned in memory */
     double *before;     /* 3 a node: x before the last step */
@@ -42,6 +43,7 @@ struct spl_pd {
     double *pull;       /* by node: with this stiffness */
     double *force;      /* 3 a node: external */
     float *r, *r_before, *dx;
+    spl_pd_engine *engine; /* or NULL */
     double *partial;
     double energy, residual; /* at x */
     double left, noise;      /* |r| at x, and what rounding makes of it in equilibrium */
@@ -175,7 +177,7 @@ supple_result spl_pd_create(const spl_pd_input *in, const supple_allocator *a, s
     *out = NULL;
     spl_pd *p = spl_new(a, 1, sizeof *p);
     if (!p) return spl_fail_memory(error, "the global system");
-    *p = (spl_pd){.allocator = *a, .in = *in, .pool = pool, .dt = -1};
+    *p = (spl_pd){.allocator = *a, .in = *in, .pool = pool, .dt = -1, .factor_dt = -1};
     supple_result result = build(p, error);
     if (result == SUPPLE_OK)
         *out = p;
@@ -200,6 +202,29 @@ void spl_pd_destroy(spl_pd *p)
 void spl_pd_forget(spl_pd *p)
 {
     spl_local_forget(&p->local);
+    if (p->engine) p->engine->forget(p->engine);
+}
+
+void spl_pd_use(spl_pd *p, spl_pd_engine *engine)
+{
+    p->engine = engine;
+}
+
+spl_pd_view spl_pd_look(const spl_pd *p)
+{
+    return (spl_pd_view){.in = &p->in,
+                         .node_count = p->count,
+                         .unknown = p->unknown,
+                         .vertex = p->vertex,
+                         .pattern = &p->assembly.pattern,
+                         .dt = p->dt,
+                         .values = p->values,
+                         .x = p->x,
+                         .anchor = p->anchor,
+                         .pull = p->pull,
+                         .force = p->force,
+                         .tie = p->tie,
+                         .tie_count = p->tie_count};
 }
 
 double spl_pd_diagonal(const spl_pd *p, int32_t vertex)
@@ -221,14 +246,30 @@ void spl_pd_record(spl_pd *p, double *energy)
 /* ---- a problem ---- */
 
 /* A for this time step. */
-static supple_result set_step(spl_pd *p, double dt, supple_error *error)
+static void set_step(spl_pd *p, double dt)
 {
-    if (dt == p->dt) return SUPPLE_OK;
-    p->dt = -1;
+    if (dt == p->dt) return;
+    p->dt = dt;
+    p->factor_dt = -1;
     memcpy(p->values, p->stiffness, spl_pattern_values(&p->assembly.pattern) * sizeof *p->values);
     for (int32_t i = 0; dt > 0 && i < p->count; i++) p->values[p->assembly.pattern.start[i]] += p->mass[i] / (dt * dt);
-    supple_result result = spl_global_set(p->global, p->values, error);
-    if (result == SUPPLE_OK) p->dt = dt;
+}
+
+/* Its factor, and the contacts. */
+static supple_result prepare(spl_pd *p, spl_pd_stats *stats, supple_error *error)
+{
+    double start = spl_now_ms();
+    if (p->factor_dt != p->dt) {
+        p->factor_dt = -1;
+        supple_result result = spl_global_set(p->global, p->values, error);
+        if (result != SUPPLE_OK) return result;
+        p->factor_dt = p->dt;
+    }
+    double factorised = spl_now_ms();
+    supple_result result = spl_global_tie(p->global, p->tie, p->tie_count, error);
+    stats->ms_factor = factorised - start;
+    stats->ms_ties = spl_now_ms() - factorised;
+    stats->columns = p->tie_count > 0 ? spl_global_columns(p->global) : 0;
     return result;
 }
 
@@ -307,9 +348,26 @@ static double add_ties(spl_pd *p)
     return squares;
 }
 
-/* r, energy and residual at x. */
-static void evaluate(spl_pd *p, int newton, spl_pd_stats *stats)
+/* The same on the engine; sums that nobody wants are not fetched. */
+static void evaluate_there(spl_pd *p, int newton, bool wanted, spl_pd_stats *stats)
 {
+    spl_pd_engine *e = p->engine;
+    spl_pd_sums sums = {0};
+    double start = spl_now_ms();
+    e->evaluate(e, e->r, newton, wanted ? &sums : NULL);
+    p->energy = sums.energy;
+    p->left = sqrt(sums.squares);
+    p->residual = wanted ? p->left / (sqrt(sums.magnitude) + p->in.floor) : INFINITY;
+    stats->ms_local += spl_now_ms() - start;
+}
+
+/* r, energy and residual at x. */
+static void evaluate(spl_pd *p, int newton, bool wanted, spl_pd_stats *stats)
+{
+    if (p->engine) {
+        evaluate_there(p, newton, wanted, stats);
+        return;
+    }
     double start = spl_now_ms(), sum[PARTIALS] = {0};
     p->energy = spl_local_step(&p->local, p->x, newton, p->pool);
     double middle = spl_now_ms();
@@ -339,20 +397,49 @@ static void advance(void *context, size_t begin, size_t end)
 /* r becomes what it was before, and the other way round: nobody needs it between a step and its evaluation. */
 static void swap_forces(spl_pd *p)
 {
-    float *r = p->r;
-    p->r = p->r_before;
-    p->r_before = r;
+    float **now = p->engine ? &p->engine->r : &p->r, **before = p->engine ? &p->engine->r_before : &p->r_before;
+    float *r = *now;
+    *now = *before;
+    *before = r;
 }
 
 static void go_back(spl_pd *p)
 {
+    if (p->engine) {
+        p->engine->go_back(p->engine);
+        return;
+    }
     for (size_t i = 0; i < (size_t)p->count; i++)
         for (size_t c = 0; c < 3; c++) p->x[4 * (size_t)p->vertex[i] + c] = p->before[3 * i + c];
+}
+
+static spl_pace *pace_of(spl_pd *p)
+{
+    return p->engine ? &p->engine->pace : &p->pace;
+}
+
+/* One global step on the engine. */
+static bool step_there(spl_pd *p, bool plain, spl_pd_stats *stats)
+{
+    spl_pd_engine *e = p->engine;
+    double start = spl_now_ms();
+    spl_pace_side(&e->pace, e->r, plain, e->dx);
+    stats->inner += e->solve(e, e->dx);
+    bool faster = spl_pace_step(&e->pace, plain, e->dx);
+    swap_forces(p);
+    e->advance(e, e->dx);
+    stats->ms_global += spl_now_ms() - start;
+    stats->iterations++;
+    return faster;
 }
 
 /* One global step from r, plain or accelerated; says which. */
 static supple_result step(spl_pd *p, bool plain, bool *faster, spl_pd_stats *stats, supple_error *error)
 {
+    if (p->engine) {
+        *faster = step_there(p, plain, stats);
+        return SUPPLE_OK;
+    }
     double start = spl_now_ms();
     spl_pace_side(&p->pace, p->r, plain, p->dx);
     double middle = spl_now_ms();
@@ -373,7 +460,7 @@ static bool reject(spl_pd *p, double energy, double residual, spl_pd_stats *stat
 {
     go_back(p);
     swap_forces(p);
-    spl_pace_begin(&p->pace);
+    spl_pace_begin(pace_of(p));
     p->energy = energy;
     p->residual = residual;
     stats->rejected++;
@@ -384,16 +471,18 @@ static supple_result iterate(spl_pd *p, const spl_pd_problem *q, spl_pd_stats *s
 {
     bool faster = false;
     double energy = INFINITY, residual = INFINITY;
-    spl_pace_begin(&p->pace);
+    spl_pace *pace = pace_of(p);
+    bool judged = !p->engine || pace->kind != SPL_PACE_NONE || q->tolerance > 0 || p->record;
+    spl_pace_begin(pace);
     for (int32_t i = 0; i < q->iterations; i++) {
         bool plain = i + 1 == q->iterations; /* nobody looks at the last one: it must be safe */
-        evaluate(p, i == 0 ? FIRST : LATER, stats);
+        evaluate(p, i == 0 ? FIRST : LATER, judged || plain, stats);
         if (!isfinite(p->energy))
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "projective: positions are not finite any more");
         if (faster && !(p->energy <= energy + NOISE * fabs(energy)))
             plain = reject(p, energy, residual, stats);
         else if (i > 0)
-            spl_pace_learn(&p->pace, p->r_before, p->r);
+            spl_pace_learn(pace, p->engine ? p->engine->r_before : p->r_before, p->engine ? p->engine->r : p->r);
         energy = p->energy;
         residual = p->residual;
         if (p->record) *p->record++ = energy;
@@ -421,21 +510,23 @@ static bool give_back(const spl_pd *p, double *x)
 supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd_stats *stats, supple_error *error)
 {
     *stats = (spl_pd_stats){0};
-    double start = spl_now_ms();
-    supple_result result = set_step(p, q->dt, error);
-    if (result != SUPPLE_OK) return result;
-    double factorised = spl_now_ms();
+    set_step(p, q->dt);
     p->tie = q->tie;
     p->tie_count = q->tie_count;
-    result = spl_global_tie(p->global, q->tie, q->tie_count, error);
+    supple_result result = p->engine ? SUPPLE_OK : prepare(p, stats, error);
     if (result != SUPPLE_OK) return result;
-    stats->ms_factor = factorised - start;
-    stats->ms_ties = spl_now_ms() - factorised;
-    stats->columns = q->tie_count > 0 ? spl_global_columns(p->global) : 0;
-    if (p->in.pace == SPL_PACE_AUTO) spl_pace_choose(&p->pace, q->dt > 0 ? SPL_PACE_LBFGS : SPL_PACE_ANDERSON);
+    if (p->in.pace == SPL_PACE_AUTO) spl_pace_choose(pace_of(p), q->dt > 0 ? SPL_PACE_LBFGS : SPL_PACE_ANDERSON);
     set_pulls(p, q);
     take_in(p, x);
+    if (p->engine) {
+        spl_pd_view view = spl_pd_look(p);
+        p->engine->begin(p->engine, &view);
+    }
     result = iterate(p, q, stats, error);
+    if (p->engine) {
+        p->engine->end(p->engine, p->x);
+        if (p->engine->outcome(p->engine, error) != SUPPLE_OK) return SUPPLE_ERROR_SOLVE;
+    }
     if (result == SUPPLE_OK && !give_back(p, x))
         result = spl_fail(error, SUPPLE_ERROR_SOLVE, "projective: positions are not finite any more");
     return result;

@@ -62,14 +62,59 @@ typedef struct spl_pd_stats {
 
 typedef struct spl_pd spl_pd;
 
+/* A problem as an engine sees it. */
+typedef struct spl_pd_view {
+    const spl_pd_input *in;
+    int32_t node_count;
+    const int32_t *unknown, *vertex; /* by vertex: its node, or -1; by node: its vertex */
+    const spl_pattern *pattern;
+    double dt;            /* of the values; negative: none yet */
+    const double *values; /* of A */
+    const double *x;      /* 4 a vertex */
+    const double *anchor; /* 3 a node: where inertia and springs pull it, */
+    const double *pull;   /* by node: with this stiffness */
+    const double *force;  /* 3 a node: external */
+    const spl_tie *tie;
+    int32_t tie_count;
+} spl_pd_view;
+
+/* Sums over a body at x. */
+typedef struct spl_pd_sums {
+    double energy, squares, magnitude; /* energy; |r|^2; squared sums of the lengths of corners' forces, by node */
+} spl_pd_sums;
+
+/* Where iterations run instead of here: on a device. Vectors stand there and have names (vectors.h). A failure is kept
+ * until `outcome` tells it; what is asked for after it does nothing. */
+typedef struct spl_pd_engine spl_pd_engine;
+struct spl_pd_engine {
+    spl_pace pace;
+    float *r, *r_before, *dx;
+    void (*begin)(spl_pd_engine *e, const spl_pd_view *problem);
+    /* The local step at x, with so many Newton steps, and forces into r; sums may be NULL. */
+    void (*evaluate)(spl_pd_engine *e, const float *r, int newton, spl_pd_sums *sums);
+    int32_t (*solve)(spl_pd_engine *e, float *dx); /* dx <- A^-1 dx, roughly; returns inner iterations */
+    void (*advance)(spl_pd_engine *e, const float *dx);
+    void (*go_back)(spl_pd_engine *e);
+    void (*end)(spl_pd_engine *e, double *x); /* x of the nodes into 4 a vertex */
+    void (*forget)(spl_pd_engine *e);         /* rotations */
+    supple_result (*outcome)(const spl_pd_engine *e, supple_error *error);
+    void (*destroy)(spl_pd_engine *e);
+};
+
 supple_result spl_pd_create(const spl_pd_input *in, const supple_allocator *a, spl_pool *pool, spl_pd **out,
                             supple_error *error);
 void spl_pd_destroy(spl_pd *p); /* accepts NULL */
 
 /* Solves from the x given, whose held vertices stand where they belong. A time step that differs from the last one's
- * makes a new factor; nothing is allocated. SUPPLE_ERROR_SOLVE if numbers stop being finite or A cannot be factorised:
- * x is then as it was. */
+ * makes a new factor; nothing is allocated. SUPPLE_ERROR_SOLVE if numbers stop being finite, A cannot be factorised or
+ * an engine has failed: x is then as it was. */
 supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd_stats *stats, supple_error *error);
+
+/* Runs the next problems on an engine, which stays the caller's; NULL: here again. */
+void spl_pd_use(spl_pd *p, spl_pd_engine *engine);
+
+/* What an engine is made from; x and the rest of a problem are not there yet. */
+spl_pd_view spl_pd_look(const spl_pd *p);
 
 /* Forgets rotations. */
 void spl_pd_forget(spl_pd *p);

@@ -65,6 +65,10 @@ static void dot_piece(void *context, size_t begin, size_t end)
 
 void spl_vectors_dots(spl_vectors *v, int count, const float *const a[], const float *const b[], double out[])
 {
+    if (v->elsewhere) {
+        v->elsewhere->dots(v->elsewhere->self, count, a, b, out);
+        return;
+    }
     job w = {.v = v, .count = count, .a = a, .b = b};
     spl_parallel_for(v->pool, v->n, PIECE, dot_piece, &w);
     for (int k = 0; k < count; k++) out[k] = 0;
@@ -84,6 +88,18 @@ static void sum_piece(void *context, size_t begin, size_t end)
 
 void spl_vectors_sum(spl_vectors *v, const float *base, int count, const double s[], const float *const x[], float *out)
 {
+    if (v->elsewhere) {
+        v->elsewhere->sum(v->elsewhere->self, base, count, s, x, out);
+        return;
+    }
     job w = {.v = v, .count = count, .a = x, .base = base, .s = s, .out = out};
     spl_parallel_for(v->pool, v->n, PIECE, sum_piece, &w);
+}
+
+void spl_vectors_copy(spl_vectors *v, const float *from, float *to)
+{
+    if (v->elsewhere)
+        v->elsewhere->sum(v->elsewhere->self, from, 0, NULL, NULL, to);
+    else
+        memcpy(to, from, v->n * sizeof *to);
 }

@@ -15,8 +15,16 @@ enum {
 typedef float spl_strip_dot_fn(const float *a, const float *b, size_t n);
 typedef void spl_strip_add_fn(const float *x, float s, size_t n, float *y);
 
+/* Vectors that stand somewhere else, on a device: pointers to them are names that only these functions read. */
+typedef struct spl_vectors_elsewhere {
+    void *self;
+    void (*dots)(void *self, int count, const float *const a[], const float *const b[], double out[]);
+    void (*sum)(void *self, const float *base, int count, const double s[], const float *const x[], float *out);
+} spl_vectors_elsewhere;
+
 typedef struct spl_vectors {
     supple_allocator allocator;
+    const spl_vectors_elsewhere *elsewhere; /* NULL: here */
     spl_pool *pool;
     size_t n;
     double *partial; /* SPL_VECTORS_MOST a piece */
@@ -34,6 +42,9 @@ void spl_vectors_dots(spl_vectors *v, int count, const float *const a[], const f
 /* out = base + sum_k s[k] x[k]; out may be base, not one of x. */
 void spl_vectors_sum(spl_vectors *v, const float *base, int count, const double s[], const float *const x[],
                      float *out);
+
+/* to = from */
+void spl_vectors_copy(spl_vectors *v, const float *from, float *to);
 
 /* For the files that hold them. */
 spl_strip_dot_fn spl_strip_dot_plain, spl_strip_dot_avx2;

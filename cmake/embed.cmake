@@ -1,0 +1,10 @@
+# cmake -DFILES=a;b -DOUT=file.c -P embed.cmake: the files' text as the C string spl_cl_source.
+set(text "/* Made from the kernels' files by cmake/embed.cmake. */\nextern const char spl_cl_source[];\nconst char spl_cl_source[] =\n")
+foreach(name ${FILES})
+  file(READ ${name} body)
+  string(REPLACE "\\" "\\\\" body "${body}")
+  string(REPLACE "\"" "\\\"" body "${body}")
+  string(REPLACE "\n" "\\n\"\n    \"" body "${body}")
+  string(APPEND text "    \"${body}\"\n")
+endforeach()
+file(WRITE ${OUT} "${text}    ;\n")

@@ -1,0 +1,419 @@
+/* Fast projective skinning on an OpenCL device: the matrix format, and steps against the processor's. */
+#include "math/svd3.h"
+#include "methods/projective/cl/hybrid.h"
+#include "methods/projective_cl.h"
+#include "sim/posed.h"
+
+/* ---- the matrix format ---- */
+
+static uint32_t random_state = 1;
+
+static double random_number(void) /* 0 to 1 */
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (double)(random_state >> 8) / (1 << 24);
+}
+
+typedef struct random_matrix {
+    spl_pattern pattern;
+    spl_rows rows;
+    double *values;
+} random_matrix;
+
+/* `each` random neighbours a row on average; rows before `empty` have none but the diagonal; the last has `full` ones.
+ */
+static random_matrix matrix_make(int32_t n, int each, int32_t empty, int32_t full)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    random_matrix m = {0};
+    size_t count = 0, room = (size_t)n * (size_t)each + (size_t)full + 1;
+    int32_t *pairs = calloc(room, 2 * sizeof *pairs);
+    for (int32_t i = empty; i < n; i++)
+        for (int k = 0; k < each; k++, count++) {
+            pairs[2 * count] = i;
+            pairs[2 * count + 1] = empty + (int32_t)(random_number() * (n - empty));
+        }
+    for (int32_t j = n - 1 - full; j < n - 1; j++, count++) pairs[2 * count] = n - 1, pairs[2 * count + 1] = j;
+    if (spl_pattern_from_pairs(n, 1, pairs, count, &a, &m.pattern, NULL) != SUPPLE_OK ||
+        spl_rows_create(&m.pattern, &a, &m.rows, NULL) != SUPPLE_OK)
+        abort();
+    m.values = calloc(spl_pattern_values(&m.pattern) + 1, sizeof *m.values);
+    for (size_t k = 0; k < spl_pattern_values(&m.pattern); k++) m.values[k] = random_number() - 0.5;
+    free(pairs);
+    return m;
+}
+
+static void matrix_free(random_matrix *m)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_rows_release(&m->rows, &a);
+    spl_pattern_release(&m->pattern, &a);
+    free(m->values);
+}
+
+/* The largest difference of the format's product from the rows', of the size of the latter. */
+static double product_error(const random_matrix *m, int32_t block, int k)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_hybrid h;
+    if (spl_hybrid_create(&m->rows, block, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    spl_hybrid_set(&h, m->values);
+    size_t n = (size_t)m->pattern.n * (size_t)k;
+    double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y), worst = 0, size = 0;
+    float *xf = calloc(n + 1, sizeof *xf), *yf = calloc(n + 1, sizeof *yf);
+    for (size_t i = 0; i < n; i++) x[i] = (double)(xf[i] = (float)(random_number() - 0.5));
+    spl_rows_multiply(&m->rows, m->values, x, k, y, NULL);
+    spl_hybrid_multiply(&h, xf, k, yf);
+    for (size_t i = 0; i < n; i++) worst = fmax(worst, fabs(y[i] - (double)yf[i])), size = fmax(size, fabs(y[i]));
+    free(x), free(y), free(xf), free(yf);
+    spl_hybrid_release(&h);
+    return size > 0 ? worst / size : worst;
+}
+
+TEST(the_format_multiplies_as_rows_do)
+{
+    static const struct {
+        int32_t n;
+        int each;
+        int32_t empty, full;
+    } cases[] = {{1, 0, 0, 0},     {5, 2, 0, 0},     {64, 6, 0, 0},    {65, 6, 7, 0},
+                 {300, 5, 0, 299}, {300, 0, 300, 0}, {1000, 9, 0, 400}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        random_matrix m = matrix_make(cases[i].n, cases[i].each, cases[i].empty, cases[i].full);
+        static const int32_t blocks[] = {1, 7, 64};
+        for (int b = 0; b < 3; b++)
+            for (int k = 1; k <= 3; k += 2) CHECK_NEAR(product_error(&m, blocks[b], k), 0, 2e-6);
+        matrix_free(&m);
+    }
+}
+
+TEST(columns_take_sixteen_bits_up_to_65536_rows)
+{
+    for (int32_t n = 65536; n <= 65537; n++) {
+        supple_allocator a = spl_allocator_of(NULL);
+        random_matrix m = matrix_make(n, 1, 0, 0);
+        spl_hybrid h;
+        REQUIRE(spl_hybrid_create(&m.rows, 64, &a, &h, NULL) == SUPPLE_OK);
+        CHECK(h.wide == (n > 65536));
+        spl_hybrid_release(&h);
+        CHECK_NEAR(product_error(&m, 64, 1), 0, 2e-6);
+        matrix_free(&m);
+    }
+}
+
+TEST(nothing_is_padded_but_the_last_block)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    random_matrix m = matrix_make(300, 5, 0, 299);
+    spl_hybrid h;
+    REQUIRE(spl_hybrid_create(&m.rows, 64, &a, &h, NULL) == SUPPLE_OK);
+    spl_hybrid_bytes b = spl_hybrid_count(&h);
+    CHECK(b.longest == 300);
+    CHECK(b.entries == m.rows.start[300]);
+    CHECK(h.ell_count - 300 * (size_t)h.ell == 20 * (size_t)h.ell);
+    CHECK(b.ell > 15 * b.hybrid);
+    CHECK(b.hybrid <= b.crs + 20 * (size_t)h.ell * 6);
+    spl_hybrid_release(&h);
+    matrix_free(&m);
+}
+
+/* q = A d by the kernel, against the twin; `piece` products at a time. Returns the largest difference, of q's size. */
+static double kernel_error(supple_device *dev, const random_matrix *m, cl_uint piece)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_hybrid h;
+    if (spl_hybrid_create(&m->rows, SPL_CL_BLOCK, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    spl_hybrid_set(&h, m->values);
+    size_t n = (size_t)h.n, groups = (size_t)h.blocks, index = h.wide ? 4 : 2;
+    spl_cl_work w = {.device = dev};
+    cl_float4 *store = calloc(2 * n, sizeof *store), *partial = calloc(groups, sizeof *partial);
+    cl_int8 *group = aligned_alloc(32, groups * sizeof *group);
+    float *x = calloc(n, 3 * sizeof *x), *y = calloc(n, 3 * sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < 3; c++) store[i].s[c] = x[3 * i + c] = (float)(random_number() - 0.5);
+    for (size_t g = 0; g < groups; g++) {
+        cl_int first = (cl_int)g * SPL_CL_BLOCK, end = first + SPL_CL_BLOCK < h.n ? first + SPL_CL_BLOCK : h.n;
+        group[g] = (cl_int8){.s = {first, end, 0, h.ell, first * h.ell, SPL_CL_BLOCK, 0, (cl_int)groups}};
+    }
+    enum { STORE, DIAGONAL, ELL_VALUE, ELL_COLUMN, START, VALUE, COLUMN, GROUP, DQ, BUFFERS };
+    cl_mem b[BUFFERS] = {[STORE] = spl_cl_buffer(&w, 2 * n, sizeof *store, store),
+                         [DIAGONAL] = spl_cl_buffer(&w, n, 4, h.diagonal),
+                         [ELL_VALUE] = spl_cl_buffer(&w, h.ell_count, 4, h.ell_value),
+                         [ELL_COLUMN] = spl_cl_buffer(&w, h.ell_count, index, h.ell_column),
+                         [START] = spl_cl_buffer(&w, n + 1, 4, h.start),
+                         [VALUE] = spl_cl_buffer(&w, h.rest_count, 4, h.rest_value),
+                         [COLUMN] = spl_cl_buffer(&w, h.rest_count, index, h.rest_column),
+                         [GROUP] = spl_cl_buffer(&w, groups, sizeof *group, group),
+                         [DQ] = spl_cl_buffer(&w, groups, sizeof(cl_float4), NULL)};
+    spl_cl_kernel k;
+    spl_cl_kernel_make(&w, "cg_multiply", &k);
+    cl_uint stride = (cl_uint)n;
+    cl_int zero = 0, one = 1, wide = h.wide;
+#define ARG SPL_CL_ARGUMENT
+    const spl_cl_argument list[] = {ARG(b[STORE]),
+                                    ARG(stride),
+                                    ARG(zero),
+                                    ARG(one),
+                                    ARG(b[DIAGONAL]),
+                                    ARG(b[ELL_VALUE]),
+                                    ARG(b[ELL_COLUMN]),
+                                    ARG(b[START]),
+                                    ARG(b[VALUE]),
+                                    ARG(b[COLUMN]),
+                                    ARG(b[START]),
+                                    ARG(b[VALUE]),
+                                    ARG(b[COLUMN]),
+                                    ARG(wide),
+                                    ARG(zero),
+                                    ARG(b[GROUP]),
+                                    ARG(b[DQ]),
+                                    ARG(piece),
+                                    SPL_CL_LOCAL(piece * sizeof(cl_float4)),
+                                    SPL_CL_LOCAL(SPL_CL_BLOCK * sizeof(cl_float4)),
+                                    SPL_CL_LOCAL(spl_cl_room(&k))};
+    spl_cl_arguments(&w, &k, list, sizeof list / sizeof *list);
+    spl_cl_launch(&w, &k, groups);
+    spl_cl_read(&w, b[STORE], store, 2 * n * sizeof *store, true);
+    spl_cl_read(&w, b[DQ], partial, groups * sizeof *partial, true);
+    spl_hybrid_multiply(&h, x, 3, y);
+    double worst = w.failed == CL_SUCCESS ? 0 : INFINITY, size = 0, dot = 0, sum = 0;
+    for (size_t i = 0; i < 3 * n; i++) {
+        worst = fmax(worst, fabs((double)(store[n + i / 3].s[i % 3] - y[i])));
+        size = fmax(size, fabs((double)y[i]));
+        dot += (double)x[i] * (double)y[i];
+    }
+    for (size_t g = 0; g < groups; g++) sum += (double)(partial[g].s[0] + partial[g].s[1] + partial[g].s[2]);
+    CHECK_NEAR(dot, sum, 1e-5 * size * sqrt((double)n));
+    spl_cl_finish(&w);
+    spl_cl_kernel_drop(dev, &k);
+    for (int i = 0; i < BUFFERS; i++) spl_cl_drop(dev, b[i]);
+    free(store), free(partial), free(group), free(x), free(y);
+    spl_hybrid_release(&h);
+    return worst / size;
+}
+
+static supple_device *open_device(size_t work_group)
+{
+    supple_device *d;
+    supple_error error = {0};
+    if (spl_device_open("cl", &(spl_device_options){.work_group = work_group}, NULL, &d, &error) != SUPPLE_OK)
+        printf("    %s\n", error.message);
+    return d;
+}
+
+TEST(the_device_multiplies_as_the_format_does)
+{
+    NEED_DEVICE();
+    static const size_t sizes[] = {1, 13, 64};
+    random_matrix m[] = {matrix_make(5, 2, 0, 0), matrix_make(130, 5, 9, 100), matrix_make(64, 0, 64, 0),
+                         matrix_make(300, 9, 0, 299), matrix_make(65540, 1, 0, 0)};
+    for (size_t s = 0; s < 3; s++) {
+        supple_device *d = open_device(sizes[s]);
+        REQUIRE(d);
+        for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+            for (cl_uint piece = 7; piece < 1000; piece += 900) CHECK_NEAR(kernel_error(d, &m[i], piece), 0, 2e-6);
+        supple_device_close(d);
+    }
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++) matrix_free(&m[i]);
+}
+
+/* ---- steps ---- */
+
+/* One solve of the bent limb from rest, on a device or (NULL) here; returns the stats. */
+static spl_pd_stats bend(limb *l, supple_device *device, double dt, int32_t iterations, double tolerance,
+                         const spl_tie *tie, int32_t tie_count, int32_t inner)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error = {0};
+    spl_pd_engine *engine = NULL;
+    spl_pd_stats stats = {0};
+    if (device && spl_cl_engine_create(device, l->pd, inner, &a, &engine, &error) != SUPPLE_OK) {
+        printf("    %s\n", error.message);
+        test_failures++;
+        return stats;
+    }
+    spl_pd_use(l->pd, engine);
+    memcpy(l->x, l->t.rest, 3 * (size_t)l->t.vertex_count * sizeof *l->x);
+    double turn = dt > 0 ? 0.15 : 1; /* one Newton step is exact for small turns alone: what local_avx2.c and the kernel
+                                        leave of larger ones is not the same, block by block and tet by tet */
+    tube_pose(&l->t, 40 * turn, 30 * turn, l->x);
+    spl_pd_problem q = {.dt = dt,
+                        .inertia = l->inertia,
+                        .force = l->force,
+                        .tie = tie,
+                        .tie_count = tie_count,
+                        .iterations = iterations,
+                        .tolerance = tolerance};
+    if (spl_pd_solve(l->pd, &q, l->x, &stats, &error) != SUPPLE_OK) {
+        printf("    %s\n", error.message);
+        test_failures++;
+    }
+    spl_pd_use(l->pd, NULL);
+    if (engine) engine->destroy(engine);
+    return stats;
+}
+
+TEST(a_step_is_the_processors_at_any_work_group_size)
+{
+    NEED_DEVICE();
+    static const size_t sizes[] = {0, 1, 13, 64};
+    limb *here = limb_make(16, 24, 64, SPL_PACE_NONE, 10), *there = limb_make(16, 24, 64, SPL_PACE_NONE, 10);
+    spl_tie tie[64];
+    int32_t ties = make_ties(here, tie);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        supple_device *d = open_device(sizes[i]);
+        REQUIRE(d);
+        for (int touching = 0; touching < 2; touching++) {
+            spl_pd_stats a = bend(here, NULL, 1.0 / 60, 10, 0, tie, touching ? ties : 0, 10);
+            spl_pd_stats b = bend(there, d, 1.0 / 60, 10, 0, tie, touching ? ties : 0, 10);
+            CHECK_NEAR(farthest(here, there), 0, 2e-6);
+            CHECK_NEAR(a.energy, b.energy, 1e-5 * fabs(a.energy));
+            CHECK_NEAR(a.residual, b.residual, 1e-4);
+        }
+        supple_device_close(d);
+    }
+    limb_free(here), limb_free(there);
+}
+
+TEST(acceleration_on_the_device_is_the_processors)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    static const spl_pace_kind kinds[] = {SPL_PACE_CHEBYSHEV, SPL_PACE_ANDERSON, SPL_PACE_LBFGS};
+    for (int k = 0; k < 3; k++) {
+        limb *here = limb_make(16, 24, 0, kinds[k], 10), *there = limb_make(16, 24, 0, kinds[k], 10);
+        spl_pd_stats a = bend(here, NULL, 1.0 / 60, 8, 0, NULL, 0, 10);
+        spl_pd_stats b = bend(there, d, 1.0 / 60, 8, 0, NULL, 0, 10);
+        CHECK(a.rejected == b.rejected);
+        CHECK_NEAR(farthest(here, there), 0, 2e-5);
+        limb_free(here), limb_free(there);
+    }
+    supple_device_close(d);
+}
+
+/* Flesh in knots: tets that are mirrored, flat or far from their last rotation. Their energy says whether a rotation is
+ * the nearest one. */
+TEST(rotations_are_found_in_knots)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    limb *l = limb_make(12, 10, 0, SPL_PACE_NONE, 10);
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_pd_engine *engine;
+    REQUIRE(spl_cl_engine_create(d, l->pd, 10, &a, &engine, NULL) == SUPPLE_OK);
+    size_t n = 3 * (size_t)l->t.vertex_count;
+    double *x = malloc(n * sizeof *x);
+    for (int round = 0; round < 6; round++) {
+        for (size_t i = 0; i < n; i++) x[i] = l->t.rest[i] + 0.02 * round * (random_number() - 0.5);
+        if (round == 5) /* flat */
+            for (size_t i = 0; i < n; i += 3) x[i] = 0.1;
+        double energy = 0; /* by the polar decomposition of each tet, in double */
+        for (int32_t k = 0; k < l->t.tet_count; k++) {
+            const int32_t *tet = l->t.tet + 4 * k;
+            if (l->t.held[tet[0]] >= 0 && l->t.held[tet[1]] >= 0 && l->t.held[tet[2]] >= 0 && l->t.held[tet[3]] >= 0)
+                continue;
+            spl_mat3 F = spl_element_F(&l->t.elements, k, x), R, S;
+            spl_polar3(&F, &R, &S);
+            double sum = 0, trace = -3;
+            for (int i = 0; i < 9; i++) sum += (F.m[i] - R.m[i]) * (F.m[i] - R.m[i]), trace += F.m[i] * R.m[i];
+            energy += l->t.elements.volume[k] * (l->t.mu[k] * sum + 0.5 * l->t.lambda[k] * trace * trace);
+        }
+        spl_pd_stats stats;
+        spl_pd_problem q = {.iterations = 1};
+        spl_pd_use(l->pd, engine);
+        memcpy(l->x, x, n * sizeof *x);
+        CHECK(spl_pd_solve(l->pd, &q, l->x, &stats, NULL) == SUPPLE_OK);
+        CHECK_NEAR(stats.energy, energy, 2e-5 * energy + 1e-7);
+    }
+    free(x);
+    engine->destroy(engine);
+    limb_free(l);
+    supple_device_close(d);
+}
+
+/* ---- whole simulations ---- */
+
+static double worst_of(const float *a, const float *b, size_t n)
+{
+    double worst = 0;
+    for (size_t i = 0; i < n; i++) worst = fmax(worst, fabs((double)(a[i] - b[i])));
+    return worst;
+}
+
+/* A character that folds onto itself and swings: on the device as with solver=pcg, and its mesh there as here. */
+TEST(a_simulation_and_its_mesh_are_the_processors)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    posed p = posed_make("arm", 24, NULL);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_sim *here, *there, *other;
+    supple_error error = {0};
+    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
+    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b), *c = calloc(n, sizeof *c), *e = calloc(n, sizeof *e);
+    sc.dynamics = true;
+    REQUIRE(posed_try(&p, "projective", "solver=pcg polish=off", &sc, NULL, &here, &error) == SUPPLE_OK);
+    sc.shared_device = d;
+    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &there, &error) == SUPPLE_OK);
+    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &other, &error) == SUPPLE_OK); /* shares the device */
+    int contacts = 0, frames = test_size(24, 6);
+    for (int k = 0; k < frames; k++) {
+        CHECK(supple_sim_step_clip(here, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
+        CHECK(supple_sim_step_clip(there, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
+        if (k < 3) CHECK(supple_sim_step_clip(other, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
+        contacts += supple_sim_stats(there)->contacts;
+        supple_sim_read_positions(here, a, 12);
+        supple_sim_read_positions(there, b, 12);
+        CHECK_NEAR(worst_of(a, b, n) / there->flesh.solid.diagonal, 0, 1e-4);
+    }
+    CHECK(supple_sim_on_device(there) && supple_sim_on_device(other) && !supple_sim_on_device(here));
+    printf("    %d contacts, difference %.1e of the diagonal\n", contacts,
+           worst_of(a, b, n) / there->flesh.solid.diagonal);
+    CHECK(!supple_sim_device_positions(there));
+    supple_result shown = supple_sim_device_show(there, &error);
+    if (shown != SUPPLE_OK) printf("    %s\n", error.message);
+    REQUIRE(shown == SUPPLE_OK);
+    CHECK(supple_sim_device_positions(there) && supple_sim_device_normals(there));
+    CHECK(supple_sim_copy_start(there, c, e, &error) == SUPPLE_OK);
+    CHECK(supple_sim_copy_finish(there, &error) == SUPPLE_OK);
+    CHECK_NEAR(worst_of(b, c, n), 0, 2e-6);
+    /* normals: the upsampled ones, by the processor */
+    spl_upsample_target to = {.position = a, .position_stride = 12, .normal = b, .normal_stride = 12};
+    spl_upsample_apply_float(there->flesh.body->upsample, there->flesh.rides, NULL, there->flesh.posed, &to);
+    CHECK_NEAR(worst_of(b, e, n), 0, 1e-4);
+    supple_sim_read_normals(there, b, 12);
+    CHECK(worst_of(b, e, n) > 1e-4); /* not the triangles' */
+    CHECK(supple_sim_device_show(here, &error) == SUPPLE_ERROR_ARGUMENT);
+    supple_sim_destroy(here), supple_sim_destroy(there), supple_sim_destroy(other);
+    free(a), free(b), free(c), free(e);
+    posed_free(&p);
+    supple_device_close(d);
+}
+
+TEST(equilibria_are_those_of_the_factor)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    limb *here = limb_make(16, 24, 64, SPL_PACE_ANDERSON, 0), *there = limb_make(16, 24, 64, SPL_PACE_ANDERSON, 0);
+    spl_tie tie[64];
+    int32_t ties = make_ties(here, tie);
+    for (int touching = 0; touching < 2; touching++) {
+        spl_pd_stats a = bend(here, NULL, 0, 2000, 1e-5, tie, touching ? ties : 0, 0);
+        spl_pd_stats b = bend(there, d, 0, 2000, 1e-5, tie, touching ? ties : 0, 10);
+        CHECK(a.converged && b.converged);
+        printf("    iterations %d and %d, difference %.1e\n", a.iterations, b.iterations, farthest(here, there));
+        CHECK_NEAR(farthest(here, there), 0, 1e-4);
+    }
+    limb_free(here), limb_free(there);
+    supple_device_close(d);
+}
+
+TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
+          RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
+          RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
+          RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
+          RUN(equilibria_are_those_of_the_factor))
