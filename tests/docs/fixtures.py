@@ -22,6 +22,7 @@ WRAPPER = """#!/usr/bin/env python3
 import os, sys
 small, unless, tool, hero = {small!r}, {unless!r}, {tool!r}, {hero!r}
 words = [hero if word == "demo:hero" else word for word in sys.argv[1:]]
+words = ["cpu" if i and words[i - 1] == "--device" else word for i, word in enumerate(words)]  # an OpenCL device is not everywhere
 given = lambda name: any(w == name or w.startswith(name + "=") or (name[0] == "." and w.endswith(name)) for w in words)
 for option, value in small.get(words[0] if words else "", []):
     if (option == "--set" or not given(option)) and not any(map(given, unless.get(option, []))) and "--help" not in words:
