@@ -124,17 +124,20 @@ static supple_result send_tets(spl_cl_engine *e, const spl_pd_view *v, supple_er
     return SUPPLE_OK;
 }
 
-/* Groups of nodes: kernels/common.cl says what their numbers are. */
+/* Groups of nodes: kernels/common.cl says what their eight numbers are. (Not cl_int8: that wants memory aligned to 32
+ * bytes.) */
 static supple_result send_groups(spl_cl_engine *e, const spl_pd_view *v, supple_error *error)
 {
-    cl_int8 *group = spl_new(&e->allocator, e->node_groups + 1, sizeof *group);
+    enum { NUMBERS = 8 };
+    cl_int *group = spl_new(&e->allocator, e->node_groups, NUMBERS * sizeof *group);
     if (!group) return spl_fail_memory(error, "the device's groups");
     for (size_t g = 0; g < e->node_groups; g++) {
         cl_int first = (cl_int)(g * BLOCK), end = first + BLOCK < v->node_count ? first + BLOCK : v->node_count;
-        group[g] =
-            (cl_int8){.s = {first, end, 0, e->matrix.ell, first * e->matrix.ell, BLOCK, 0, (cl_int)e->node_groups}};
+        const cl_int numbers[NUMBERS] = {
+            first, end, 0, e->matrix.ell, first * e->matrix.ell, BLOCK, 0, (cl_int)e->node_groups};
+        memcpy(group + NUMBERS * g, numbers, sizeof numbers);
     }
-    e->buffer[SPL_B_GROUP] = spl_cl_buffer(&e->work, e->node_groups, sizeof *group, group);
+    e->buffer[SPL_B_GROUP] = spl_cl_buffer(&e->work, e->node_groups, NUMBERS * sizeof *group, group);
     e->buffer[SPL_B_VERTEX] = spl_cl_buffer(&e->work, (size_t)v->node_count, sizeof *v->vertex, v->vertex);
     spl_cl_finish(&e->work);
     spl_free(&e->allocator, group);
