@@ -4,6 +4,8 @@
 #include "methods/projective_cl.h"
 #include "sim/posed.h"
 
+#include <pthread.h>
+
 /* ---- the matrix format ---- */
 
 static uint32_t random_state = 1;
@@ -393,6 +395,50 @@ TEST(a_simulation_and_its_mesh_are_the_processors)
     supple_device_close(d);
 }
 
+/* Two simulations on one device, each on a thread of its own. */
+typedef struct player {
+    supple_sim *sim;
+    float *position;
+    bool failed;
+} player;
+
+static void *play(void *context)
+{
+    player *p = context;
+    for (int k = 0; k < 4; k++) p->failed |= supple_sim_step_clip(p->sim, 0, k / 24.0, NULL) != SUPPLE_OK;
+    supple_sim_read_positions(p->sim, p->position, 12);
+    return NULL;
+}
+
+TEST(two_simulations_share_a_device)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    posed p = posed_make("arm", 16, NULL);
+    supple_sim_config sc = supple_sim_config_default();
+    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
+    player all[3] = {{0}};
+    pthread_t thread[2];
+    sc.dynamics = true;
+    sc.shared_device = d;
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &all[i].sim, NULL) == SUPPLE_OK);
+        all[i].position = calloc(n, sizeof(float));
+    }
+    play(&all[2]); /* alone */
+    for (int i = 0; i < 2; i++) REQUIRE(pthread_create(&thread[i], NULL, play, &all[i]) == 0);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < 3; i++) {
+        CHECK(!all[i].failed && supple_sim_on_device(all[i].sim));
+        CHECK(memcmp(all[i].position, all[2].position, n * sizeof(float)) == 0); /* the same bits on every run */
+        supple_sim_destroy(all[i].sim);
+        free(all[i].position);
+    }
+    posed_free(&p);
+    supple_device_close(d);
+}
+
 TEST(equilibria_are_those_of_the_factor)
 {
     NEED_DEVICE();
@@ -415,5 +461,5 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
-          RUN(equilibria_are_those_of_the_factor))
+          RUN(two_simulations_share_a_device), RUN(a_simulation_and_its_mesh_are_the_processors),
+          RUN(acceleration_on_the_device_is_the_processors), RUN(equilibria_are_those_of_the_factor))
