@@ -395,6 +395,7 @@ supple_result supple_sim_create(const supple_scene *scene, const supple_sim_conf
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "sim config: start from supple_sim_config_default()");
     if (!(sc.fps > 0 && sc.fps < 1e6)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "fps: takes a positive number");
     supple_result sensible = check_dynamics(&sc, error);
+    if (sensible == SUPPLE_OK) sensible = spl_sim_device_check(&sc, error);
     if (sensible != SUPPLE_OK) return sensible;
     supple_result result = spl_config_check(config, error);
     if (result != SUPPLE_OK) return result;
