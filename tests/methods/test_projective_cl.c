@@ -395,6 +395,41 @@ TEST(a_simulation_and_its_mesh_are_the_processors)
     supple_device_close(d);
 }
 
+/* A body whose vertices are all held, and positions that are no numbers. */
+TEST(nothing_to_solve_and_nothing_finite)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    supple_allocator a = spl_allocator_of(NULL);
+    limb *l = limb_make(8, 6, 8, SPL_PACE_ANDERSON, 10);
+    int32_t *held = calloc((size_t)l->t.vertex_count, sizeof *held);
+    spl_pd_input in = {
+        .elements = &l->t.elements, .mu = l->t.mu, .mass = l->t.mass, .held = held, .pace = SPL_PACE_AUTO};
+    spl_pd *pd;
+    spl_pd_engine *engine = NULL;
+    spl_pd_stats stats;
+    spl_pd_problem q = {.dt = 1.0 / 60, .inertia = l->inertia, .iterations = 4};
+    REQUIRE(spl_pd_create(&in, &a, NULL, &pd, NULL) == SUPPLE_OK);
+    REQUIRE(spl_cl_engine_create(d, pd, 10, &a, &engine, NULL) == SUPPLE_OK);
+    spl_pd_use(pd, engine);
+    CHECK(spl_pd_solve(pd, &q, l->x, &stats, NULL) == SUPPLE_OK);
+    CHECK(memcmp(l->x, l->t.rest, 3 * (size_t)l->t.vertex_count * sizeof *l->x) == 0);
+    engine->destroy(engine);
+    spl_pd_destroy(pd);
+    supple_error error = {0};
+    REQUIRE(spl_cl_engine_create(d, l->pd, 10, &a, &engine, NULL) == SUPPLE_OK);
+    spl_pd_use(l->pd, engine);
+    l->x[4] = NAN;
+    CHECK(spl_pd_solve(l->pd, &q, l->x, &stats, &error) == SUPPLE_ERROR_SOLVE);
+    CHECK(strstr(error.message, "not finite"));
+    CHECK(isnan(l->x[4]) && l->x[5] == l->t.rest[5]); /* as it was */
+    engine->destroy(engine);
+    free(held);
+    limb_free(l);
+    supple_device_close(d);
+}
+
 /* Two simulations on one device, each on a thread of its own. */
 typedef struct player {
     supple_sim *sim;
@@ -461,5 +496,6 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(two_simulations_share_a_device), RUN(a_simulation_and_its_mesh_are_the_processors),
-          RUN(acceleration_on_the_device_is_the_processors), RUN(equilibria_are_those_of_the_factor))
+          RUN(two_simulations_share_a_device), RUN(nothing_to_solve_and_nothing_finite),
+          RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
+          RUN(equilibria_are_those_of_the_factor))
