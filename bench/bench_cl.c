@@ -278,7 +278,7 @@ static void formats_make(const spl_rows *rows, const double *values, formats *f)
     supple_allocator a = spl_allocator_of(NULL);
     supple_error error = {0};
     size_t n = (size_t)rows->n;
-    if (spl_hybrid_create(rows, SPL_CL_BLOCK, &a, &f->h, &error) != SUPPLE_OK) stop(&error);
+    if (spl_hybrid_create(rows, SPL_CL_BLOCK, false, &a, &f->h, &error) != SUPPLE_OK) stop(&error);
     spl_hybrid_set(&f->h, values);
     f->longest = spl_hybrid_count(&f->h).longest;
     f->start = malloc((n + 1) * sizeof *f->start);

@@ -1,5 +1,6 @@
 /* Fast projective skinning on an OpenCL device: the matrix format, and steps against the processor's. */
 #include "math/svd3.h"
+#include "methods/projective/cl/batch.h"
 #include "methods/projective/cl/hybrid.h"
 #include "methods/projective_cl.h"
 #include "sim/posed.h"
@@ -58,7 +59,7 @@ static double product_error(const random_matrix *m, int32_t block, int k)
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_hybrid h;
-    if (spl_hybrid_create(&m->rows, block, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    if (spl_hybrid_create(&m->rows, block, false, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
     spl_hybrid_set(&h, m->values);
     size_t n = (size_t)m->pattern.n * (size_t)k;
     double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y), worst = 0, size = 0;
@@ -95,7 +96,7 @@ TEST(columns_take_sixteen_bits_up_to_65536_rows)
         supple_allocator a = spl_allocator_of(NULL);
         random_matrix m = matrix_make(n, 1, 0, 0);
         spl_hybrid h;
-        REQUIRE(spl_hybrid_create(&m.rows, 64, &a, &h, NULL) == SUPPLE_OK);
+        REQUIRE(spl_hybrid_create(&m.rows, 64, false, &a, &h, NULL) == SUPPLE_OK);
         CHECK(h.wide == (n > 65536));
         spl_hybrid_release(&h);
         CHECK_NEAR(product_error(&m, 64, 1), 0, 2e-6);
@@ -108,7 +109,7 @@ TEST(nothing_is_padded_but_the_last_block)
     supple_allocator a = spl_allocator_of(NULL);
     random_matrix m = matrix_make(300, 5, 0, 299);
     spl_hybrid h;
-    REQUIRE(spl_hybrid_create(&m.rows, 64, &a, &h, NULL) == SUPPLE_OK);
+    REQUIRE(spl_hybrid_create(&m.rows, 64, false, &a, &h, NULL) == SUPPLE_OK);
     spl_hybrid_bytes b = spl_hybrid_count(&h);
     CHECK(b.longest == 300);
     CHECK(b.entries == m.rows.start[300]);
@@ -124,7 +125,7 @@ static double kernel_error(supple_device *dev, const random_matrix *m, cl_uint p
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_hybrid h;
-    if (spl_hybrid_create(&m->rows, SPL_CL_BLOCK, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    if (spl_hybrid_create(&m->rows, SPL_CL_BLOCK, false, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
     spl_hybrid_set(&h, m->values);
     size_t n = (size_t)h.n, groups = (size_t)h.blocks, index = h.wide ? 4 : 2;
     spl_cl_work w = {.device = dev};
@@ -395,6 +396,51 @@ TEST(a_simulation_and_its_mesh_are_the_processors)
     supple_device_close(d);
 }
 
+/* Three limbs of different sizes in one launch: the same bits as each alone. */
+TEST(joint_bodies_are_as_alone)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error = {0};
+    enum { COUNT = 3 };
+    limb *alone[COUNT], *joint[COUNT];
+    spl_pd *pd[COUNT];
+    spl_pd_problem q[COUNT];
+    spl_cl_batch_part part[COUNT] = {{0}};
+    spl_tie tie[64];
+    for (int k = 0; k < COUNT; k++) {
+        alone[k] = limb_make(10 + 6 * k, 12 + 4 * k, 64, SPL_PACE_NONE, 10);
+        joint[k] = limb_make(10 + 6 * k, 12 + 4 * k, 64, SPL_PACE_NONE, 10);
+        pd[k] = joint[k]->pd;
+        tube_pose(&joint[k]->t, 6 * k + 6, 5, joint[k]->x);
+        memcpy(alone[k]->x, joint[k]->x, 3 * (size_t)joint[k]->t.vertex_count * sizeof(double));
+        q[k] = (spl_pd_problem){
+            .dt = 1.0 / (60 + k), .inertia = joint[k]->inertia, .force = joint[k]->force, .iterations = 6};
+    }
+    q[1].tie = tie;
+    q[1].tie_count = make_ties(joint[1], tie);
+    spl_cl_batch *batch;
+    REQUIRE(spl_cl_batch_create(d, pd, COUNT, 10, &a, &batch, &error) == SUPPLE_OK);
+    for (int k = 0; k < COUNT; k++) part[k].problem = &q[k], part[k].x = joint[k]->x;
+    CHECK(spl_cl_batch_solve(batch, part, &error) == SUPPLE_OK);
+    for (int k = 0; k < COUNT; k++) {
+        spl_pd_engine *engine;
+        spl_pd_stats stats;
+        REQUIRE(spl_cl_engine_create(d, alone[k]->pd, 10, &a, &engine, &error) == SUPPLE_OK);
+        spl_pd_use(alone[k]->pd, engine);
+        CHECK(spl_pd_solve(alone[k]->pd, &q[k], alone[k]->x, &stats, &error) == SUPPLE_OK);
+        CHECK(memcmp(alone[k]->x, joint[k]->x, 3 * (size_t)joint[k]->t.vertex_count * sizeof(double)) == 0);
+        CHECK(farthest(alone[k], joint[k]) < 1e-9);
+        CHECK(part[k].stats.iterations == 6);
+        engine->destroy(engine);
+    }
+    spl_cl_batch_destroy(batch);
+    for (int k = 0; k < COUNT; k++) limb_free(alone[k]), limb_free(joint[k]);
+    supple_device_close(d);
+}
+
 /* A body whose vertices are all held, and positions that are no numbers. */
 TEST(nothing_to_solve_and_nothing_finite)
 {
@@ -496,6 +542,6 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(two_simulations_share_a_device), RUN(nothing_to_solve_and_nothing_finite),
+          RUN(two_simulations_share_a_device), RUN(joint_bodies_are_as_alone), RUN(nothing_to_solve_and_nothing_finite),
           RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
           RUN(equilibria_are_those_of_the_factor))
