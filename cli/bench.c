@@ -35,6 +35,7 @@ static const struct {
     {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
     {"contact", "finding contacts, and measuring penetration, on posed characters"},
     {"projective", "the projective paper's sizes: a step by its parts, with and without contacts"},
+    {"cl", "the same on an OpenCL device: matrix formats, kernels by events, steps"},
     {"subspace", "the multi-domain paper's tables: trained models by ranks and sizes, beside the unreduced solver"},
     {"slide", "sliding skin: the thin skin paper's table 2, and a body of 14k vertices"},
     {"jiggle", "how flesh comes to rest when a walk stops, with and without dynamics"},

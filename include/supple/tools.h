@@ -213,23 +213,23 @@ SUPPLE_API void supple_report_destroy(supple_report *report);
 
 /* One material's run of triangles. Strings and images are the scene's. */
 typedef struct supple_display_group {
-    const char *name;     /* mesh (or node) name */
-    int32_t first, count; /* triangles */
-    float color[4];       /* linear light, alpha last; what the image is multiplied by */
-    bool double_sided, masked, blended;
-    float alpha_cutoff; /* where masked */
-    const void *image;  /* of the base colour, as the file has it: PNG or JPEG; NULL: none */
-    size_t image_size;
+    const char *name;                   /* mesh (or node) name */
+    int32_t first, count;               /* triangles */
+    float color[4];                     /* linear light, alpha last; what the image is multiplied by */
+    bool double_sided, masked, blended; /* as the material says */
+    float alpha_cutoff;                 /* where masked */
+    const void *image;                  /* of the base colour, as the file has it: PNG or JPEG; NULL: none */
+    size_t image_size;                  /* bytes of it */
 } supple_display_group;
 
 /* The visual mesh for a viewer: vertices that have the same place, texture coordinate and weights are one. A "point" is
  * a vertex as caches (.npy, .pc2, .mdd) have it. */
 typedef struct supple_display {
-    int32_t vertex_count, triangle_count, group_count, point_count;
-    const int32_t *point;  /* vertex_count: the point that a vertex follows */
-    const uint32_t *index; /* 3 a triangle */
-    const float *uv;       /* 2 a vertex, v down; NULL where no part has any */
-    const supple_display_group *groups;
+    int32_t vertex_count, triangle_count, group_count, point_count; /* lengths of what follows; points of a frame */
+    const int32_t *point;                                           /* vertex_count: the point that a vertex follows */
+    const uint32_t *index;                                          /* 3 a triangle */
+    const float *uv;                                                /* 2 a vertex, v down; NULL where no part has any */
+    const supple_display_group *groups;                             /* runs of triangles that look the same */
 } supple_display;
 
 /* Makes the mesh of a scene, which must outlive it. */
@@ -245,8 +245,8 @@ SUPPLE_API void supple_display_place(const supple_display *display, const float 
 /* Where a picture is taken from, y up: a ball around `target` fills it. Directions are unit and at right angles. */
 typedef struct supple_camera {
     double target[3], back[3], up[3]; /* `back` points to the viewer */
-    double radius;
-    double floor; /* height of a floor with a shadow on it; NAN: none */
+    double radius;                    /* of that ball */
+    double floor;                     /* height of a floor with a shadow on it; NAN: none */
 } supple_camera;
 
 /* Draws a scene's frames as strips of panels. */
@@ -266,9 +266,9 @@ SUPPLE_API void supple_picture_whole(supple_picture *picture, const float *const
 
 /* One panel of a strip. */
 typedef struct supple_panel {
-    const float *points;
-    supple_camera camera;
-    const char *label; /* in its lower left corner, or NULL */
+    const float *points;  /* 3 a point, the frame that it shows */
+    supple_camera camera; /* from where */
+    const char *label;    /* in its lower left corner, or NULL */
 } supple_panel;
 
 /* Draws panels of width x height pixels side by side as a PNG, to be freed with supple_bytes_free and the same config.

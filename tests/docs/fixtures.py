@@ -10,6 +10,7 @@ SMALL = {
     "skin": [("--frames", "0:1"), ("--resolution", "24")],
     "mesh": [("--resolution", "24")],
     "weights": [("--resolution", "24")],
+    "compare": [("--frames", "0:1"), ("--resolution", "24"), ("--methods", "linear,mixed")],
     "train": [("--resolution", "40"), ("--samples", "2"), ("--rank", "4"), ("--from-clips", None), ("--set", "modes=8"), ("--set", "derivatives=2")],
 }
 # And what is not: another body than the model's, a whole cycle cut, options that do not go together.
@@ -21,6 +22,7 @@ WRAPPER = """#!/usr/bin/env python3
 import os, sys
 small, unless, tool, hero = {small!r}, {unless!r}, {tool!r}, {hero!r}
 words = [hero if word == "demo:hero" else word for word in sys.argv[1:]]
+words = ["cpu" if i and words[i - 1] == "--device" else word for i, word in enumerate(words)]  # an OpenCL device is not everywhere
 given = lambda name: any(w == name or w.startswith(name + "=") or (name[0] == "." and w.endswith(name)) for w in words)
 for option, value in small.get(words[0] if words else "", []):
     if (option == "--set" or not given(option)) and not any(map(given, unless.get(option, []))) and "--help" not in words:
@@ -185,7 +187,8 @@ class Fixtures:
 
     def write_files(self):
         paint(self.small, self.path("my.glb"))
-        shutil.copy(self.path("my.glb"), self.path("face.glb"))
+        for name in ("face.glb", "character.glb"):
+            shutil.copy(self.path("my.glb"), self.path(name))
         picture(self.small, self.path("skin.png"))
         picture(self.small, self.path("bumps.png"))
         run(self.tool, "demo", "torus", "--detail", "0.4", "-o", self.path("chair.glb"))
