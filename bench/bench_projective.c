@@ -1,6 +1,7 @@
 /* Projective dynamics by its parts: the paper's table on limbs of prisms of the same sizes, and on a character's.
  *
  *     bench_projective [--quick] [--steps N] [--table] [--curve] [--variants] [--crossover] [--character FILE]
+ *     bench_projective --device cl[:N] [--quick] [--steps N]      bench_cl, which stands beside it
  *
  * A skin of rings around a bone that bends and twists goes through steps of 1/60 s with ten local/global iterations in
  * float. So do the prisms of a character, of the same numbers of tets, through its clip that is called `walk` or else
@@ -23,6 +24,7 @@
 
 #include <stdio.h>
 #include <supple/supple.h>
+#include <unistd.h>
 
 /* The authors' program at these sizes on two cores: DESIGN.md's machine. */
 typedef struct subject {
@@ -512,8 +514,21 @@ static void run(const options *o, const bench_options *how)
     if (o->crossover) find_crossover(o);
 }
 
+/* Devices have a program of their own, with the same arguments. */
+static int run_device(char **argv)
+{
+    char path[4096];
+    const char *slash = strrchr(argv[0], '/');
+    snprintf(path, sizeof path, "%.*sbench_cl", slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
+    execv(path, argv);
+    fprintf(stderr, "bench_projective: %s cannot be started: this build is without OpenCL\n", path);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], "--device") && strcmp(argv[i + 1], "cpu") != 0) return run_device(argv);
     bench_options how = bench_begin("projective", &argc, argv);
     options o = {.steps = 120, .character = how.quick ? "demo:arm" : "demo:hero", .quick = how.quick};
     for (int i = 1; i < argc; i++) {

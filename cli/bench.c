@@ -7,6 +7,7 @@
 #include "cli.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -34,6 +35,7 @@ static const struct {
     {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
     {"contact", "finding contacts, and measuring penetration, on posed characters"},
     {"projective", "the projective paper's sizes: a step by its parts, with and without contacts"},
+    {"cl", "the same on an OpenCL device: matrix formats, kernels by events, steps"},
     {"subspace", "the multi-domain paper's tables: trained models by ranks and sizes, beside the unreduced solver"},
     {"slide", "sliding skin: the thin skin paper's table 2, and a body of 14k vertices"},
     {"jiggle", "how flesh comes to rest when a walk stops, with and without dynamics"},
@@ -154,7 +156,9 @@ static int run_list(const bench_list *list, const request *q, cli_bench_run *rec
 static int print_json(const json_t *document, FILE *out)
 {
     bool ok = json_dumpf(document, out, JSON_INDENT(1) | JSON_REAL_PRECISION(7)) == 0 && fputc('\n', out) != EOF;
-    return fflush(out) == 0 && ok ? 0 : (int)SUPPLE_ERROR_OUTPUT;
+    if (fflush(out) == 0 && ok) return 0;
+    cli_usage_error("the JSON document cannot be written: %s", strerror(errno));
+    return (int)SUPPLE_ERROR_OUTPUT;
 }
 
 /* `after` is read; `out` is where JSON goes. */
@@ -185,9 +189,10 @@ static FILE *take_stdout(bool json)
     if (!json) return stdout;
     fflush(stdout);
     int kept = dup(STDOUT_FILENO);
-    if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return NULL;
-    fcntl(kept, F_SETFD, FD_CLOEXEC);
-    return fdopen(kept, "w");
+    FILE *out = kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(kept, "w") : NULL;
+    if (out) fcntl(kept, F_SETFD, FD_CLOEXEC);
+    if (!out) cli_usage_error("the standard output cannot be kept apart: %s", strerror(errno));
+    return out;
 }
 
 /* The machine's limits are measured first, where the list does not have them: shares are of the same run's. */

@@ -257,8 +257,8 @@ static int read_numbers(cli_compare *c)
         return cli_usage_error("--reference-time %.40s: takes seconds, 0 for no limit", seconds);
     const char *size = cli_get(c->arguments, "--page-limit", 0);
     c->page_mb = PAGE_MB;
-    if (size && !cli_number(size, 1, 1000, &c->page_mb))
-        return cli_usage_error("--page-limit %.40s: takes megabytes from 1 to 1000", size);
+    if (size && !cli_number(size, 0.1, 1000, &c->page_mb))
+        return cli_usage_error("--page-limit %.40s: takes megabytes from 0.1 to 1000", size);
     cli_progress progress;
     if (!cli_config(c->arguments, &c->config) || !cli_progress_init(&progress, cli_get(c->arguments, "--progress", 0)))
         return 2;

@@ -189,11 +189,13 @@ static void say_inverted(choice *c, const cli_summary *s)
 {
     const cli_summary *worst = other(c, inverted, true);
     if (!isfinite(s->inverted)) return;
-    if (worst && worst->inverted > s->inverted)
-        give(c, "At most %.0f of its tetrahedra turn inside out, with `%s` %.0f.", s->inverted, worst->name,
+    if (s->inverted <= 0 && worst && worst->inverted > 0)
+        give(c, "None of its tetrahedra turns inside out; with `%s` up to %.0f do.", worst->name, worst->inverted);
+    else if (worst && worst->inverted > s->inverted)
+        give(c, "Up to %.0f of its tetrahedra turn inside out, with `%s` %.0f.", s->inverted, worst->name,
              worst->inverted);
     else if (s->inverted > 0)
-        give(c, "Up to %.0f of its tetrahedra turn inside out, more than with any other.", s->inverted);
+        give(c, "Up to %.0f of its tetrahedra turn inside out; with no other method do more.", s->inverted);
 }
 
 static void say_error(choice *c, const cli_summary *s)
@@ -222,6 +224,21 @@ static void say_time(choice *c, const cli_summary *s)
     const cli_summary *quick = other(c, frame_time, false);
     if (quick && quick->ms_median <= frame)
         give(c, "Where it must be real time: `%s`, %s a frame.", quick->name, time_of(quick->ms_median).text);
+}
+
+/* The quickest that keeps flesh apart as well and lost by another rule. */
+static void say_quicker(choice *c, const cli_summary *s)
+{
+    const cli_summary *quick = NULL;
+    double limit = fmax(rules[0].fine(c->asked), rules[0].factor * s->penetration);
+    for (int i = 0; i < c->asked->method_count; i++) {
+        const cli_summary *m = &c->asked->method[i];
+        if (i == c->best || !m->ran || !(m->penetration <= limit) || !(m->ms_median < s->ms_median)) continue;
+        if (!quick || m->ms_median < quick->ms_median) quick = m;
+    }
+    if (!quick || !(volume_lost(quick) > volume_lost(s))) return;
+    give(c, "`%s` is quicker, %s a frame, with %s of penetration; its worst joint keeps %.0f%% of its volume.",
+         quick->name, time_of(quick->ms_median).text, length_of(quick->penetration).text, 100 * quick->joint_volume);
 }
 
 /* What was asked for and what came of it. */
@@ -266,6 +283,7 @@ bool cli_advise(const cli_advice_case *asked, cli_advice *out)
     say_inverted(&c, s);
     say_error(&c, s);
     say_time(&c, s);
+    say_quicker(&c, s);
     give(&c, "It needs %s to set up, once, and %.0f MB of memory.", time_of(s->setup_ms).text, s->peak_mb);
     say_asked(&c, s);
     return true;

@@ -76,7 +76,7 @@ size_t cli_blob_base64(const cli_blob *blob, char *out)
         *out++ = digit[p[2] & 63];
     }
     if (left > 0) {
-        unsigned second = left == 2 ? p[1] : 0;
+        int second = left == 2 ? p[1] : 0;
         *out++ = digit[p[0] >> 2];
         *out++ = digit[(p[0] & 3) << 4 | second >> 4];
         *out++ = left == 2 ? digit[(second & 15) << 2] : '=';

@@ -93,7 +93,7 @@ static int fit(cli_compare *c, page *p)
     if (code) return code;
     if (thin > 1)
         cli_compare_tell(c,
-                         "the player has every %d. frame and moves evenly between them, to keep the page below %g MB",
+                         "the player has one frame in %d and moves evenly between them, to keep the page below %g MB",
                          (int)thin, c->page_mb);
     if (!textures) cli_compare_tell(c, "textures are left out of the player to keep the page below %g MB", c->page_mb);
     return thin > 1 || !textures ? make_text(c, p) : 0;

@@ -213,6 +213,28 @@ static json_t *recommendation(const cli_compare *c)
     return json_pack("{s:s,s:s,s:o}", "method", advice.method, "summary", advice.summary, "reasons", reasons);
 }
 
+/* One word of the command line, as a shell would take it. */
+static void put_word(char *out, size_t size, const char *word)
+{
+    size_t used = strlen(out);
+    bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%") ==
+                              strlen(word);
+    snprintf(out + used, size - used, plain ? " %s" : strchr(word, '\'') ? " \"%s\"" : " '%s'", word);
+}
+
+/* What was asked for, so that a reader can ask for it again. */
+static json_t *command_of(const cli_compare *c)
+{
+    char line[4096] = "supple compare";
+    put_word(line, sizeof line, c->input);
+    for (int i = 0; i < c->arguments->value_count; i++) {
+        const cli_option *o = &c->arguments->options[c->arguments->values[i].option];
+        put_word(line, sizeof line, o->name);
+        if (o->argument && *c->arguments->values[i].value) put_word(line, sizeof line, c->arguments->values[i].value);
+    }
+    return text(line);
+}
+
 /* How many threads the children had. */
 static int threads_of(const cli_compare *c)
 {
@@ -225,6 +247,7 @@ json_t *cli_compare_json(const cli_compare *c, bool blobs)
 {
     json_t *o = json_object(), *methods = json_array();
     json_object_set_new(o, "supple", json_string(supple_version()));
+    json_object_set_new(o, "command", command_of(c));
     json_object_set_new(o, "input", input_of(c));
     json_object_set_new(o, "threads", json_integer(threads_of(c)));
     json_object_set_new(o, "fps", json_real(c->fps));

@@ -74,8 +74,20 @@ static void add_settings(command *cmd, const cli_arguments *a, const cli_compare
         if (cli_compare_takes(m->index, text)) add_pair(cmd, "--set", text);
 }
 
+/* Whether the ranges are all clips in the file's order, for which there is one word. */
+static bool is_all(const cli_compare *c)
+{
+    bool all = c->motion < 0 && c->range_count == supple_scene_clip_count(c->scene);
+    for (int r = 0; r < c->range_count; r++) all = all && c->ranges[r].clip == r;
+    return all && c->range_count > 1;
+}
+
 static void add_clips(command *cmd, const cli_compare *c)
 {
+    if (is_all(c)) {
+        add_pair(cmd, "--clip", "all");
+        return;
+    }
     for (int r = 0; c->motion < 0 && r < c->range_count && r < CLI_MAX_VALUES; r++) {
         int32_t clip = c->ranges[r].clip;
         if (clip < 0) continue;
@@ -271,12 +283,8 @@ static int run_limited(cli_compare *c, cli_compare_method *m, int number, cli_he
 static void note_run(cli_compare *c, cli_compare_method *m, const cli_hearing *h)
 {
     if (m->stride > 1)
-        cli_compare_note(m, "run on every %d%s frame (%d of %d) to stay within %g s; --reference-time SECONDS sets it",
-                         (int)m->stride,
-                         m->stride == 2   ? "nd"
-                         : m->stride == 3 ? "rd"
-                                          : "th",
-                         (int)rows_at(c, m->stride), c->frame_total, c->reference_s);
+        cli_compare_note(m, "run on one frame in %d (%d of %d) to stay within %g s; --reference-time SECONDS sets it",
+                         (int)m->stride, (int)rows_at(c, m->stride), c->frame_total, c->reference_s);
     if (*h->frame_warnings) cli_compare_note(m, "%s", h->frame_warnings);
     const char *text;
     for (int i = 0; (text = cli_get(c->arguments, "--set", i)); i++)

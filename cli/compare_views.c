@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BODY_PANELS = 6, JOINT_PANELS = 3, PANELS = BODY_PANELS, JOINTS = 4, JOINT_SIDE = 300, TITLE = 160 };
+enum { BODY_PANELS = 6, JOINT_PANELS = 3, PANELS = BODY_PANELS, JOINTS = 4, JOINT_SIDE = 300, TITLE = 160, CLIPS = 8 };
 
 /* One view: a clip's frames from cameras. */
 typedef struct view {
@@ -186,7 +186,8 @@ int cli_compare_views(cli_compare *c)
     int code = room ? 0 : cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the pictures"});
     if (code == 0 && supple_picture_create(c->scene, &c->config, &p.picture, &error) != SUPPLE_OK)
         code = cli_compare_fail(&error);
-    for (int r = 0; r < c->range_count && code == 0; r++) code = draw_clip(&p, r);
+    if (c->range_count > CLIPS) cli_compare_tell(c, "pictures are of the first %d clips", CLIPS);
+    for (int r = 0; r < c->range_count && r < CLIPS && code == 0; r++) code = draw_clip(&p, r);
     supple_picture_destroy(p.picture);
     for (int i = 0; i < PANELS; i++) free(p.points[i]);
     return code;

@@ -69,7 +69,11 @@ bool cli_progress_stage(void *user, const char *stage, double fraction)
 
 void cli_progress_line(const char *text)
 {
-    fprintf(stderr, "\r%.150s\033[K", text);
+    char line[160];
+    snprintf(line, sizeof line, "%s", text);
+    for (char *p = line; *p; p++) /* names of files and clips are no commands to the terminal */
+        if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
+    fprintf(stderr, "\r%s\033[K", line);
     fflush(stderr);
     line_open = true;
 }

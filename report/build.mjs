@@ -53,8 +53,12 @@ const esbuild = createRequire(path.join(packages, 'package.json'))('esbuild');
 const script = `\n${await bundle(esbuild, 'main.js', {format: 'iife'})}\n`;
 const style = `\n${await bundle(esbuild, 'style.css', {})}\n`;
 const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
-const html = fill(read(source, 'page.html'), {SCRIPT: script, STYLE: style, POLICY: policy,
-                                             LICENCE: escapeHtml(read(packages, 'node_modules/three/LICENSE').trim())});
+const html = fill(read(source, 'page.html'), {
+    SCRIPT: script,
+    STYLE: style,
+    POLICY: policy,
+    LICENCE: escapeHtml(read(packages, 'node_modules/three/LICENSE').trim()),
+});
 check(html, script);
 fs.writeFileSync(`${out}.part`, html);
 fs.renameSync(`${out}.part`, out); // whole or not at all

@@ -3,7 +3,11 @@
 import {clamp, el, isNumber, short, svg} from './dom.js';
 import {stroke} from './colours.js';
 
-const HEIGHT = 190, LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 34;
+const HEIGHT = 190,
+    LEFT = 46,
+    RIGHT = 10,
+    TOP = 8,
+    BOTTOM = 34;
 const scaled = (x, factor) => (isNumber(x) ? factor * x : null);
 
 function jointVolume(frame, joint) {
@@ -24,19 +28,39 @@ function jointNames(report) {
 function kinds(report) {
     const frame = (m, k) => m.frames[k] ?? {};
     return [
-        {id: 'volume', title: 'Joint volume', unit: '%', line: 100, span: 4, choiceLabel: 'Joint', help: '100 is the volume at rest',
-         choices: [['', 'lowest of all joints'], ...jointNames(report).map((n) => [n, n])], value: (m, k, joint) => jointVolume(frame(m, k), joint)},
+        {
+            id: 'volume',
+            title: 'Joint volume',
+            unit: '%',
+            line: 100,
+            span: 4,
+            choiceLabel: 'Joint',
+            help: '100 is the volume at rest',
+            choices: [['', 'lowest of all joints'], ...jointNames(report).map((n) => [n, n])],
+            value: (m, k, joint) => jointVolume(frame(m, k), joint),
+        },
         {id: 'penetration', title: 'Penetration', unit: 'mm', zero: true, value: (m, k) => scaled(frame(m, k).max_penetration, 1000)},
         {id: 'strain', title: 'Largest strain', unit: '%', zero: true, value: (m, k) => scaled(frame(m, k).max_strain, 100)},
-        {id: 'error', title: 'Error against reference', unit: 'mm', zero: true, choiceLabel: 'Of all vertices',
-         choices: [['max', 'largest'], ['mean', 'mean']], value: (m, k, which) => (m.reference ? null : scaled(m.error?.[k]?.[which], 1000))},
+        {
+            id: 'error',
+            title: 'Error against reference',
+            unit: 'mm',
+            zero: true,
+            choiceLabel: 'Of all vertices',
+            choices: [
+                ['max', 'largest'],
+                ['mean', 'mean'],
+            ],
+            value: (m, k, which) => (m.reference ? null : scaled(m.error?.[k]?.[which], 1000)),
+        },
         {id: 'time', title: 'Time per frame', unit: 'ms', log: true, value: (m, k) => scaled(frame(m, k).ms?.total, 1)},
     ];
 }
 
 // Round numbers from low to high, at most `most` of them.
 function niceTicks(low, high, most) {
-    const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
+    const rough = (high - low) / most,
+        power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough * 0.999) ?? 10 * power;
     const ticks = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(Number((i * step).toPrecision(12)));
@@ -47,7 +71,9 @@ function logTicks(low, high) {
     const ticks = [];
     for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); p++) ticks.push(10 ** p);
     const inside = ticks.filter((t) => t >= low * 0.999 && t <= high * 1.001);
-    return inside.length >= 2 ? inside.filter((_, i) => i % Math.ceil(inside.length / 6) === 0) : niceTicks(low, high, 4).filter((t) => t > 0);
+    return inside.length >= 2
+        ? inside.filter((_, i) => i % Math.ceil(inside.length / 6) === 0)
+        : niceTicks(low, high, 4).filter((t) => t > 0);
 }
 
 // As many digits as the ticks have, which is more than a value is read with.
@@ -55,11 +81,13 @@ const tickText = (tick) => (Math.abs(tick) >= 1e6 || (tick !== 0 && Math.abs(tic
 
 // The range of all values, with a little air, and its ticks.
 function verticalScale(kind, values) {
-    let low = Math.min(...values), high = Math.max(...values);
+    let [low, high] = [Infinity, -Infinity];
+    for (const v of values) [low, high] = [Math.min(low, v), Math.max(high, v)];
     if (kind.log) {
         low = Math.max(low, high * 1e-6, 1e-6) / 1.3;
         high = Math.max(high, low) * 1.3;
-        const a = Math.log(low), b = Math.log(high);
+        const a = Math.log(low),
+            b = Math.log(high);
         return {ticks: logTicks(low, high), at: (v) => (Math.log(Math.max(v, low)) - a) / (b - a)};
     }
     if (kind.zero) low = Math.min(0, low);
@@ -72,7 +100,8 @@ function verticalScale(kind, values) {
 
 // On the line between the nearest frames that have a value; null outside of them.
 function between(values, frame) {
-    let a = frame, b = frame;
+    let a = frame,
+        b = frame;
     while (a >= 0 && !isNumber(values[a])) a--;
     while (b < values.length && !isNumber(values[b])) b++;
     return a >= 0 && b < values.length ? values[a] + ((frame - a) / (b - a)) * (values[b] - values[a]) : null;
@@ -91,14 +120,22 @@ class Chart {
     }
 
     caption() {
-        const {kind} = this, caption = el('figcaption', {}, el('h3', {}, kind.title, el('span.unit', {}, ` ${kind.unit}`)));
+        const {kind} = this,
+            caption = el('figcaption', {}, el('h3', {}, kind.title, el('span.unit', {}, ` ${kind.unit}`)));
         this.choice = kind.choices?.[0][0];
         if (kind.choices?.length > 1) {
-            const select = el('select', {'aria-label': `${kind.title}: ${kind.choiceLabel}`, onchange: () => {
-                this.choice = select.value;
-                this.read();
-                this.draw();
-            }}, ...kind.choices.map(([value, text]) => el('option', {value}, text)));
+            const select = el(
+                'select',
+                {
+                    'aria-label': `${kind.title}: ${kind.choiceLabel}`,
+                    onchange: () => {
+                        this.choice = select.value;
+                        this.read();
+                        this.draw();
+                    },
+                },
+                ...kind.choices.map(([value, text]) => el('option', {value}, text)),
+            );
             caption.append(select);
         }
         return caption;
@@ -107,11 +144,17 @@ class Chart {
     // Series of this clip; methods without a number are left out.
     read() {
         const {clip, report} = this.state;
-        this.series = report.methods.map((method) => ({method, values: Array.from({length: clip.count}, (_, i) => this.kind.value(method, clip.offset + i, this.choice))}))
+        this.series = report.methods
+            .map((method) => ({
+                method,
+                values: Array.from({length: clip.count}, (_, i) => this.kind.value(method, clip.offset + i, this.choice)),
+            }))
             .filter((s) => s.values.some(isNumber));
         for (const s of this.series) s.sparse = s.values.length === 1 || s.values.some((v) => !isNumber(v));
         this.node.hidden = !this.series.length;
-        this.legend.replaceChildren(...this.series.map((s) => el('li', {}, s.method.swatch(), el('span.name', {}, s.method.name), s.out = el('output', {}))));
+        this.legend.replaceChildren(
+            ...this.series.map((s) => el('li', {}, s.method.swatch(), el('span.name', {}, s.method.name), (s.out = el('output', {})))),
+        );
     }
 
     draw() {
@@ -121,7 +164,7 @@ class Chart {
         const all = this.series.flatMap((s) => s.values.filter(isNumber));
         this.scale = verticalScale(this.kind, all);
         this.plot.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
-        this.plot.replaceChildren(this.axes(), ...this.series.map((s) => this.line(s)), this.cursor = svg('g', {class: 'cursor'}));
+        this.plot.replaceChildren(this.axes(), ...this.series.map((s) => this.line(s)), (this.cursor = svg('g', {class: 'cursor'})));
         this.follow();
     }
 
@@ -134,18 +177,30 @@ class Chart {
     }
 
     axes() {
-        const {clip} = this.state, group = svg('g', {class: 'axes'}), text = (x, y, anchor, words) => svg('text', {x, y, 'text-anchor': anchor}, words);
+        const {clip} = this.state,
+            group = svg('g', {class: 'axes'}),
+            text = (x, y, anchor, words) => svg('text', {x, y, 'text-anchor': anchor}, words);
         for (const tick of this.scale.ticks) {
             const y = this.y(tick);
-            group.append(svg('line', {x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y, class: tick === this.kind.line ? 'rest' : 'grid'}), text(LEFT - 6, y + 4, 'end', tickText(tick)));
+            group.append(
+                svg('line', {x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y, class: tick === this.kind.line ? 'rest' : 'grid'}),
+                text(LEFT - 6, y + 4, 'end', tickText(tick)),
+            );
         }
-        const bottom = HEIGHT - BOTTOM, wanted = clamp(Math.floor(this.width / 80), 1, 10);
+        const bottom = HEIGHT - BOTTOM,
+            wanted = clamp(Math.floor(this.width / 80), 1, 10);
         const ticks = clip.count > 1 ? niceTicks(clip.first, clip.first + clip.count - 1, wanted).filter(Number.isInteger) : [clip.first];
         for (const tick of ticks) {
             const x = this.x(tick - clip.first);
-            group.append(svg('line', {x1: x, x2: x, y1: bottom, y2: bottom + 4, class: 'tick'}), text(x, bottom + 16, 'middle', String(tick)));
+            group.append(
+                svg('line', {x1: x, x2: x, y1: bottom, y2: bottom + 4, class: 'tick'}),
+                text(x, bottom + 16, 'middle', String(tick)),
+            );
         }
-        group.append(svg('line', {x1: LEFT, x2: this.width - RIGHT, y1: bottom, y2: bottom, class: 'tick'}), text((LEFT + this.width - RIGHT) / 2, HEIGHT - 3, 'middle', 'frame'));
+        group.append(
+            svg('line', {x1: LEFT, x2: this.width - RIGHT, y1: bottom, y2: bottom, class: 'tick'}),
+            text((LEFT + this.width - RIGHT) / 2, HEIGHT - 3, 'middle', 'frame'),
+        );
         return group;
     }
 
@@ -167,24 +222,32 @@ class Chart {
     // The cursor, and the values beside the names.
     follow() {
         if (!this.scale || !this.cursor) return;
-        const {clip} = this.state, frame = clamp(this.hover ?? this.state.frame, 0, clip.count - 1), x = this.x(frame);
+        const {clip} = this.state,
+            frame = clamp(this.hover ?? this.state.frame, 0, clip.count - 1),
+            x = this.x(frame);
         this.cursor.replaceChildren(svg('line', {x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM}));
         const words = [];
         for (const {method, values, out} of this.series) {
-            const value = isNumber(values[frame]) ? values[frame] : between(values, frame), mark = isNumber(values[frame]) ? '' : '≈ ';
+            const value = isNumber(values[frame]) ? values[frame] : between(values, frame),
+                mark = isNumber(values[frame]) ? '' : '≈ ';
             out.textContent = isNumber(value) ? `${mark}${short(value)}` : '–';
             if (!isNumber(value)) continue;
             words.push(`${method.name} ${mark}${short(value)} ${this.kind.unit}`);
             if (!mark) this.cursor.append(this.dot(method, frame, value, 3));
         }
-        const attributes = {'aria-valuemin': clip.first, 'aria-valuemax': clip.first + clip.count - 1, 'aria-valuenow': clip.first + frame,
-                            'aria-valuetext': `frame ${clip.first + frame}: ${words.join(', ') || 'no values'}`};
+        const attributes = {
+            'aria-valuemin': clip.first,
+            'aria-valuemax': clip.first + clip.count - 1,
+            'aria-valuenow': clip.first + frame,
+            'aria-valuetext': `frame ${clip.first + frame}: ${words.join(', ') || 'no values'}`,
+        };
         for (const [key, value] of Object.entries(attributes)) this.plot.setAttribute(key, value);
     }
 
     bindPointer() {
         const frameAt = (event) => {
-            const box = this.plot.getBoundingClientRect(), last = this.state.clip.count - 1;
+            const box = this.plot.getBoundingClientRect(),
+                last = this.state.clip.count - 1;
             return clamp(Math.round(((event.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT - RIGHT)) * last), 0, last);
         };
         this.plot.addEventListener('pointermove', (event) => {
@@ -209,7 +272,10 @@ export function showCurves(place, report, state) {
         }
         place.hidden = charts.every((chart) => chart.node.hidden);
     };
-    place.append(el('p.quiet', {}, 'The line marks the player’s frame; click or drag to go to another.'), el('div.charts', {}, ...charts.map((c) => c.node)));
+    place.append(
+        el('p.quiet', {}, 'The line marks the player’s frame; click or drag to go to another.'),
+        el('div.charts', {}, ...charts.map((c) => c.node)),
+    );
     read();
     state.listen((what) => {
         if (what === 'clip') read();

@@ -19,7 +19,13 @@ function tidyClips(clips) {
     let offset = 0;
     return list(clips).map((clip, index) => {
         const count = Math.max(1, Math.floor(clip.frames) || 1);
-        const tidied = {index, name: plain(clip.name || `clip ${index + 1}`), first: isNumber(clip.first_frame) ? clip.first_frame : 0, count, offset};
+        const tidied = {
+            index,
+            name: plain(clip.name || `clip ${index + 1}`),
+            first: isNumber(clip.first_frame) ? clip.first_frame : 0,
+            count,
+            offset,
+        };
         offset += count;
         return tidied;
     });
@@ -43,9 +49,15 @@ function tidyMethod(method, index) {
 }
 
 function tidy(raw) {
-    const json = object(raw), mesh = json.mesh ? object(json.mesh) : null;
-    const views = list(json.views).map((view) => ({id: plain(view.id), title: plain(view.title || view.id), clip: view.clip | 0,
-                                                   frames: (view.frames ?? []).filter(isNumber), images: object(view.images)}));
+    const json = object(raw),
+        mesh = json.mesh ? object(json.mesh) : null;
+    const views = list(json.views).map((view) => ({
+        id: plain(view.id),
+        title: plain(view.title || view.id),
+        clip: view.clip | 0,
+        frames: (view.frames ?? []).filter(isNumber),
+        images: object(view.images),
+    }));
     const advice = object(json.recommendation);
     return {
         version: plain(json.supple || '?'),
@@ -71,7 +83,8 @@ function blobText(index) {
 }
 
 function fromBase64(text) {
-    const raw = atob(text), bytes = new Uint8Array(raw.length);
+    const raw = atob(text),
+        bytes = new Uint8Array(raw.length);
     for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
     return bytes;
 }
@@ -88,14 +101,16 @@ function slicer() {
 
 // A stored picture as an object URL, or null. Only pictures: whatever else a blob may call itself is not shown.
 export function pictureUrl(report, index) {
-    const type = report.blobs[index]?.type, text = blobText(index);
+    const type = report.blobs[index]?.type,
+        text = blobText(index);
     if (text === null || !['image/png', 'image/jpeg'].includes(type)) return null;
     return URL.createObjectURL(new Blob([fromBase64(text.replace(/\s+/g, ''))], {type}));
 }
 
 // The bytes of a "deflate" blob, in slices: base64 goes through the browser's decompressor in pieces.
 export async function inflate(report, index) {
-    const text = blobText(index)?.replace(/\s+/g, ''), turn = slicer();
+    const text = blobText(index)?.replace(/\s+/g, ''),
+        turn = slicer();
     if (!text) throw new Error(`blob ${index} is missing`);
     let at = 0;
     const source = new ReadableStream({
@@ -107,7 +122,8 @@ export async function inflate(report, index) {
         },
     });
     const expected = report.blobs[index]?.raw;
-    let bytes = new Uint8Array(isNumber(expected) ? expected : 1 << 20), used = 0;
+    let bytes = new Uint8Array(isNumber(expected) ? expected : 1 << 20),
+        used = 0;
     const reader = source.pipeThrough(new DecompressionStream('deflate')).getReader();
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
         if (used + part.value.length > bytes.length) bytes = grown(bytes, used + part.value.length);
@@ -124,12 +140,14 @@ function grown(bytes, needed) {
     return larger;
 }
 
-function aligned(bytes) { // a view of 32-bit numbers must start at a multiple of four
+function aligned(bytes) {
+    // a view of 32-bit numbers must start at a multiple of four
     return bytes.byteOffset % 4 ? bytes.slice() : bytes;
 }
 
 export async function readIndex(report) {
-    const bytes = aligned(await inflate(report, report.mesh.index)), vertices = report.mesh.vertices;
+    const bytes = aligned(await inflate(report, report.mesh.index)),
+        vertices = report.mesh.vertices;
     const index = new Uint32Array(bytes.buffer, bytes.byteOffset, 3 * Math.floor(bytes.length / 12));
     if (index.some((i) => i >= vertices)) throw new Error('a triangle names a vertex that is not there');
     return index;
@@ -162,9 +180,14 @@ export class Motion {
 
     // Positions of a frame, x y z by vertex, into `out`.
     write(frame, out) {
-        const {a, b, t} = this.around(frame), n = this.vertices, q = this.quantised;
+        const {a, b, t} = this.around(frame),
+            n = this.vertices,
+            q = this.quantised;
         for (let k = 0; k < 3; k++) {
-            const min = this.min[k], step = this.step[k], from = (3 * a + k) * n, to = (3 * b + k) * n;
+            const min = this.min[k],
+                step = this.step[k],
+                from = (3 * a + k) * n,
+                to = (3 * b + k) * n;
             if (t === 0) for (let i = 0, o = k; i < n; i++, o += 3) out[o] = min + step * q[from + i];
             else for (let i = 0, o = k; i < n; i++, o += 3) out[o] = min + step * (q[from + i] + t * (q[to + i] - q[from + i]));
         }
@@ -173,13 +196,17 @@ export class Motion {
 
 function checkMeta(meta, vertices, bytes) {
     const three = (v) => Array.isArray(v) && v.length === 3 && v.every(isNumber);
-    if (!three(meta.min) || !three(meta.step) || !Array.isArray(meta.frames) || !meta.frames.length) throw new Error('positions without a range');
-    if (bytes.length !== 6 * vertices * meta.frames.length) throw new Error(`positions of ${bytes.length} bytes for ${meta.frames.length} frames`);
+    if (!three(meta.min) || !three(meta.step) || !Array.isArray(meta.frames) || !meta.frames.length)
+        throw new Error('positions without a range');
+    if (bytes.length !== 6 * vertices * meta.frames.length)
+        throw new Error(`positions of ${bytes.length} bytes for ${meta.frames.length} frames`);
 }
 
 // Undoes byte planes and differences between frames, a frame at a time.
 async function unpack(bytes, size, frames) {
-    const total = size * frames, out = new Uint16Array(total), turn = slicer();
+    const total = size * frames,
+        out = new Uint16Array(total),
+        turn = slicer();
     for (let f = 0; f < frames; f++) {
         const start = f * size;
         for (let i = start; i < start + size; i++) out[i] = (bytes[i] | (bytes[total + i] << 8)) + (f ? out[i - size] : 0);
@@ -190,7 +217,8 @@ async function unpack(bytes, size, frames) {
 
 // The positions of a method in a clip; null where there are none.
 export async function readMotion(report, method, clip) {
-    const meta = method.positions?.[clip], vertices = report.mesh?.vertices;
+    const meta = method.positions?.[clip],
+        vertices = report.mesh?.vertices;
     if (!meta || !isNumber(meta.blob)) return null;
     const bytes = await inflate(report, meta.blob);
     checkMeta(meta, vertices, bytes);

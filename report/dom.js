@@ -38,7 +38,12 @@ export function short(x) {
     return Number(x.toPrecision(3)).toString();
 }
 
-export const grouped = (x) => (isNumber(x) ? Math.round(x).toString().replace(/\B(?=(\d{3})+$)/g, '\u202f') : '–');
+export const grouped = (x) =>
+    isNumber(x)
+        ? Math.round(x)
+              .toString()
+              .replace(/\B(?=(\d{3})+$)/g, '\u202f')
+        : '–';
 
 // A time in the unit that suits it.
 export function duration(ms) {

@@ -2,7 +2,8 @@
 import {byId, duration, el, grouped, isNumber, sentence, short} from './dom.js';
 
 function showFacts(report) {
-    const {input, clips, methods} = report, facts = [];
+    const {input, clips, methods} = report,
+        facts = [];
     const add = (what, value) => facts.push(el('li', {}, el('b', {}, value), ` ${what}`));
     if (isNumber(input.vertices)) add('vertices', grouped(input.vertices));
     if (isNumber(input.triangles)) add('triangles', grouped(input.triangles));
@@ -32,7 +33,10 @@ export function showHeader(report) {
 }
 
 const DEFINITIONS = [
-    ['Joint volume', 'the volume of the flesh within 1.5 limb radii of a joint, in per cent of the same flesh at rest. A collapsing elbow is below 100, a bulging one above.'],
+    [
+        'Joint volume',
+        'the volume of the flesh within 1.5 limb radii of a joint, in per cent of the same flesh at rest. A collapsing elbow is below 100, a bulging one above.',
+    ],
     ['Penetration', 'how deep vertices of the skin lie inside another part of the body: the largest distance to that part’s surface.'],
     ['Strain', 'the largest stretch or squeeze of an element of the body, |singular value − 1| of its deformation, in per cent.'],
     ['Error', 'the distance of the skin’s vertices from those of reference, the Newton solver that is run to convergence.'],
@@ -41,9 +45,12 @@ const DEFINITIONS = [
 ];
 
 export function showFooter(report) {
-    byId('definitions').replaceChildren(el('h2', {}, 'How the numbers are defined'),
-        el('dl', {}, ...DEFINITIONS.flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)])));
-    const {processor, cores} = report.machine, words = [`Made by Supple ${report.version}`];
+    byId('definitions').replaceChildren(
+        el('h2', {}, 'How the numbers are defined'),
+        el('dl', {}, ...DEFINITIONS.flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)])),
+    );
+    const {processor, cores} = report.machine,
+        words = [`Made by Supple ${report.version}`];
     if (isNumber(report.threads)) words.push(`${report.threads} ${report.threads === 1 ? 'thread' : 'threads'}`);
     if (processor) words.push(String(processor) + (isNumber(cores) ? `, ${cores} ${cores === 1 ? 'core' : 'cores'}` : ''));
     if (isNumber(report.elapsed)) words.push(`in ${duration(1000 * report.elapsed)}`);

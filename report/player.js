@@ -14,8 +14,24 @@ const reducedMotion = () => matchMedia('(prefers-reduced-motion: reduce)').match
 
 class Player {
     constructor(place, report, state) {
-        Object.assign(this, {report, state, mode: 'side', swapped: false, share: 0.5, heat: false, heatChoice: 'auto', wire: false, grid: true,
-                             follow: false, playing: false, speed: 1, loop: true, motions: new Map(), pending: false, last: null});
+        Object.assign(this, {
+            report,
+            state,
+            mode: 'side',
+            swapped: false,
+            share: 0.5,
+            heat: false,
+            heatChoice: 'auto',
+            wire: false,
+            grid: true,
+            follow: false,
+            playing: false,
+            speed: 1,
+            loop: true,
+            motions: new Map(),
+            pending: false,
+            last: null,
+        });
         this.stats = {draws: 0, posing: 0, drawing: 0};
         this.playable = report.mesh ? report.methods.filter((m) => m.positions?.some((p) => p)) : [];
         this.reference = this.playable.find((m) => m.reference) ?? null;
@@ -43,10 +59,17 @@ class Player {
     openStage() {
         if (!this.playable.length) return this.ui.say('No meshes are stored in this page; pictures, curves and the table are below.');
         const context = openContext(this.ui.canvas);
-        if (!context) return this.ui.say('This browser shows no 3D here (WebGL 2 is missing or switched off). The timeline, curves, table and pictures work without it.');
-        if (!('DecompressionStream' in window)) return this.ui.say('This browser is too old for the player (no DecompressionStream). Curves, table and pictures work without it.');
+        if (!context)
+            return this.ui.say(
+                'This browser shows no 3D here (WebGL 2 is missing or switched off). The timeline, curves, table and pictures work without it.',
+            );
+        if (!('DecompressionStream' in window))
+            return this.ui.say(
+                'This browser is too old for the player (no DecompressionStream). Curves, table and pictures work without it.',
+            );
         this.stage = new Stage(this.ui.canvas, context, () => this.invalidate());
         this.ui.canvas.addEventListener('dblclick', (e) => this.stage.focus(e.offsetX, e.offsetY) && this.invalidate());
+        this.ui.canvas.addEventListener('webglcontextrestored', () => this.invalidate());
         new ResizeObserver(() => this.invalidate()).observe(this.ui.box);
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
             this.ground = null;
@@ -62,7 +85,8 @@ class Player {
     async load() {
         await pause(); // the rest of the page first
         const [index, uv] = [await readIndex(this.report), await readUv(this.report)];
-        const first = this.wanted()[0], motion = await this.motion(first, this.state.clip.index);
+        const first = this.wanted()[0],
+            motion = await this.motion(first, this.state.clip.index);
         if (!motion) throw new Error(`${first.name} has no positions in this clip`);
         const last = motion.frames.length - 1;
         this.stage.setMesh(this.report, index, uv, weld(motion, [...new Set([0, last >> 1, last])]));
@@ -95,7 +119,8 @@ class Player {
 
     // Decodes all methods of the clip, one after the other; a damaged one is told and left out.
     async fetchClip() {
-        const clip = this.state.clip.index, failed = [];
+        const clip = this.state.clip.index,
+            failed = [];
         let done = 0;
         for (const method of this.wanted()) {
             if (clip !== this.state.clip.index) return;
@@ -114,12 +139,19 @@ class Player {
 
     // A clip is seen for the first time: its bounds set ground, camera and the windows' proportions.
     enter(motion) {
-        const boxes = this.sampleBoxes(motion), first = boxes[0];
+        const boxes = this.sampleBoxes(motion),
+            first = boxes[0];
         const travel = Math.max(...boxes.map((b) => Math.hypot(...b.mean.map((v, k) => v - first.mean[k]))));
         this.follow = travel > 0.35 * first.diagonal;
         const low = [0, 1, 2].map((k) => Math.min(...boxes.map((b) => b.low[k] - (this.follow ? b.mean[k] - first.mean[k] : 0))));
         const high = [0, 1, 2].map((k) => Math.max(...boxes.map((b) => b.high[k] - (this.follow ? b.mean[k] - first.mean[k] : 0))));
-        this.home = {low, high, centre: low.map((l, k) => (l + high[k]) / 2), diagonal: Math.hypot(...high.map((h, k) => h - low[k])), mean: first.mean};
+        this.home = {
+            low,
+            high,
+            centre: low.map((l, k) => (l + high[k]) / 2),
+            diagonal: Math.hypot(...high.map((h, k) => h - low[k])),
+            mean: first.mean,
+        };
         const span = motion.step.map((s) => 65535 * s);
         this.groundBox = {low: motion.min, centre: motion.min.map((m, k) => m + span[k] / 2), diagonal: Math.hypot(...span)};
         this.ground = null;
@@ -129,7 +161,9 @@ class Player {
     }
 
     sampleBoxes(motion) {
-        const x = new Float32Array(3 * motion.vertices), last = motion.frames[motion.frames.length - 1], boxes = [];
+        const x = new Float32Array(3 * motion.vertices),
+            last = motion.frames[motion.frames.length - 1],
+            boxes = [];
         for (let s = 0; s < SAMPLES; s++) {
             const frame = Math.round((last * s) / (SAMPLES - 1));
             motion.write(frame, x);
@@ -150,7 +184,8 @@ class Player {
 
     // The whole figure in the first window. Until somebody moves the camera it is framed again when the windows change.
     frameCamera() {
-        const w = this.stage.windows[0], aspect = w ? w.width / w.height : 1;
+        const w = this.stage.windows[0],
+            aspect = w ? w.width / w.height : 1;
         if (this.aspect !== null && (this.stage.touched || this.aspect === aspect)) return;
         this.aspect = aspect;
         this.stage.touched = false;
@@ -160,8 +195,11 @@ class Player {
 
     orbit(right, up) {
         if (!this.stage || !this.home) return;
-        const {camera, controls} = this.stage, away = camera.position.clone().sub(controls.target), r = away.length();
-        const azimuth = Math.atan2(away.x, away.z) + right, elevation = clamp(Math.asin(clamp(away.y / r, -1, 1)) + up, -1.5, 1.5);
+        const {camera, controls} = this.stage,
+            away = camera.position.clone().sub(controls.target),
+            r = away.length();
+        const azimuth = Math.atan2(away.x, away.z) + right,
+            elevation = clamp(Math.asin(clamp(away.y / r, -1, 1)) + up, -1.5, 1.5);
         camera.position.copy(controls.target);
         camera.position.x += r * Math.sin(azimuth) * Math.cos(elevation);
         camera.position.y += r * Math.sin(elevation);
@@ -189,7 +227,8 @@ class Player {
     }
 
     async fetchAndEnter() {
-        const clip = this.state.clip, first = this.wanted()[0];
+        const clip = this.state.clip,
+            first = this.wanted()[0];
         try {
             const motion = await this.motion(first, clip.index);
             if (motion && clip === this.state.clip) this.enter(motion);
@@ -242,7 +281,8 @@ class Player {
         const steps = Math.floor(((now - this.last) / 1000) * this.report.fps * this.speed);
         if (steps < 1) return;
         this.last += (steps * 1000) / (this.report.fps * this.speed);
-        const count = this.state.clip.count, next = this.state.frame + steps;
+        const count = this.state.clip.count,
+            next = this.state.frame + steps;
         if (next < count || this.loop) this.state.setFrame(next % count);
         else {
             this.state.setFrame(count - 1);
@@ -254,17 +294,31 @@ class Player {
     get heatFull() {
         if (this.heatChoice !== 'auto') return Number(this.heatChoice);
         const {offset, count} = this.state.clip;
-        const peaks = this.playable.filter((m) => !m.reference && m.error).flatMap((m) => m.error.slice(offset, offset + count).map((e) => e?.max).filter((v) => isNumber(v) && v > 0));
+        const peaks = this.playable
+            .filter((m) => !m.reference && m.error)
+            .flatMap((m) =>
+                m.error
+                    .slice(offset, offset + count)
+                    .map((e) => e?.max)
+                    .filter((v) => isNumber(v) && v > 0),
+            );
         const wanted = peaks.length ? 1000 * median(peaks) : 20 * this.home.diagonal * this.report.metres;
         return HEAT_STEPS.findLast((s) => s <= wanted) ?? HEAT_STEPS[0];
     }
 
     // Windows for the mode. Those whose meshes are not decoded yet are empty and keep their place.
     arrange() {
-        const {clientWidth: width, clientHeight: height} = this.ui.box, stage = this.stage;
+        const {clientWidth: width, clientHeight: height} = this.ui.box,
+            stage = this.stage;
         if (stage.width !== width || stage.height !== height) stage.resize(Math.max(1, width), Math.max(1, height));
         const [a, b] = this.swapped ? [this.b, this.a] : [this.a, this.b];
-        if (this.mode === 'side') stage.windows = sideBySide(this.playable.filter((m) => this.state.shown.has(m)), width, height, this.proportion);
+        if (this.mode === 'side')
+            stage.windows = sideBySide(
+                this.playable.filter((m) => this.state.shown.has(m)),
+                width,
+                height,
+                this.proportion,
+            );
         else if (this.mode === 'wipe') stage.windows = wiped(a, b, width, height, this.share);
         else stage.windows = [{x: 0, y: 0, width, height, methods: this.mode === 'swap' || a === b ? [a] : [a, b]}];
         const rows = new Set(stage.windows.map((w) => w.y)).size || 1;
@@ -274,7 +328,8 @@ class Player {
     draw() {
         const stage = this.stage;
         if (!stage?.same || !this.home) return;
-        const start = performance.now(), {frame} = this.state;
+        const start = performance.now(),
+            {frame} = this.state;
         this.arrange();
         this.frameCamera();
         this.followCharacter(frame);
@@ -291,7 +346,14 @@ class Player {
             stage.setGround(this.groundBox, this.home.diagonal, css('--stage-grid'));
         }
         const posed = performance.now();
-        stage.draw({ready: (m) => this.ready(m), background: css('--stage'), gap: css('--line'), wire: this.wire, grid: this.grid, heat: Boolean(heating)});
+        stage.draw({
+            ready: (m) => this.ready(m),
+            background: css('--stage'),
+            gap: css('--line'),
+            wire: this.wire,
+            grid: this.grid,
+            heat: Boolean(heating),
+        });
         this.stats.draws++;
         this.stats.posing += posed - start;
         this.stats.drawing += performance.now() - posed;
@@ -301,11 +363,18 @@ class Player {
     // Distances from the reference. It may have been solved in some frames only: between them the distances are interpolated, since a pose in
     // between would be no solution.
     distances(motion, frame) {
-        const reference = this.ready(this.reference), n = 3 * motion.vertices, {a, b, t} = reference.around(frame);
+        const reference = this.ready(this.reference),
+            n = 3 * motion.vertices,
+            {a, b, t} = reference.around(frame);
         this.scratch ??= {x: new Float32Array(n), y: new Float32Array(n), d: new Float32Array(n / 3)};
         const {x, y, d} = this.scratch;
         d.fill(0);
-        for (const [stored, weight] of t === 0 ? [[a, 1]] : [[a, 1 - t], [b, t]]) {
+        for (const [stored, weight] of t === 0
+            ? [[a, 1]]
+            : [
+                  [a, 1 - t],
+                  [b, t],
+              ]) {
             motion.write(reference.frames[stored], x);
             reference.write(reference.frames[stored], y);
             addDistances(x, y, weight, d);
@@ -316,7 +385,8 @@ class Player {
     // A walking character stays in its window: the camera moves with the mean of the vertices.
     followCharacter(frame) {
         if (!this.follow || !this.anchor) return;
-        const to = this.meanAt(frame), delta = to.map((v, k) => v - this.centre[k]);
+        const to = this.meanAt(frame),
+            delta = to.map((v, k) => v - this.centre[k]);
         this.centre = to;
         if (delta.some((d) => d !== 0)) this.stage.shift(delta);
     }
@@ -334,23 +404,38 @@ class Player {
 
     // What to say where a frame is not stored.
     inBetween(motion, frame) {
-        const {a, b, t} = motion.around(frame), number = (i) => this.state.clip.first + motion.frames[i];
+        const {a, b, t} = motion.around(frame),
+            number = (i) => this.state.clip.first + motion.frames[i];
         if (t !== 0) return `between frames ${number(a)} and ${number(b)}`;
         return motion.frames[a] === frame ? '' : `frame ${number(a)}`;
     }
 
     label(full) {
-        const {windows, dolls} = this.stage, {clip, frame} = this.state, mm = 1000 * this.report.metres;
-        this.ui.label(windows.map((w) => {
-            const s = w.scissor ?? w;
-            return {x: s.x, y: s.y, width: s.width, lines: w.methods.map((m, i) => {
-                if (!this.ready(m)) return {method: m, tint: -1, text: this.loaded === clip.index ? 'no mesh in this clip' : 'loading…'};
-                const ms = m.frames[clip.offset + frame]?.ms?.total, far = dolls.get(m)?.largest;
-                const words = [isNumber(ms) ? `${short(ms)} ms` : '', isNumber(far) && !m.reference ? `off by ${short(far * mm)} mm` : '',
-                               this.inBetween(this.ready(m), frame)];
-                return {method: m, tint: w.methods.length > 1 ? i : -1, text: words.filter(Boolean).join(' · ')};
-            })};
-        }));
+        const {windows, dolls} = this.stage,
+            {clip, frame} = this.state,
+            mm = 1000 * this.report.metres;
+        this.ui.label(
+            windows.map((w) => {
+                const s = w.scissor ?? w;
+                return {
+                    x: s.x,
+                    y: s.y,
+                    width: s.width,
+                    lines: w.methods.map((m, i) => {
+                        if (!this.ready(m))
+                            return {method: m, tint: -1, text: this.loaded === clip.index ? 'no mesh in this clip' : 'loading…'};
+                        const ms = m.frames[clip.offset + frame]?.ms?.total,
+                            far = dolls.get(m)?.largest;
+                        const words = [
+                            isNumber(ms) ? `${short(ms)} ms` : '',
+                            isNumber(far) && !m.reference ? `off by ${short(far * mm)} mm` : '',
+                            this.inBetween(this.ready(m), frame),
+                        ];
+                        return {method: m, tint: w.methods.length > 1 ? i : -1, text: words.filter(Boolean).join(' · ')};
+                    }),
+                };
+            }),
+        );
         this.ui.legend(this.heat && this.reference && this.mode !== 'overlay' ? {full, colour: heatColour} : null);
     }
 }
@@ -364,4 +449,3 @@ function mean(x) {
 export function showPlayer(place, report, state) {
     return new Player(place, report, state);
 }
-

@@ -4,13 +4,19 @@ import {OrbitControls} from 'three/addons/controls/OrbitControls.js';
 import {normals, paint} from './shape.js';
 import {pictureUrl} from './data.js';
 
-const FOV = 28, AZIMUTH = 0.5, ELEVATION = 0.16, GAP = 2;
+const FOV = 28,
+    AZIMUTH = 0.5,
+    ELEVATION = 0.16,
+    GAP = 2;
 
 // The canvas's context, or null where the browser draws no 3D. Where a processor draws, smoothing edges would cost most of the time.
 export function openContext(canvas) {
     const plain = {alpha: true, depth: true, stencil: false, antialias: false};
     try {
-        return canvas.getContext('webgl2', {...plain, antialias: true, failIfMajorPerformanceCaveat: true}) ?? canvas.getContext('webgl2', plain);
+        return (
+            canvas.getContext('webgl2', {...plain, antialias: true, failIfMajorPerformanceCaveat: true}) ??
+            canvas.getContext('webgl2', plain)
+        );
     } catch {
         return null;
     }
@@ -20,7 +26,9 @@ export function openContext(canvas) {
 export function layout(count, width, height, proportion) {
     let best = {columns: 1, rows: count, size: 0};
     for (let columns = 1; columns <= count; columns++) {
-        const rows = Math.ceil(count / columns), w = width / columns, h = height / rows;
+        const rows = Math.ceil(count / columns),
+            w = width / columns,
+            h = height / rows;
         const size = Math.min(w / proportion, h);
         if (size > best.size * 1.001) best = {columns, rows, size};
     }
@@ -49,7 +57,8 @@ export class Stage {
     }
 
     addLights() {
-        const sun = new THREE.DirectionalLight(0xffffff, 2.1), fill = new THREE.DirectionalLight(0xdde6ff, 0.5);
+        const sun = new THREE.DirectionalLight(0xffffff, 2.1),
+            fill = new THREE.DirectionalLight(0xdde6ff, 0.5);
         sun.position.set(0.5, 0.9, 1);
         fill.position.set(-1, 0.2, -0.4);
         this.lamp = new THREE.Group(); // turns with the camera, so that what one looks at is lit
@@ -70,14 +79,21 @@ export class Stage {
         const line = {wireframe: true, transparent: true, opacity: 0.3};
         this.wire = new THREE.MeshBasicMaterial({...line, color: 0x101418});
         this.heatMaterials = groups.map((g) => new THREE.MeshLambertMaterial({vertexColors: true, side: THREE.DoubleSide, ...offset()}));
-        this.tints = [0xe69f00, 0x56b4e9].map((color) => new THREE.MeshLambertMaterial({color, side: THREE.DoubleSide, transparent: true, ...offset()}));
+        this.tints = [0xe69f00, 0x56b4e9].map(
+            (color) => new THREE.MeshLambertMaterial({color, side: THREE.DoubleSide, transparent: true, ...offset()}),
+        );
         // B lies on A as a glaze: where both are in one place the mixture is even.
         Object.assign(this.tints[1], {opacity: 0.55, polygonOffsetFactor: -1, polygonOffsetUnits: -2});
     }
 
     material(report, group) {
         const rgb = Array.isArray(group.color) ? group.color.slice(0, 3).map((c) => (Number.isFinite(c) ? c : 0.7)) : [0.6, 0.6, 0.62];
-        const material = new THREE.MeshPhongMaterial({specular: 0x141414, shininess: 18, side: group.double_sided === false ? THREE.FrontSide : THREE.DoubleSide, ...offset()});
+        const material = new THREE.MeshPhongMaterial({
+            specular: 0x141414,
+            shininess: 18,
+            side: group.double_sided === false ? THREE.FrontSide : THREE.DoubleSide,
+            ...offset(),
+        });
         material.color.setRGB(...rgb, THREE.LinearSRGBColorSpace);
         const url = this.uvAttribute ? pictureUrl(report, group.texture) : null;
         if (url) this.loadTexture(material, url);
@@ -85,19 +101,31 @@ export class Stage {
     }
 
     loadTexture(material, url) {
-        new THREE.TextureLoader().load(url, (texture) => {
-            URL.revokeObjectURL(url);
-            Object.assign(texture, {flipY: false, colorSpace: THREE.SRGBColorSpace, wrapS: THREE.RepeatWrapping, wrapT: THREE.RepeatWrapping, anisotropy: 4});
-            material.map = texture;
-            material.needsUpdate = true;
-            this.controls.dispatchEvent({type: 'change'});
-        }, undefined, () => URL.revokeObjectURL(url));
+        new THREE.TextureLoader().load(
+            url,
+            (texture) => {
+                URL.revokeObjectURL(url);
+                Object.assign(texture, {
+                    flipY: false,
+                    colorSpace: THREE.SRGBColorSpace,
+                    wrapS: THREE.RepeatWrapping,
+                    wrapT: THREE.RepeatWrapping,
+                    anisotropy: 4,
+                });
+                material.map = texture;
+                material.needsUpdate = true;
+                this.controls.dispatchEvent({type: 'change'});
+            },
+            undefined,
+            () => URL.revokeObjectURL(url),
+        );
     }
 
     // The mesh of a method, made when it is first shown.
     doll(method) {
         if (this.dolls.has(method)) return this.dolls.get(method);
-        const n = this.same.length, geometry = new THREE.BufferGeometry();
+        const n = this.same.length,
+            geometry = new THREE.BufferGeometry();
         const attribute = (name, array, size, normalised) => {
             const a = new THREE.BufferAttribute(array, size, normalised);
             a.setUsage(THREE.DynamicDrawUsage);
@@ -108,7 +136,8 @@ export class Stage {
         attribute('position', new Float32Array(3 * n), 3);
         attribute('normal', new Float32Array(3 * n), 3);
         this.groups.forEach((g, i) => geometry.addGroup(g.start, g.count, i));
-        const mesh = new THREE.Mesh(geometry, this.materials), lines = new THREE.Mesh(geometry, this.wire);
+        const mesh = new THREE.Mesh(geometry, this.materials),
+            lines = new THREE.Mesh(geometry, this.wire);
         mesh.frustumCulled = lines.frustumCulled = false; // its bounds change with every frame
         const doll = {mesh, lines, geometry, key: ''};
         mesh.visible = lines.visible = false;
@@ -119,7 +148,8 @@ export class Stage {
 
     // Brings a method's mesh to a frame.
     pose(method, motion, frame) {
-        const doll = this.doll(method), {position, normal} = doll.geometry.attributes;
+        const doll = this.doll(method),
+            {position, normal} = doll.geometry.attributes;
         const key = `${motion.id}:${frame}`;
         doll.largest = null;
         if (doll.key === key) return;
@@ -131,19 +161,26 @@ export class Stage {
 
     // Colours a mesh by distances, of which `full` and more have the last colour.
     paint(method, distances, full) {
-        const doll = this.doll(method), {geometry} = doll;
-        if (!geometry.attributes.color) geometry.setAttribute('color', new THREE.BufferAttribute(new Uint8Array(4 * this.same.length), 4, true));
+        const doll = this.doll(method),
+            {geometry} = doll;
+        if (!geometry.attributes.color)
+            geometry.setAttribute('color', new THREE.BufferAttribute(new Uint8Array(4 * this.same.length), 4, true));
         doll.largest = paint(distances, full, geometry.attributes.color.array);
         geometry.attributes.color.needsUpdate = true;
     }
 
     // Where the camera stands at first: in front, a little to the side and above, the whole figure in each window.
     frame(box, aspect) {
-        const half = 0.5 * box.diagonal || 1, tan = Math.tan((0.5 * FOV * Math.PI) / 180);
+        const half = 0.5 * box.diagonal || 1,
+            tan = Math.tan((0.5 * FOV * Math.PI) / 180);
         const [w, h] = [Math.hypot(box.high[0] - box.low[0], box.high[2] - box.low[2]) / 2, (box.high[1] - box.low[1]) / 2 || half];
         const distance = Math.max(h / tan, Math.max(w, 0.2 * half) / (tan * aspect)) * 1.12 + 0.25 * half;
         this.controls.target.fromArray(box.centre);
-        const back = new THREE.Vector3(Math.sin(AZIMUTH) * Math.cos(ELEVATION), Math.sin(ELEVATION), Math.cos(AZIMUTH) * Math.cos(ELEVATION));
+        const back = new THREE.Vector3(
+            Math.sin(AZIMUTH) * Math.cos(ELEVATION),
+            Math.sin(ELEVATION),
+            Math.cos(AZIMUTH) * Math.cos(ELEVATION),
+        );
         this.camera.position.copy(this.controls.target).addScaledVector(back, distance);
         this.size = box.diagonal || 1;
         this.controls.minDistance = 0.02 * this.size;
@@ -157,7 +194,8 @@ export class Stage {
             this.scene.remove(this.grid);
             this.grid.dispose();
         }
-        const step = niceStep(0.2 * figure || 1), cells = Math.min(400, 2 * Math.ceil(0.5 * box.diagonal / step + 1.2 * figure / step));
+        const step = niceStep(0.2 * figure || 1),
+            cells = Math.min(400, 2 * Math.ceil((0.5 * box.diagonal) / step + (1.2 * figure) / step));
         this.grid = new THREE.GridHelper(cells * step, cells, colour, colour);
         Object.assign(this.grid.material, {transparent: true, opacity: 0.35, depthWrite: false});
         this.grid.position.set(Math.round(box.centre[0] / step) * step, box.low[1], Math.round(box.centre[2] / step) * step);
@@ -172,7 +210,8 @@ export class Stage {
 
     // Draws every window. `look`: {background, materials of a method, wire, grid}.
     draw(look) {
-        const {renderer, scene, camera} = this, distance = camera.position.distanceTo(this.controls.target);
+        const {renderer, scene, camera} = this,
+            distance = camera.position.distanceTo(this.controls.target);
         camera.near = Math.max(0.001 * this.size, distance - 4 * this.size);
         camera.far = distance + 8 * this.size;
         this.lamp.quaternion.copy(camera.quaternion);
@@ -183,13 +222,15 @@ export class Stage {
         renderer.setScissorTest(true);
         renderer.setClearColor(look.background);
         for (const w of this.windows) {
-            const bottom = this.height - w.y - w.height, s = w.scissor ?? w;
+            const bottom = this.height - w.y - w.height,
+                s = w.scissor ?? w;
             renderer.setViewport(w.x, bottom, w.width, w.height);
             renderer.setScissor(s.x, this.height - s.y - s.height, s.width, s.height);
             renderer.clear();
             camera.aspect = w.width / w.height;
             camera.updateProjectionMatrix();
-            for (const [method, doll] of this.dolls) this.dress(doll, look.ready(method) ? w.methods.indexOf(method) : -1, look, w.methods.length > 1);
+            for (const [method, doll] of this.dolls)
+                this.dress(doll, look.ready(method) ? w.methods.indexOf(method) : -1, look, w.methods.length > 1);
             renderer.render(scene, camera);
         }
     }
@@ -219,13 +260,17 @@ export class Stage {
     focus(x, y) {
         const w = this.windows.find((v) => inside(v.scissor ?? v, x, y));
         if (!w) return false;
-        const ndc = new THREE.Vector2((2 * (x - w.x)) / w.width - 1, 1 - (2 * (y - w.y)) / w.height), ray = new THREE.Raycaster();
+        const ndc = new THREE.Vector2((2 * (x - w.x)) / w.width - 1, 1 - (2 * (y - w.y)) / w.height),
+            ray = new THREE.Raycaster();
         this.camera.aspect = w.width / w.height;
         this.camera.updateProjectionMatrix();
         ray.setFromCamera(ndc, this.camera);
         const dolls = w.methods.map((m) => this.dolls.get(m)).filter((d) => d?.key);
         for (const doll of dolls) doll.geometry.boundingSphere = doll.geometry.boundingBox = null; // of another frame
-        const hit = ray.intersectObjects(dolls.map((d) => d.mesh), false)[0];
+        const hit = ray.intersectObjects(
+            dolls.map((d) => d.mesh),
+            false,
+        )[0];
         if (!hit) return false;
         const away = this.camera.position.clone().sub(this.controls.target).multiplyScalar(0.6);
         this.controls.target.copy(hit.point);
@@ -248,16 +293,28 @@ function inside(w, x, y) {
 // Windows side by side in a grid.
 export function sideBySide(methods, width, height, proportion) {
     if (!methods.length) return [];
-    const {columns, rows} = layout(methods.length, width, height, proportion), w = width / columns, h = height / rows;
+    const {columns, rows} = layout(methods.length, width, height, proportion),
+        w = width / columns,
+        h = height / rows;
     return methods.map((method, i) => {
-        const x = Math.round((i % columns) * w), y = Math.round(Math.floor(i / columns) * h);
-        return {x, y, width: Math.round(((i % columns) + 1) * w) - x - GAP, height: Math.round((Math.floor(i / columns) + 1) * h) - y - GAP, methods: [method]};
+        const x = Math.round((i % columns) * w),
+            y = Math.round(Math.floor(i / columns) * h);
+        return {
+            x,
+            y,
+            width: Math.round(((i % columns) + 1) * w) - x - GAP,
+            height: Math.round((Math.floor(i / columns) + 1) * h) - y - GAP,
+            methods: [method],
+        };
     });
 }
 
 // The same window twice, A left of the divider and B right of it.
 export function wiped(a, b, width, height, share) {
-    const cut = Math.round(width * share), whole = {x: 0, y: 0, width, height};
-    return [{...whole, methods: [a], scissor: {x: 0, y: 0, width: Math.max(cut - 1, 0), height}},
-            {...whole, methods: [b], scissor: {x: cut + 1, y: 0, width: Math.max(width - cut - 1, 0), height}}];
+    const cut = Math.round(width * share),
+        whole = {x: 0, y: 0, width, height};
+    return [
+        {...whole, methods: [a], scissor: {x: 0, y: 0, width: Math.max(cut - 1, 0), height}},
+        {...whole, methods: [b], scissor: {x: cut + 1, y: 0, width: Math.max(width - cut - 1, 0), height}},
+    ];
 }

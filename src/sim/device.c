@@ -14,12 +14,15 @@ static bool is_name(const char *name)
     return strncmp(name, "cl:", 3) == 0 && name[3] && strspn(name + 3, "0123456789") == strlen(name + 3);
 }
 
+supple_result spl_sim_device_check(const supple_sim_config *sc, supple_error *error)
+{
+    if (is_name(sc->device)) return SUPPLE_OK;
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "device '%.40s' is unknown; there are cpu, cl and cl:N", sc->device);
+}
+
 supple_result spl_sim_device_take(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     bool named = sc->device && strcmp(sc->device, "cpu") != 0, uses = sim->method == &spl_method_projective;
-    if (!is_name(sc->device))
-        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "device '%.40s' is unknown; there are cpu, cl and cl:N",
-                        sc->device);
     if (!named && !sc->shared_device) return SUPPLE_OK;
     if (!uses) {
         spl_log(&sim->config, SUPPLE_LOG_WARNING, "device: method %s runs on the processor; projective uses a device",

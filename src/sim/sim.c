@@ -382,6 +382,7 @@ supple_result supple_sim_create(const supple_scene *scene, const supple_sim_conf
     *out = NULL;
     supple_sim_config sc = sim_config ? *sim_config : supple_sim_config_default();
     supple_result sensible = spl_sim_config_check(&sc, error);
+    if (sensible == SUPPLE_OK) sensible = spl_sim_device_check(&sc, error);
     if (sensible != SUPPLE_OK) return sensible;
     supple_result result = spl_config_check(config, error);
     if (result != SUPPLE_OK) return result;

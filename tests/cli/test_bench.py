@@ -97,11 +97,16 @@ def section_document(s):
         finally:
             os.environ.pop("TMPDIR")
 
+    def full_disk():
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([s.tool.path, "bench", "limits", "--quick", "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 4 and "cannot be written" in done.stderr.splitlines()[-1], done
+
     def failing():
         done = s.tool("bench", "body", "--json", "--quick", "--", s.path("absent.glb"))
         assert done.code == 3 and done.out == "" and "absent.glb" in done.err, done
 
-    for name, case in (("limits", limits_of), ("linear", linear), ("contact", with_paper), ("leaves_nothing", nothing_left), ("fails", failing)):
+    for name, case in (("limits", limits_of), ("linear", linear), ("contact", with_paper), ("leaves_nothing", nothing_left), ("full_disk", full_disk), ("fails", failing)):
         s.cases.run(f"json_{name}", case)
 
 

@@ -22,6 +22,7 @@ OPTIONS = {
     "demo": ["-o"],
     "mesh": "-o --resolution --part --size --set --no-cache --threads --progress".split(),
     "weights": "-o --weights --influences --resolution --part --set --metrics --no-cache --threads --progress".split(),
+    "compare": "-o --methods --clips --model --json --reference-time --page-limit --frames --set --threads --progress".split(),
     "train": "-o --samples --rank --clip --limits --folder --set --no-cache --threads --progress".split(),
     "bench": "--json --compare --fail --quick --full".split(),
 }
@@ -640,6 +641,33 @@ def section_solver(s):
     s.cases.run("solver_loads", loads)
     s.cases.run("solver_unknown", unknown)
     s.cases.run("solver_absent", absent)
+
+
+def section_device(s):
+    """--device: names, and a processor that goes on where there is none."""
+    skin = ("skin", "demo:arm", "--clip", "0", "--frames", "0:3", "--method", "projective", "--resolution", "12")
+
+    def none():
+        """As if no driver were installed, or none of that number."""
+        s.tool.good(*skin, "-o", s.path("cpu.npy"), "--device", "cpu")
+        os.environ["OCL_ICD_VENDORS"] = s.path("nobody")
+        try:
+            for name in "cl", "cl:63":
+                done = s.tool.good(*skin, "-o", s.path("cl.npy"), "--device", name)
+                warnings = [line for line in done.err.splitlines() if "warning" in line]
+                assert len(warnings) == 1 and "OpenCL" in warnings[0] and "processor" in warnings[0], done.err
+                assert same_files(s.path("cpu.npy"), s.path("cl.npy"))
+        finally:
+            os.environ.pop("OCL_ICD_VENDORS")
+
+    def other_method():
+        done = s.tool.good("skin", "demo:arm", "--clip", "0", "--frames", "0", "--method", "linear", "-o", s.path("l.npy"), "--device", "cl")
+        assert "projective" in done.err, done.err
+
+    for name in "gpu", "cl:", "cl:x", "cl:-1", "":
+        s.cases.run(f"device_name_{name}", s.tool.bad, 2, ["device", "cl:N"], *skin, "-o", s.path("o.npy"), "--device", name)
+    s.cases.run("device_none", none)
+    s.cases.run("device_other_method", other_method)
 
 
 def section_motion(s):

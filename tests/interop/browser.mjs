@@ -13,8 +13,18 @@ export async function openBrowser(options = {}) {
         executablePath: PROGRAMS.find((p) => fs.existsSync(p)),
         headless: true,
         // No graphics card is needed: SwiftShader draws. The rest keeps Chromium from calling home.
-        args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist',
-               '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+        args: [
+            '--no-sandbox',
+            '--use-gl=angle',
+            '--use-angle=swiftshader',
+            '--enable-unsafe-swiftshader',
+            '--ignore-gpu-blocklist',
+            '--disable-quic',
+            '--no-first-run',
+            '--disable-background-networking',
+            '--disable-component-update',
+            '--disable-sync',
+        ],
         ...options,
     });
     const close = async () => {

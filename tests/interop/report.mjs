@@ -11,7 +11,8 @@ import {filled, HOSTILE, KINDS, samplePositions} from './report_sample.mjs';
 const [jobsPath, resultsPath] = process.argv.slice(2);
 const job = JSON.parse(fs.readFileSync(jobsPath));
 const template = fs.readFileSync(job.template, 'utf8');
-const PIXEL = 30, SAME = 0.004; // a pixel differs by more than this sum of channels; the share of such pixels that is still the same picture
+const PIXEL = 30,
+    SAME = 0.004; // a pixel differs by more than this sum of channels; the share of such pixels that is still the same picture
 const WAIT = {timeout: 120000};
 
 function write(name, html) {
@@ -19,7 +20,9 @@ function write(name, html) {
     fs.writeFileSync(file, html);
     return file;
 }
-const files = Object.fromEntries(['sample', 'minimal'].map((kind) => [kind, write(`report-${kind}.html`, filled(template, KINDS[kind]()))]));
+const files = Object.fromEntries(
+    ['sample', 'minimal'].map((kind) => [kind, write(`report-${kind}.html`, filled(template, KINDS[kind]()))]),
+);
 
 // A page whose every word to the console and every request is noted.
 async function open(context, file, {loaded = true, media = {reducedMotion: 'reduce'}, size = {width: 1280, height: 900}, before} = {}) {
@@ -33,15 +36,25 @@ async function open(context, file, {loaded = true, media = {reducedMotion: 'redu
     await page.emulateMedia(media);
     if (before) await page.addInitScript(before);
     await page.goto(pathToFileURL(file).href);
-    if (loaded) await page.waitForFunction(() => window.suppleReport?.player?.loaded !== undefined && suppleReport.player.stats.draws > 0, null, WAIT);
+    if (loaded)
+        await page.waitForFunction(
+            () => window.suppleReport?.player?.loaded !== undefined && suppleReport.player.stats.draws > 0,
+            null,
+            WAIT,
+        );
     return page;
 }
 
 const frameOf = (page) => page.evaluate(() => suppleReport.state.frame);
-const camera = (page) => page.evaluate(() => [...suppleReport.player.stage.camera.position.toArray(), ...suppleReport.player.stage.controls.target.toArray()]);
+const camera = (page) =>
+    page.evaluate(() => [...suppleReport.player.stage.camera.position.toArray(), ...suppleReport.player.stage.controls.target.toArray()]);
 const set = (page, options) => page.evaluate((o) => suppleReport.player.set(o), options);
 const drawn = (page) => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
-const quiet = (page) => assert.deepEqual(page.said.filter((s) => !s.includes('GPU stall')), []);
+const quiet = (page) =>
+    assert.deepEqual(
+        page.said.filter((s) => !s.includes('GPU stall')),
+        [],
+    );
 
 // The stage's pixels, without the names in it, whose font is the system's.
 async function shot(page) {
@@ -59,7 +72,8 @@ function difference(a, b) {
     assert.deepEqual([a.width, a.height], [b.width, b.height]);
     let other = 0;
     for (let i = 0; i < a.data.length; i += 4) {
-        other += Math.abs(a.data[i] - b.data[i]) + Math.abs(a.data[i + 1] - b.data[i + 1]) + Math.abs(a.data[i + 2] - b.data[i + 2]) > PIXEL;
+        other +=
+            Math.abs(a.data[i] - b.data[i]) + Math.abs(a.data[i + 1] - b.data[i + 1]) + Math.abs(a.data[i + 2] - b.data[i + 2]) > PIXEL;
     }
     return other / (a.width * a.height);
 }
@@ -92,7 +106,10 @@ function coloured(png) {
 const checks = {
     async loads({page}) {
         quiet(page);
-        assert.deepEqual(page.asked.filter((url) => !/^(file|blob|data):/.test(url)), []);
+        assert.deepEqual(
+            page.asked.filter((url) => !/^(file|blob|data):/.test(url)),
+            [],
+        );
         assert.equal(page.asked.filter((url) => url.startsWith('file:')).length, 1, 'it asks for another file');
         assert.match(await page.textContent('#advice'), /Recommended: mixed/);
         assert.equal(await page.evaluate(() => document.querySelectorAll('#table tbody tr').length), 4);
@@ -102,7 +119,8 @@ const checks = {
         assert.equal(await page.evaluate(() => window.hostile), undefined);
         assert.equal(await page.evaluate(() => document.querySelectorAll('img[src="x"], [onerror]').length), 0);
         const text = await page.evaluate(() => document.body.innerText);
-        for (const place of [`tube ${HOSTILE}`, `walk ${HOSTILE}`, `m&m ${HOSTILE}`, `(--model) ${HOSTILE}`]) assert.ok(text.includes(place), `${place} is not shown as text`);
+        for (const place of [`tube ${HOSTILE}`, `walk ${HOSTILE}`, `m&m ${HOSTILE}`, `(--model) ${HOSTILE}`])
+            assert.ok(text.includes(place), `${place} is not shown as text`);
         // Even markup that got in could not run: the policy knows one script.
         await page.evaluate(() => {
             const script = document.createElement('script');
@@ -119,18 +137,41 @@ const checks = {
             await page.waitForFunction((i) => suppleReport.player.loaded === i, c, WAIT);
             for (const [m, {frames, stored}] of methods.entries()) {
                 const got = await page.evaluate((index) => {
-                    const {player, state} = suppleReport, motion = player.ready(player.playable[index]), out = new Float32Array(3 * motion.vertices);
+                    const {player, state} = suppleReport,
+                        motion = player.ready(player.playable[index]),
+                        out = new Float32Array(3 * motion.vertices);
                     return Array.from({length: state.clip.count}, (_, f) => (motion.write(f, out), [...out]));
                 }, m);
                 assert.equal(got.length, frames.length);
                 got.forEach((x, f) => {
-                    const b = stored.find((s) => s >= f), a = b === f ? b : stored.findLast((s) => s < f), t = b === a ? 0 : (f - a) / (b - a);
+                    const b = stored.find((s) => s >= f),
+                        a = b === f ? b : stored.findLast((s) => s < f),
+                        t = b === a ? 0 : (f - a) / (b - a);
                     const worst = Math.max(...x.map((v, i) => Math.abs(v - (1 - t) * frames[a][i] - t * frames[b][i])));
                     assert.ok(worst < 4e-5, `clip ${c}, method ${m}, frame ${f}: off by ${worst}`); // a step is 6e-5 of 4 m
                 });
             }
         }
         await page.evaluate(() => suppleReport.state.setClip(0));
+    },
+
+    // The straight tube's normals are known: n = (slope, cos, sin). The seam, where two vertices are in one place, is no exception.
+    async normals_are_smooth({page}) {
+        await page.evaluate(() => suppleReport.state.setFrame(0));
+        await drawn(page);
+        const got = await page.evaluate(() => [...suppleReport.player.stage.dolls.get(suppleReport.player.playable[0]).geometry.attributes.normal.array]);
+        const around = 16,
+            slope = 0.13 * 0.25,
+            length = Math.hypot(slope, 1);
+        for (let i = 1; i < 40; i++) {
+            for (let k = 0; k <= around; k++) {
+                const turn = (2 * Math.PI * k) / around,
+                    at = 3 * (i * (around + 1) + k),
+                    wanted = [slope / length, Math.cos(turn) / length, Math.sin(turn) / length];
+                const off = Math.hypot(...wanted.map((v, axis) => v - got[at + axis]));
+                assert.ok(off < 0.02, `ring ${i}, corner ${k}: off by ${off}`);
+            }
+        }
     },
 
     async plays({context}) {
@@ -145,8 +186,24 @@ const checks = {
         assert.ok((await page.evaluate(() => suppleReport.player.stats.draws)) - draws <= 2, 'it draws though nothing changes');
         await page.locator('body').press('Space');
         await page.waitForFunction((f) => suppleReport.state.frame !== f, at, WAIT);
+        const hide = (hidden) =>
+            page.evaluate((h) => {
+                Object.defineProperty(document, 'hidden', {value: h, configurable: true});
+                document.dispatchEvent(new Event('visibilitychange'));
+            }, hidden);
+        await hide(true);
+        await drawn(page);
+        const unseen = await page.evaluate(() => suppleReport.player.stats.draws);
+        await page.waitForTimeout(400);
+        assert.equal(await page.evaluate(() => suppleReport.player.stats.draws), unseen, 'a hidden page draws');
+        await hide(false);
+        await page.waitForFunction((n) => suppleReport.player.stats.draws > n, unseen, WAIT);
         await page.evaluate(() => suppleReport.player.set({loop: false}));
-        await page.waitForFunction(() => !suppleReport.player.playing && suppleReport.state.frame === suppleReport.state.clip.count - 1, null, WAIT);
+        await page.waitForFunction(
+            () => !suppleReport.player.playing && suppleReport.state.frame === suppleReport.state.clip.count - 1,
+            null,
+            WAIT,
+        );
         quiet(page);
         await page.close();
     },
@@ -157,7 +214,9 @@ const checks = {
 
     async orbits_zooms_and_pans({page}) {
         await page.evaluate(() => suppleReport.state.setFrame(12));
-        const before = await shot(page), home = await camera(page), box = await page.locator('.stage canvas').boundingBox();
+        const before = await shot(page),
+            home = await camera(page),
+            box = await page.locator('.stage canvas').boundingBox();
         const [x, y] = [box.x + 0.25 * box.width, box.y + 0.3 * box.height];
         const drag = async (button) => {
             await page.mouse.move(x, y);
@@ -176,11 +235,19 @@ const checks = {
         const far = (c) => Math.hypot(c[0] - c[3], c[1] - c[4], c[2] - c[5]);
         const zoomed = await camera(page);
         assert.ok(far(zoomed) < 0.95 * far(panned), 'the wheel does not zoom');
+        const session = await page.context().newCDPSession(page);
+        for (const [type, apart] of [['touchStart', 20], ['touchMove', 40], ['touchMove', 80], ['touchEnd', 0]]) {
+            const touchPoints = type === 'touchEnd' ? [] : [{x: x - apart, y, id: 1}, {x: x + apart, y, id: 2}];
+            await session.send('Input.dispatchTouchEvent', {type, touchPoints});
+        }
+        await drawn(page);
+        assert.ok(far(await camera(page)) < 0.7 * far(zoomed), 'two fingers do not zoom');
         await page.locator('body').press('f');
         await drawn(page);
         (await camera(page)).forEach((v, i) => assert.ok(Math.abs(v - home[i]) < 1e-6, 'F does not bring the view back'));
         assert.ok(difference(before, await shot(page)) < SAME);
-        const spot = coloured(await shot(page)), at = await page.locator('.stage canvas').boundingBox();
+        const spot = coloured(await shot(page)),
+            at = await page.locator('.stage canvas').boundingBox();
         await page.mouse.dblclick(at.x + spot[0], at.y + spot[1]);
         await drawn(page);
         assert.notDeepEqual((await camera(page)).slice(3), home.slice(3), 'a double click does not focus');
@@ -190,7 +257,8 @@ const checks = {
     },
 
     async methods_are_switched({page}) {
-        const names = () => page.evaluate(() => suppleReport.player.stage.windows.map((w) => w.methods.map((m) => m.name.slice(0, 6)).join('+')));
+        const names = () =>
+            page.evaluate(() => suppleReport.player.stage.windows.map((w) => w.methods.map((m) => m.name.slice(0, 6)).join('+')));
         assert.deepEqual(await names(), ['linear', 'mixed', 'm&m </', 'refere']);
         const four = await shot(page);
         await page.locator('body').press('1');
@@ -211,7 +279,8 @@ const checks = {
         await page.locator('body').press('x');
         pictures.push(await shot(page));
         assert.deepEqual(await names(), ['mixed']);
-        for (let i = 1; i < pictures.length; i++) assert.ok(difference(pictures[i - 1], pictures[i]) > 2 * SAME, `pictures ${i - 1} and ${i} are the same`);
+        for (let i = 1; i < pictures.length; i++)
+            assert.ok(difference(pictures[i - 1], pictures[i]) > 2 * SAME, `pictures ${i - 1} and ${i} are the same`);
         await page.locator('body').press('x');
         await page.getByLabel('View', {exact: true}).selectOption('side');
     },
@@ -224,7 +293,8 @@ const checks = {
         assert.match(await page.textContent('.heat-legend'), /Distance from reference, mm.*≥/);
         // What the page finds at the frame is what the report says of it.
         const [far, told] = await page.evaluate(() => {
-            const {player, state} = suppleReport, method = player.playable[0];
+            const {player, state} = suppleReport,
+                method = player.playable[0];
             return [player.stage.dolls.get(method).largest, method.error[state.clip.offset + state.frame].max];
         });
         assert.ok(Math.abs(far - told) < 1e-4, `${far} m, and the report says ${told} m`);
@@ -233,7 +303,9 @@ const checks = {
         await page.waitForFunction(() => suppleReport.player.loaded === 1, null, WAIT);
         await drawn(page);
         const [middle, low, high] = await page.evaluate(() => {
-            const {player, state} = suppleReport, method = player.playable[0], at = (f) => method.error[state.clip.offset + f].max;
+            const {player, state} = suppleReport,
+                method = player.playable[0],
+                at = (f) => method.error[state.clip.offset + f].max;
             return [player.stage.dolls.get(method).largest, ...[at(0), at(4)].sort((a, b) => a - b)];
         });
         assert.ok(middle > low - 1e-4 && middle < high + 1e-4, `${middle} m between ${low} and ${high}`);
@@ -243,10 +315,11 @@ const checks = {
     },
 
     async keys_work({page}) {
-        const body = page.locator('body'), at = async (key, frame) => {
-            await body.press(key);
-            assert.equal(await frameOf(page), frame, key);
-        };
+        const body = page.locator('body'),
+            at = async (key, frame) => {
+                await body.press(key);
+                assert.equal(await frameOf(page), frame, key);
+            };
         await page.evaluate(() => document.activeElement.blur());
         await at('Home', 0);
         await at('ArrowRight', 1);
@@ -274,13 +347,22 @@ const checks = {
             document.activeElement.blur();
             scrollTo(0, 0);
         });
-        const wanted = await page.evaluate(() => [...document.querySelectorAll('a, button, select, input, summary, [tabindex="0"]')].filter((n) => n.checkVisibility() && !n.disabled).length);
+        const wanted = await page.evaluate(
+            () =>
+                [...document.querySelectorAll('a, button, select, input, summary, [tabindex="0"]')].filter(
+                    (n) => n.checkVisibility() && !n.disabled,
+                ).length,
+        );
         const seen = new Set();
         for (let i = 0; i < wanted + 5; i++) {
             await page.keyboard.press('Tab');
             const [id, outline, tag] = await page.evaluate(() => {
                 const node = document.activeElement;
-                return [[...document.querySelectorAll('*')].indexOf(node), getComputedStyle(node).outlineStyle, node.outerHTML.slice(0, 90)];
+                return [
+                    [...document.querySelectorAll('*')].indexOf(node),
+                    getComputedStyle(node).outlineStyle,
+                    node.outerHTML.slice(0, 90),
+                ];
             });
             if (seen.has(id)) break;
             if (tag.startsWith('<body')) continue; // the end of the page, or its start
@@ -293,15 +375,41 @@ const checks = {
     async every_control_has_a_name({page}) {
         const session = await page.context().newCDPSession(page);
         const {nodes} = await session.send('Accessibility.getFullAXTree');
-        const roles = new Set(['button', 'checkbox', 'slider', 'combobox', 'spinbutton', 'link', 'textbox', 'image', 'img', 'DisclosureTriangle', 'table', 'region']);
+        const roles = new Set([
+            'button',
+            'checkbox',
+            'slider',
+            'combobox',
+            'spinbutton',
+            'link',
+            'textbox',
+            'image',
+            'img',
+            'DisclosureTriangle',
+            'table',
+            'region',
+        ]);
         const found = nodes.filter((n) => !n.ignored && roles.has(n.role?.value));
         assert.ok(found.length > 30, `only ${found.length} controls`);
-        assert.deepEqual(found.filter((n) => !n.name?.value?.trim()).map((n) => n.role.value), []);
+        assert.deepEqual(
+            found.filter((n) => !n.name?.value?.trim()).map((n) => n.role.value),
+            [],
+        );
     },
 
     async curves_follow_and_lead({page}) {
-        const charts = await page.evaluate(() => [...document.querySelectorAll('.chart')].filter((c) => c.checkVisibility()).map((c) => [c.dataset.chart, c.querySelectorAll('.line').length]));
-        assert.deepEqual(charts, [['volume', 4], ['penetration', 4], ['strain', 3], ['error', 3], ['time', 4]]);
+        const charts = await page.evaluate(() =>
+            [...document.querySelectorAll('.chart')]
+                .filter((c) => c.checkVisibility())
+                .map((c) => [c.dataset.chart, c.querySelectorAll('.line').length]),
+        );
+        assert.deepEqual(charts, [
+            ['volume', 4],
+            ['penetration', 4],
+            ['strain', 3],
+            ['error', 3],
+            ['time', 4],
+        ]);
         const plot = page.locator('[data-chart=time] .plot');
         await plot.scrollIntoViewIfNeeded();
         const box = await plot.boundingBox();
@@ -326,7 +434,9 @@ const checks = {
         assert.deepEqual(await names(), ['refer', 'mixed', 'm&m <', 'linea']);
         await head.click();
         assert.deepEqual(await names(), ['linea', 'm&m <', 'mixed', 'refer']);
-        const best = await page.evaluate(() => [...document.querySelectorAll('#table tbody tr')].map((r) => r.querySelectorAll('.best').length));
+        const best = await page.evaluate(() =>
+            [...document.querySelectorAll('#table tbody tr')].map((r) => r.querySelectorAll('.best').length),
+        );
         assert.ok(best[0] >= 3 && best[2] >= 1, 'the best values are not marked');
         assert.match(await page.textContent('#table'), /subspace.*no model was given/s);
     },
@@ -354,7 +464,10 @@ const checks = {
         assert.equal(await page.evaluate(() => suppleReport.player.follow), true, 'it walks away');
         for (const frame of [0, 11]) {
             await page.evaluate((f) => suppleReport.state.setFrame(f), frame);
-            const png = await shot(page), windows = await page.evaluate(() => suppleReport.player.stage.windows.map(({x, y, width, height}) => ({x, y, width, height})));
+            const png = await shot(page),
+                windows = await page.evaluate(() =>
+                    suppleReport.player.stage.windows.map(({x, y, width, height}) => ({x, y, width, height})),
+                );
             windows.forEach((w, i) => assert.ok(figure(png, w) > 0.01, `window ${i} is empty at frame ${frame}`));
         }
         await page.getByLabel('Clip').selectOption({index: 0});
@@ -365,14 +478,19 @@ const checks = {
     },
 
     async views_are_as_stored({context}) {
-        const page = await open(context, files.sample, {size: {width: 800, height: 600}, media: {reducedMotion: 'reduce', colorScheme: 'light'}});
+        const page = await open(context, files.sample, {
+            size: {width: 800, height: 600},
+            media: {reducedMotion: 'reduce', colorScheme: 'light'},
+        });
         await page.evaluate(() => suppleReport.state.setFrame(18));
-        const png = await shot(page), windows = await page.evaluate(() => suppleReport.player.stage.windows.map(({x, y, width, height}) => ({x, y, width, height})));
+        const png = await shot(page),
+            windows = await page.evaluate(() => suppleReport.player.stage.windows.map(({x, y, width, height}) => ({x, y, width, height})));
         fs.writeFileSync(path.join(job.out, 'report-views.png'), PNG.sync.write(png));
         assert.equal(windows.length, 4);
         windows.forEach((w, i) => assert.ok(figure(png, w) > 0.05, `window ${i} is empty: ${figure(png, w)}`));
         if (process.env.SUPPLE_STORE) fs.writeFileSync(job.stored, PNG.sync.write(png));
-        const stored = PNG.sync.read(fs.readFileSync(job.stored)), off = difference(stored, png);
+        const stored = PNG.sync.read(fs.readFileSync(job.stored)),
+            off = difference(stored, png);
         assert.ok(off < SAME, `${(100 * off).toFixed(2)} % of the pixels differ from the stored picture`);
         // The measure sees a wrong pose and a missing method.
         await page.evaluate(() => suppleReport.state.setFrame(17));
@@ -381,15 +499,23 @@ const checks = {
         await page.evaluate(() => suppleReport.player.stage.dolls.get(suppleReport.player.playable[1]).mesh.removeFromParent());
         await page.evaluate(() => suppleReport.player.invalidate());
         const missing = difference(stored, await shot(page));
-        console.log(`pixels that differ: ${(100 * off).toFixed(3)} % same, ${(100 * wrong).toFixed(2)} % one frame off, ${(100 * missing).toFixed(2)} % a method missing`);
+        console.log(
+            `pixels that differ: ${(100 * off).toFixed(3)} % same, ${(100 * wrong).toFixed(2)} % one frame off, ${(100 * missing).toFixed(2)} % a method missing`,
+        );
         assert.ok(wrong > 3 * SAME && missing > 3 * SAME, 'the comparison would not see it');
         await page.close();
     },
 
     async narrow_and_wide_fit({context}) {
         for (const width of [400, 1280]) {
-            const page = await open(context, files.sample, {size: {width, height: 800}, media: {reducedMotion: 'reduce', colorScheme: 'dark'}});
-            const [content, ground] = await page.evaluate(() => [document.documentElement.scrollWidth, getComputedStyle(document.documentElement).backgroundColor]);
+            const page = await open(context, files.sample, {
+                size: {width, height: 800},
+                media: {reducedMotion: 'reduce', colorScheme: 'dark'},
+            });
+            const [content, ground] = await page.evaluate(() => [
+                document.documentElement.scrollWidth,
+                getComputedStyle(document.documentElement).backgroundColor,
+            ]);
             assert.ok(content <= width, `${content} px at ${width}`);
             assert.ok(Number(ground.match(/\d+/)[0]) < 60, `dark is ${ground}`);
             for (const mode of ['wipe', 'overlay']) {
@@ -403,12 +529,15 @@ const checks = {
     },
 
     async works_without_webgl({context}) {
-        const page = await open(context, files.sample, {loaded: false, before: () => {
-            const original = HTMLCanvasElement.prototype.getContext;
-            HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
-                return kind.startsWith('webgl') ? null : original.call(this, kind, ...rest);
-            };
-        }});
+        const page = await open(context, files.sample, {
+            loaded: false,
+            before: () => {
+                const original = HTMLCanvasElement.prototype.getContext;
+                HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+                    return kind.startsWith('webgl') ? null : original.call(this, kind, ...rest);
+                };
+            },
+        });
         assert.match(await page.textContent('.stage'), /no 3D/);
         await page.locator('body').press('ArrowRight');
         assert.equal(await frameOf(page), 1);
@@ -428,13 +557,27 @@ const checks = {
     },
 
     async damage_is_told({context}) {
-        const sample = KINDS.sample(), blob = sample.json.methods[1].positions[0].blob;
+        const sample = KINDS.sample(),
+            blob = sample.json.methods[1].positions[0].blob;
         sample.blobs.texts[blob] = sample.blobs.texts[blob].slice(0, 400);
-        const cases = [[filled(template, sample), '.status', /mixed/], [template, '#top', /supple compare/], [template.replace('<!--supple-report-->', '<script type="application/json" id="supple-report">{"a":</script>'), '#top', /damaged/]];
+        const cases = [
+            [filled(template, sample), '.status', /mixed/],
+            [template, '#top', /supple compare/],
+            [
+                template.replace('<!--supple-report-->', '<script type="application/json" id="supple-report">{"a":</script>'),
+                '#top',
+                /damaged/,
+            ],
+        ];
         for (const [i, [html, place, words]] of cases.entries()) {
             const page = await open(context, write(`report-damaged-${i}.html`, html), {loaded: i === 0});
             assert.match(await page.textContent(place), words);
-            if (i === 0) assert.equal(await page.evaluate(() => suppleReport.player.playable.filter((m) => suppleReport.player.ready(m)).length), 3, 'the others play');
+            if (i === 0)
+                assert.equal(
+                    await page.evaluate(() => suppleReport.player.playable.filter((m) => suppleReport.player.ready(m)).length),
+                    3,
+                    'the others play',
+                );
             await page.close();
         }
     },
@@ -443,8 +586,12 @@ const checks = {
         if (!job.real) return;
         const page = await open(context, job.real);
         quiet(page);
-        assert.deepEqual(page.asked.filter((url) => !/^(file|blob|data):/.test(url)), []);
-        const png = await shot(page), windows = await page.evaluate(() => suppleReport.player.stage.windows.map(({x, y, width, height}) => ({x, y, width, height})));
+        assert.deepEqual(
+            page.asked.filter((url) => !/^(file|blob|data):/.test(url)),
+            [],
+        );
+        const png = await shot(page),
+            windows = await page.evaluate(() => suppleReport.player.stage.windows.map(({x, y, width, height}) => ({x, y, width, height})));
         assert.equal(windows.length, 2);
         fs.writeFileSync(path.join(job.out, 'report-real.png'), PNG.sync.write(png));
         await page.locator('body').press('End');
@@ -457,7 +604,9 @@ const checks = {
     },
 };
 
-const only = process.env.SUPPLE_REPORT_ONLY ?? '', results = [], {context, close} = await openBrowser();
+const only = process.env.SUPPLE_REPORT_ONLY ?? '',
+    results = [],
+    {context, close} = await openBrowser();
 try {
     const page = await open(context, files.sample);
     for (const [name, check] of Object.entries(checks)) {

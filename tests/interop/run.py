@@ -219,7 +219,7 @@ def check_usd(tool, folder):
         call(base + ".log", 300, "node", "usd.mjs", base + ".usda", base + ".npy")
 
 
-REPORT = """loads hostile_names_are_inert positions_are_decoded plays does_not_start_where_motion_is_unwanted orbits_zooms_and_pans
+REPORT = """loads hostile_names_are_inert positions_are_decoded normals_are_smooth plays does_not_start_where_motion_is_unwanted orbits_zooms_and_pans
 methods_are_switched colours_by_distance keys_work tab_reaches_every_control_and_shows_it every_control_has_a_name curves_follow_and_lead
 table_is_sorted strips_are_shown_and_enlarged clips_are_changed nothing_was_said views_are_as_stored narrow_and_wide_fit works_without_webgl
 little_is_enough damage_is_told""".split()

@@ -82,6 +82,18 @@ def check_pkg_config(root, prefix, work):
     check_hello(call(program, env=found))
 
 
+def check_report(build, prefix):
+    """The page of `supple compare` lies in share/supple, with one place for its data and nothing to fetch."""
+    made = os.path.join(build, "report", "report.html")
+    if not os.path.exists(made):
+        raise Skip("the page was not built")
+    with open(os.path.join(prefix, "share", "supple", "report.html"), encoding="utf-8") as file:
+        page = file.read()
+    assert page.split("\n").count("<!--supple-report-->") == 1 and page.count("<!--supple-report-->") == 1
+    assert not re.search(r"<(?:script|img|link|iframe)[^>]*(?:src|href)=", page), "it fetches something"
+    assert "default-src 'none'" in page and "Three.js Authors" in page and "Permission is hereby granted" in page
+
+
 def check_tool(prefix):
     """The installed tool finds its library by itself."""
     tool = os.path.join(prefix, "bin", "supple")
@@ -118,6 +130,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         prefix = os.path.join(work, "prefix")
         cases.run("installs", call, "cmake", "--install", build, "--prefix", prefix)
+        cases.run("installs_the_report", check_report, build, prefix)
         cases.run("installed_tool_runs", check_tool, prefix)
         cases.run("installed_manual_and_completion", check_manual, prefix)
         cases.run("installation_can_be_moved", check_moved, prefix, work)

@@ -1,8 +1,11 @@
 /* Fast projective skinning on an OpenCL device: the matrix format, and steps against the processor's. */
 #include "math/svd3.h"
+#include "methods/projective/cl/batch.h"
 #include "methods/projective/cl/hybrid.h"
 #include "methods/projective_cl.h"
 #include "sim/posed.h"
+
+#include <pthread.h>
 
 /* ---- the matrix format ---- */
 
@@ -56,7 +59,7 @@ static double product_error(const random_matrix *m, int32_t block, int k)
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_hybrid h;
-    if (spl_hybrid_create(&m->rows, block, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    if (spl_hybrid_create(&m->rows, block, false, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
     spl_hybrid_set(&h, m->values);
     size_t n = (size_t)m->pattern.n * (size_t)k;
     double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y), worst = 0, size = 0;
@@ -93,7 +96,7 @@ TEST(columns_take_sixteen_bits_up_to_65536_rows)
         supple_allocator a = spl_allocator_of(NULL);
         random_matrix m = matrix_make(n, 1, 0, 0);
         spl_hybrid h;
-        REQUIRE(spl_hybrid_create(&m.rows, 64, &a, &h, NULL) == SUPPLE_OK);
+        REQUIRE(spl_hybrid_create(&m.rows, 64, false, &a, &h, NULL) == SUPPLE_OK);
         CHECK(h.wide == (n > 65536));
         spl_hybrid_release(&h);
         CHECK_NEAR(product_error(&m, 64, 1), 0, 2e-6);
@@ -106,7 +109,7 @@ TEST(nothing_is_padded_but_the_last_block)
     supple_allocator a = spl_allocator_of(NULL);
     random_matrix m = matrix_make(300, 5, 0, 299);
     spl_hybrid h;
-    REQUIRE(spl_hybrid_create(&m.rows, 64, &a, &h, NULL) == SUPPLE_OK);
+    REQUIRE(spl_hybrid_create(&m.rows, 64, false, &a, &h, NULL) == SUPPLE_OK);
     spl_hybrid_bytes b = spl_hybrid_count(&h);
     CHECK(b.longest == 300);
     CHECK(b.entries == m.rows.start[300]);
@@ -122,7 +125,7 @@ static double kernel_error(supple_device *dev, const random_matrix *m, cl_uint p
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_hybrid h;
-    if (spl_hybrid_create(&m->rows, SPL_CL_BLOCK, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
+    if (spl_hybrid_create(&m->rows, SPL_CL_BLOCK, false, &a, &h, NULL) != SUPPLE_OK) return INFINITY;
     spl_hybrid_set(&h, m->values);
     size_t n = (size_t)h.n, groups = (size_t)h.blocks, index = h.wide ? 4 : 2;
     spl_cl_work w = {.device = dev};
@@ -393,6 +396,130 @@ TEST(a_simulation_and_its_mesh_are_the_processors)
     supple_device_close(d);
 }
 
+/* Three limbs of different sizes in one launch: the same bits as each alone. */
+TEST(joint_bodies_are_as_alone)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error = {0};
+    enum { COUNT = 3 };
+    limb *alone[COUNT], *joint[COUNT];
+    spl_pd *pd[COUNT];
+    spl_pd_problem q[COUNT];
+    spl_cl_batch_part part[COUNT] = {{0}};
+    spl_tie tie[64];
+    for (int k = 0; k < COUNT; k++) {
+        alone[k] = limb_make(10 + 6 * k, 12 + 4 * k, 64, SPL_PACE_NONE, 10);
+        joint[k] = limb_make(10 + 6 * k, 12 + 4 * k, 64, SPL_PACE_NONE, 10);
+        pd[k] = joint[k]->pd;
+        tube_pose(&joint[k]->t, 6 * k + 6, 5, joint[k]->x);
+        memcpy(alone[k]->x, joint[k]->x, 3 * (size_t)joint[k]->t.vertex_count * sizeof(double));
+        q[k] = (spl_pd_problem){
+            .dt = 1.0 / (60 + k), .inertia = joint[k]->inertia, .force = joint[k]->force, .iterations = 6};
+    }
+    q[1].tie = tie;
+    q[1].tie_count = make_ties(joint[1], tie);
+    spl_cl_batch *batch;
+    REQUIRE(spl_cl_batch_create(d, pd, COUNT, 10, &a, &batch, &error) == SUPPLE_OK);
+    for (int k = 0; k < COUNT; k++) part[k].problem = &q[k], part[k].x = joint[k]->x;
+    CHECK(spl_cl_batch_solve(batch, part, &error) == SUPPLE_OK);
+    for (int k = 0; k < COUNT; k++) {
+        spl_pd_engine *engine;
+        spl_pd_stats stats;
+        REQUIRE(spl_cl_engine_create(d, alone[k]->pd, 10, &a, &engine, &error) == SUPPLE_OK);
+        spl_pd_use(alone[k]->pd, engine);
+        CHECK(spl_pd_solve(alone[k]->pd, &q[k], alone[k]->x, &stats, &error) == SUPPLE_OK);
+        CHECK(memcmp(alone[k]->x, joint[k]->x, 3 * (size_t)joint[k]->t.vertex_count * sizeof(double)) == 0);
+        CHECK(farthest(alone[k], joint[k]) < 1e-9);
+        CHECK(part[k].stats.iterations == 6);
+        engine->destroy(engine);
+    }
+    spl_cl_batch_destroy(batch);
+    for (int k = 0; k < COUNT; k++) limb_free(alone[k]), limb_free(joint[k]);
+    supple_device_close(d);
+}
+
+/* A body whose vertices are all held, and positions that are no numbers. */
+TEST(nothing_to_solve_and_nothing_finite)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    supple_allocator a = spl_allocator_of(NULL);
+    limb *l = limb_make(8, 6, 8, SPL_PACE_ANDERSON, 10);
+    int32_t *held = calloc((size_t)l->t.vertex_count, sizeof *held);
+    spl_pd_input in = {
+        .elements = &l->t.elements, .mu = l->t.mu, .mass = l->t.mass, .held = held, .pace = SPL_PACE_AUTO};
+    spl_pd *pd;
+    spl_pd_engine *engine = NULL;
+    spl_pd_stats stats;
+    spl_pd_problem q = {.dt = 1.0 / 60, .inertia = l->inertia, .iterations = 4};
+    REQUIRE(spl_pd_create(&in, &a, NULL, &pd, NULL) == SUPPLE_OK);
+    REQUIRE(spl_cl_engine_create(d, pd, 10, &a, &engine, NULL) == SUPPLE_OK);
+    spl_pd_use(pd, engine);
+    CHECK(spl_pd_solve(pd, &q, l->x, &stats, NULL) == SUPPLE_OK);
+    CHECK(memcmp(l->x, l->t.rest, 3 * (size_t)l->t.vertex_count * sizeof *l->x) == 0);
+    engine->destroy(engine);
+    spl_pd_destroy(pd);
+    supple_error error = {0};
+    REQUIRE(spl_cl_engine_create(d, l->pd, 10, &a, &engine, NULL) == SUPPLE_OK);
+    spl_pd_use(l->pd, engine);
+    l->x[4] = NAN;
+    CHECK(spl_pd_solve(l->pd, &q, l->x, &stats, &error) == SUPPLE_ERROR_SOLVE);
+    CHECK(strstr(error.message, "not finite"));
+    CHECK(isnan(l->x[4]) && l->x[5] == l->t.rest[5]); /* as it was */
+    engine->destroy(engine);
+    free(held);
+    limb_free(l);
+    supple_device_close(d);
+}
+
+/* Two simulations on one device, each on a thread of its own. */
+typedef struct player {
+    supple_sim *sim;
+    float *position;
+    bool failed;
+} player;
+
+static void *play(void *context)
+{
+    player *p = context;
+    for (int k = 0; k < 4; k++) p->failed |= supple_sim_step_clip(p->sim, 0, k / 24.0, NULL) != SUPPLE_OK;
+    supple_sim_read_positions(p->sim, p->position, 12);
+    return NULL;
+}
+
+TEST(two_simulations_share_a_device)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    posed p = posed_make("arm", 16, NULL);
+    supple_sim_config sc = supple_sim_config_default();
+    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
+    player all[3] = {{0}};
+    pthread_t thread[2];
+    sc.dynamics = true;
+    sc.shared_device = d;
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &all[i].sim, NULL) == SUPPLE_OK);
+        all[i].position = calloc(n, sizeof(float));
+    }
+    play(&all[2]); /* alone */
+    for (int i = 0; i < 2; i++) REQUIRE(pthread_create(&thread[i], NULL, play, &all[i]) == 0);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < 3; i++) {
+        CHECK(!all[i].failed && supple_sim_on_device(all[i].sim));
+        CHECK(memcmp(all[i].position, all[2].position, n * sizeof(float)) == 0); /* the same bits on every run */
+        supple_sim_destroy(all[i].sim);
+        free(all[i].position);
+    }
+    posed_free(&p);
+    supple_device_close(d);
+}
+
 TEST(equilibria_are_those_of_the_factor)
 {
     NEED_DEVICE();
@@ -415,5 +542,6 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
+          RUN(two_simulations_share_a_device), RUN(joint_bodies_are_as_alone), RUN(nothing_to_solve_and_nothing_finite),
           RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
           RUN(equilibria_are_those_of_the_factor))

@@ -13,8 +13,6 @@
 
 enum {
     NODES = 512,  /* a thread takes at once */
-    FIRST = 3,    /* Newton steps of the first local step, the bones having moved */
-    LATER = 1,    /* and of the others */
     PARTIALS = 3, /* sums a piece of nodes gives: |r|^2, magnitude^2, energy */
 };
 
@@ -476,7 +474,7 @@ static supple_result iterate(spl_pd *p, const spl_pd_problem *q, spl_pd_stats *s
     spl_pace_begin(pace);
     for (int32_t i = 0; i < q->iterations; i++) {
         bool plain = i + 1 == q->iterations; /* nobody looks at the last one: it must be safe */
-        evaluate(p, i == 0 ? FIRST : LATER, judged || plain, stats);
+        evaluate(p, i == 0 ? SPL_PD_FIRST : SPL_PD_LATER, judged || plain, stats);
         if (!isfinite(p->energy))
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "projective: positions are not finite any more");
         if (faster && !(p->energy <= energy + NOISE * fabs(energy)))
@@ -505,6 +503,22 @@ static bool give_back(const spl_pd *p, double *x)
     for (size_t i = 0; i < (size_t)p->count; i++)
         for (size_t c = 0; c < 3; c++) x[3 * (size_t)p->vertex[i] + c] = p->x[4 * (size_t)p->vertex[i] + c];
     return true;
+}
+
+spl_pd_view spl_pd_stage(spl_pd *p, const spl_pd_problem *q, const double *x)
+{
+    set_step(p, q->dt);
+    p->tie = q->tie;
+    p->tie_count = q->tie_count;
+    set_pulls(p, q);
+    take_in(p, x);
+    return spl_pd_look(p);
+}
+
+bool spl_pd_unstage(spl_pd *p, const double *x4, double *x)
+{
+    memcpy(p->x, x4, 4 * (size_t)p->in.elements->vertex_count * sizeof *x4);
+    return give_back(p, x);
 }
 
 supple_result spl_pd_solve(spl_pd *p, const spl_pd_problem *q, double *x, spl_pd_stats *stats, supple_error *error)

@@ -76,6 +76,9 @@ typedef struct spl_pd_view {
     const double *force;  /* 3 a node: external */
     const spl_tie *tie;
     int32_t tie_count;
+    const int32_t *body_end; /* several bodies in one: by body, the node after its last; all but the last are multiples
+                                of SPL_CL_BLOCK (cl/device.h), filled up by nodes that nothing moves. NULL: one */
+    int32_t body_count;
 } spl_pd_view;
 
 /* Sums over a body at x. */
@@ -115,6 +118,14 @@ void spl_pd_use(spl_pd *p, spl_pd_engine *engine);
 
 /* What an engine is made from; x and the rest of a problem are not there yet. */
 spl_pd_view spl_pd_look(const spl_pd *p);
+
+/* For those who run a problem themselves: the problem as an engine sees it, borrowed until the next call, and its end:
+ * x from 4 numbers a vertex; false, and x as it was, if they are not finite. */
+spl_pd_view spl_pd_stage(spl_pd *p, const spl_pd_problem *q, const double *x);
+bool spl_pd_unstage(spl_pd *p, const double *x4, double *x);
+
+/* Newton steps of the first local step, the bones having moved, and of the others. */
+enum { SPL_PD_FIRST = 3, SPL_PD_LATER = 1 };
 
 /* Forgets rotations. */
 void spl_pd_forget(spl_pd *p);

@@ -124,17 +124,28 @@ static supple_result send_tets(spl_cl_engine *e, const spl_pd_view *v, supple_er
     return SUPPLE_OK;
 }
 
-/* Groups of nodes: kernels/common.cl says what their numbers are. */
+/* Groups of nodes: kernels/common.cl says what their eight numbers are. (Not cl_int8: that wants memory aligned to 32
+ * bytes.) */
 static supple_result send_groups(spl_cl_engine *e, const spl_pd_view *v, supple_error *error)
 {
-    cl_int8 *group = spl_new(&e->allocator, e->node_groups + 1, sizeof *group);
+    enum { NUMBERS = 8 };
+    cl_int *group = spl_new(&e->allocator, e->node_groups, NUMBERS * sizeof *group);
     if (!group) return spl_fail_memory(error, "the device's groups");
+    int32_t body = 0, body_first = 0, body_end = v->body_count > 0 ? v->body_end[0] : v->node_count;
     for (size_t g = 0; g < e->node_groups; g++) {
         cl_int first = (cl_int)(g * BLOCK), end = first + BLOCK < v->node_count ? first + BLOCK : v->node_count;
-        group[g] =
-            (cl_int8){.s = {first, end, 0, e->matrix.ell, first * e->matrix.ell, BLOCK, 0, (cl_int)e->node_groups}};
+        while (first >= body_end) body_first = body_end, body_end = v->body_end[++body];
+        const cl_int numbers[NUMBERS] = {first,
+                                         end,
+                                         0,
+                                         e->matrix.ell,
+                                         first * e->matrix.ell,
+                                         BLOCK,
+                                         body_first / BLOCK,
+                                         (body_end - body_first + BLOCK - 1) / BLOCK};
+        memcpy(group + NUMBERS * g, numbers, sizeof numbers);
     }
-    e->buffer[SPL_B_GROUP] = spl_cl_buffer(&e->work, e->node_groups, sizeof *group, group);
+    e->buffer[SPL_B_GROUP] = spl_cl_buffer(&e->work, e->node_groups, NUMBERS * sizeof *group, group);
     e->buffer[SPL_B_VERTEX] = spl_cl_buffer(&e->work, (size_t)v->node_count, sizeof *v->vertex, v->vertex);
     spl_cl_finish(&e->work);
     spl_free(&e->allocator, group);
@@ -257,7 +268,8 @@ static supple_result build(spl_cl_engine *e, const spl_pd_view *v, supple_error 
     e->node_groups = ((size_t)v->node_count + BLOCK - 1) / BLOCK;
     e->tie_capacity = v->in->tie_capacity;
     supple_result result = spl_rows_create(v->pattern, &e->allocator, &e->rows, error);
-    if (result == SUPPLE_OK) result = spl_hybrid_create(&e->rows, BLOCK, &e->allocator, &e->matrix, error);
+    if (result == SUPPLE_OK)
+        result = spl_hybrid_create(&e->rows, BLOCK, v->body_count > 0, &e->allocator, &e->matrix, error);
     if (result == SUPPLE_OK) result = send_tets(e, v, error);
     if (result == SUPPLE_OK) result = send_groups(e, v, error);
     if (result == SUPPLE_OK && !take_memory(e)) result = spl_fail_memory(error, "the device's memory");
@@ -278,9 +290,15 @@ static void end(spl_pd_engine *base, double *x);
 supple_result spl_cl_engine_create(struct supple_device *device, const spl_pd *pd, int32_t inner,
                                    const supple_allocator *a, spl_pd_engine **out, supple_error *error)
 {
-    *out = NULL;
     spl_pd_view view = spl_pd_look(pd);
-    if (view.in->bulk)
+    return spl_cl_engine_of(device, &view, inner, a, out, error);
+}
+
+supple_result spl_cl_engine_of(struct supple_device *device, const spl_pd_view *view, int32_t inner,
+                               const supple_allocator *a, spl_pd_engine **out, supple_error *error)
+{
+    *out = NULL;
+    if (view->in->bulk)
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "device %.80s: volume constraints are the processor's alone",
                         device->name);
     spl_cl_engine *e = spl_new(a, 1, sizeof *e);
@@ -299,8 +317,8 @@ supple_result spl_cl_engine_create(struct supple_device *device, const spl_pd *p
                               .forget = forget,
                               .outcome = outcome,
                               .destroy = destroy};
-    spl_pace_adopt(view.in->pace, 3 * (size_t)view.node_count, &e->vectors, e->name + SPL_V_PACE, &e->base.pace);
-    supple_result result = build(e, &view, error);
+    spl_pace_adopt(view->in->pace, 3 * (size_t)view->node_count, &e->vectors, e->name + SPL_V_PACE, &e->base.pace);
+    supple_result result = build(e, view, error);
     if (result == SUPPLE_OK)
         *out = &e->base;
     else

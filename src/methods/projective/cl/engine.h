@@ -11,4 +11,8 @@ struct supple_device;
 supple_result spl_cl_engine_create(struct supple_device *device, const spl_pd *pd, int32_t inner,
                                    const supple_allocator *a, spl_pd_engine **out, supple_error *error);
 
+/* The same from a view, for bodies that are joined (batch.h). What it points to must outlive the engine. */
+supple_result spl_cl_engine_of(struct supple_device *device, const spl_pd_view *view, int32_t inner,
+                               const supple_allocator *a, spl_pd_engine **out, supple_error *error);
+
 #endif

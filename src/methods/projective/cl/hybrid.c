@@ -24,15 +24,17 @@ static size_t column_at(const spl_hybrid *h, const void *columns, size_t at)
     return h->wide ? ((const uint32_t *)columns)[at] : ((const uint16_t *)columns)[at];
 }
 
-static void measure(spl_hybrid *h, const spl_rows *rows)
+static void measure(spl_hybrid *h, const spl_rows *rows, bool fill)
 {
-    size_t shortest = h->n > 0 ? length_of(rows, 0) : 0;
+    size_t shortest = SIZE_MAX;
     for (int32_t i = 0; i < h->n; i++)
-        if (length_of(rows, i) < shortest) shortest = length_of(rows, i);
+        if (length_of(rows, i) < shortest && !(fill && length_of(rows, i) == 0)) shortest = length_of(rows, i);
+    if (shortest == SIZE_MAX) shortest = 0;
     h->ell = (int32_t)shortest;
     h->blocks = (h->n + h->block - 1) / h->block;
     h->ell_count = (size_t)h->blocks * (size_t)h->block * shortest;
-    for (int32_t i = 0; i < h->n; i++) h->rest_count += length_of(rows, i) - shortest;
+    for (int32_t i = 0; i < h->n; i++)
+        if (length_of(rows, i) > shortest) h->rest_count += length_of(rows, i) - shortest;
 }
 
 static bool take_memory(spl_hybrid *h)
@@ -73,11 +75,11 @@ static void fill_row(spl_hybrid *h, const spl_rows *rows, int32_t i, size_t *res
     h->start[i + 1] = (uint32_t)*rest;
 }
 
-supple_result spl_hybrid_create(const spl_rows *rows, int32_t block, const supple_allocator *a, spl_hybrid *out,
-                                supple_error *error)
+supple_result spl_hybrid_create(const spl_rows *rows, int32_t block, bool fill, const supple_allocator *a,
+                                spl_hybrid *out, supple_error *error)
 {
     *out = (spl_hybrid){.allocator = *a, .n = rows->n, .block = block, .wide = rows->n > NARROW};
-    measure(out, rows);
+    measure(out, rows, fill);
     bool fits = out->ell_count < INT32_MAX && out->rest_count < INT32_MAX;
     if (!fits || !take_memory(out)) {
         spl_hybrid_release(out);

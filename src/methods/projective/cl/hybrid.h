@@ -26,9 +26,10 @@ typedef struct spl_hybrid {
     size_t *diagonal_entry;         /* n */
 } spl_hybrid;
 
-/* The format of a pattern with blocks of 1 (both triangles of it); values are yet to be set. */
-supple_result spl_hybrid_create(const spl_rows *rows, int32_t block, const supple_allocator *a, spl_hybrid *out,
-                                supple_error *error);
+/* The format of a pattern with blocks of 1 (both triangles of it); values are yet to be set. `fill`: rows with nothing
+ * but a diagonal fill up blocks, and do not make the ELL part shorter. */
+supple_result spl_hybrid_create(const spl_rows *rows, int32_t block, bool fill, const supple_allocator *a,
+                                spl_hybrid *out, supple_error *error);
 void spl_hybrid_release(spl_hybrid *h);
 
 /* Takes the values of the pattern's entries. */

@@ -64,10 +64,10 @@ float3 stretch_offset(float3 s0, float3 s1, float3 s2, float3 rest0, float3 rest
 /* vertex: first entry, first of normal weights, offset or a negative number, entries (0: not of this kind). offset: three
  * float4: r with the tangents' first entry as bits, the two tangents at rest. stretched.w: whether. */
 __kernel void show_vertices(int count, int normals, __global const int4 *vertex, __global const uint *index,
-                       __global const float *weight, __global const float *normal_weight,
-                       __global const float *normal_offset, __global const float *tangent,
-                       __global const float4 *offset, __global const float4 *body, float4 origin, float4 s0, float4 s1,
-                       float4 s2, float scale, __global float *position, __global float *normal)
+                            __global const float *weight, __global const float *normal_weight,
+                            __global const float *normal_offset, __global const float *tangent,
+                            __global const float4 *offset, __global const float4 *body, float4 origin, float4 s0, float4 s1,
+                            float4 s2, float scale, __global float *position, __global float *normal)
 {
     int v = (int)get_global_id(0);
     if (v >= count) return;
