@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from cases import Cases, Skip  # noqa: E402
+from cases import Cases  # noqa: E402
 from fixtures import Fixtures  # noqa: E402
 from markdown import Page  # noqa: E402
 
@@ -96,9 +96,6 @@ FRAMES = {
     free(vertices);
     free(matrices);""",
 }
-# Pages that come by another way (a run of `make results` on a quiet machine; another branch): a link to one that is not there yet is told, not failed.
-PENDING = {"bench/RESULTS.md", "docs/device.md"}
-
 used = set()
 
 
@@ -226,19 +223,17 @@ def check_blocks(page, fixtures, folder):
 
 def check_links(page, pages):
     """Files and anchors; addresses elsewhere are not looked up."""
-    wrong, pending = [], set()
+    wrong = []
     for line, target in page.links():
         if re.match(r"(https?|mailto):", target):
             continue
         path, _, anchor = target.partition("#")
         name = os.path.normpath(os.path.join(os.path.dirname(page.name), path)) if path else page.name
         if not os.path.exists(os.path.join(ROOT, name)):
-            (pending.add(name) if name in PENDING else wrong.append(f"{page.name}:{line}: no {target}"))
+            wrong.append(f"{page.name}:{line}: no {target}")
         elif anchor and (name not in pages or anchor not in pages[name].anchors()):
             wrong.append(f"{page.name}:{line}: no heading for #{anchor} in {name}")
     assert not wrong, "\n    ".join([""] + wrong)
-    if pending:
-        raise Skip(f"{', '.join(sorted(pending))}: not there yet (PENDING)")
 
 
 def check_pictures(pages):
@@ -257,7 +252,7 @@ def check_mentions(pages):
             with open(path, encoding="utf-8") as file:
                 texts[os.path.relpath(path, ROOT)] = file.read()
     wrong = [f"{name}: {page}" for name, text in texts.items() for page in re.findall(r"\bdocs/[\w-]+\.md", text)
-             if not os.path.exists(os.path.join(ROOT, page)) and page not in PENDING]
+             if not os.path.exists(os.path.join(ROOT, page))]
     assert not wrong, "\n    ".join([""] + wrong)
 
 
