@@ -2,6 +2,7 @@
  * processor does what they did not. */
 #include "failing.h"
 #include "methods/failing_cl.h"
+#include "methods/projective/cl/batch.h"
 #include "methods/projective_cl.h"
 #include "sim/posed.h"
 
@@ -142,6 +143,17 @@ TEST(memory_of_the_host_may_run_out_too)
         result = spl_cl_engine_create(d, l->pd, 2, &a, &engine, &error);
         if (result != SUPPLE_OK) CHECK(result == SUPPLE_ERROR_MEMORY && !engine);
         if (engine) engine->destroy(engine);
+        CHECK(f.live == 0 && failing_cl.live == opened);
+    }
+    CHECK(result == SUPPLE_OK);
+    result = SUPPLE_ERROR_MEMORY;
+    for (long n = 0; result != SUPPLE_OK && n < 200; n++) { /* two bodies as one */
+        failing f = {.fail_at = n};
+        supple_allocator a = failing_allocator(&f);
+        spl_cl_batch *batch = NULL;
+        result = spl_cl_batch_create(d, (spl_pd *[]){l->pd, l->pd}, 2, 2, &a, &batch, &error);
+        if (result != SUPPLE_OK) CHECK(result == SUPPLE_ERROR_MEMORY && !batch);
+        spl_cl_batch_destroy(batch);
         CHECK(f.live == 0 && failing_cl.live == opened);
     }
     CHECK(result == SUPPLE_OK);
