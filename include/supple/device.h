@@ -51,6 +51,24 @@ SUPPLE_API void *supple_sim_device_normals(const supple_sim *sim);
 SUPPLE_API supple_result supple_sim_copy_start(supple_sim *sim, float *positions, float *normals, supple_error *error);
 SUPPLE_API supple_result supple_sim_copy_finish(supple_sim *sim, supple_error *error);
 
+/* Simulations that are stepped together: their time steps go to the device as one, every kernel launched once for all.
+ */
+typedef struct supple_batch supple_batch;
+
+/* Joins simulations that share a device (shared_device of their configs), by method projective with dynamics and the
+ * setting accelerate=none. They must outlive the batch, and are not stepped otherwise meanwhile.
+ * SUPPLE_ERROR_ARGUMENT for others, SUPPLE_ERROR_SOLVE where the device has no room. */
+SUPPLE_API supple_result supple_batch_create(supple_sim *const *sims, int32_t count, supple_batch **out,
+                                             supple_error *error);
+SUPPLE_API void supple_batch_destroy(supple_batch *batch); /* accepts NULL */
+
+/* supple_sim_step_clip of all, each at its clip and time; or supple_sim_step_pose_dt, `dt` seconds after the last step.
+ * Each runs on a thread of its own, the log included. The first failure is returned; all have been stepped. */
+SUPPLE_API supple_result supple_batch_step_clip(supple_batch *batch, const int32_t *clips, const double *times,
+                                                supple_error *error);
+SUPPLE_API supple_result supple_batch_step_pose(supple_batch *batch, const float *const *matrices,
+                                                const int32_t *matrix_counts, double dt, supple_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,12 +5,15 @@
 
 #include "methods/projective/cl/api.h"
 
+#include <stdatomic.h>
+
 static struct {
     spl_cl_api real;
-    long calls, fail_at; /* so far; the one that fails, from 0, -1 for none */
-    bool lost;           /* and all later ones */
-    cl_int code;         /* with this */
-    long live;           /* objects not yet released */
+    atomic_long calls; /* so far, on any thread */
+    long fail_at;      /* the one that fails, from 0, -1 for none */
+    bool lost;         /* and all later ones */
+    cl_int code;       /* with this */
+    atomic_long live;  /* objects not yet released */
 } failing_cl;
 
 static inline bool failing_cl_hits(void)

@@ -441,6 +441,51 @@ TEST(joint_bodies_are_as_alone)
     supple_device_close(d);
 }
 
+/* Characters at different moments, stepped as one and each alone; the batch refuses what it cannot join. */
+TEST(a_batch_of_simulations_is_as_each_alone)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    posed p = posed_make("arm", 16, NULL);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_error error = {0};
+    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
+    enum { COUNT = 3 };
+    supple_sim *joint[COUNT], *alone[COUNT], *other;
+    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
+    supple_batch *batch;
+    sc.dynamics = true;
+    sc.shared_device = d;
+    for (int i = 0; i < COUNT; i++) {
+        REQUIRE(posed_try(&p, "projective", "accelerate=none", &sc, NULL, &joint[i], NULL) == SUPPLE_OK);
+        REQUIRE(posed_try(&p, "projective", "accelerate=none", &sc, NULL, &alone[i], NULL) == SUPPLE_OK);
+    }
+    REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &other, NULL) == SUPPLE_OK);
+    CHECK(supple_batch_create((supple_sim *[]){joint[0], other}, 2, &batch, &error) == SUPPLE_ERROR_ARGUMENT && !batch);
+    CHECK(strstr(error.message, "simulation 1"));
+    REQUIRE(supple_batch_create(joint, COUNT, &batch, &error) == SUPPLE_OK);
+    for (int k = 0; k < 5; k++) {
+        /* the second goes faster, by more substeps a frame; the third stands still for a while */
+        const double times[COUNT] = {k / 24.0, k / 12.0, k < 3 ? 0 : (k - 2) / 24.0};
+        CHECK(supple_batch_step_clip(batch, (const int32_t[COUNT]){0, 0, 0}, times, &error) == SUPPLE_OK);
+        for (int i = 0; i < COUNT; i++) {
+            CHECK(supple_sim_step_clip(alone[i], 0, times[i], &error) == SUPPLE_OK);
+            supple_sim_read_positions(joint[i], a, 12);
+            supple_sim_read_positions(alone[i], b, 12);
+            CHECK_NEAR(worst_of(a, b, n) / joint[i]->flesh.solid.diagonal, 0, 1e-5);
+        }
+    }
+    for (int i = 0; i < COUNT; i++) CHECK(supple_sim_on_device(joint[i]));
+    supple_batch_destroy(batch);
+    CHECK(supple_sim_step_clip(joint[0], 0, 6 / 24.0, &error) == SUPPLE_OK); /* alone again */
+    for (int i = 0; i < COUNT; i++) supple_sim_destroy(joint[i]), supple_sim_destroy(alone[i]);
+    supple_sim_destroy(other);
+    free(a), free(b);
+    posed_free(&p);
+    supple_device_close(d);
+}
+
 /* A body whose vertices are all held, and positions that are no numbers. */
 TEST(nothing_to_solve_and_nothing_finite)
 {
@@ -542,6 +587,7 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(two_simulations_share_a_device), RUN(joint_bodies_are_as_alone), RUN(nothing_to_solve_and_nothing_finite),
+          RUN(two_simulations_share_a_device), RUN(joint_bodies_are_as_alone),
+          RUN(a_batch_of_simulations_is_as_each_alone), RUN(nothing_to_solve_and_nothing_finite),
           RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
           RUN(equilibria_are_those_of_the_factor))

@@ -2,6 +2,7 @@
  * processor does what they did not. */
 #include "failing.h"
 #include "methods/failing_cl.h"
+#include "methods/projective/cl/batch.h"
 #include "methods/projective_cl.h"
 #include "sim/posed.h"
 
@@ -12,7 +13,9 @@ static supple_result open_failing(const char *source, supple_device **out, suppl
     cl_int code = failing_cl.code;
     *out = NULL;
     if (!failing_cl_make(&api)) return SUPPLE_ERROR_SOLVE;
-    failing_cl.fail_at = at, failing_cl.live = live, failing_cl.code = code ? code : CL_OUT_OF_RESOURCES;
+    failing_cl.fail_at = at;
+    failing_cl.live = live;
+    failing_cl.code = code ? code : CL_OUT_OF_RESOURCES;
     return spl_device_open("cl", &(spl_device_options){.api = &api, .source = source}, NULL, out, error);
 }
 
@@ -143,6 +146,17 @@ TEST(memory_of_the_host_may_run_out_too)
         CHECK(f.live == 0 && failing_cl.live == opened);
     }
     CHECK(result == SUPPLE_OK);
+    result = SUPPLE_ERROR_MEMORY;
+    for (long n = 0; result != SUPPLE_OK && n < 200; n++) { /* two bodies as one */
+        failing f = {.fail_at = n};
+        supple_allocator a = failing_allocator(&f);
+        spl_cl_batch *batch = NULL;
+        result = spl_cl_batch_create(d, (spl_pd *[]){l->pd, l->pd}, 2, 2, &a, &batch, &error);
+        if (result != SUPPLE_OK) CHECK(result == SUPPLE_ERROR_MEMORY && !batch);
+        spl_cl_batch_destroy(batch);
+        CHECK(f.live == 0 && failing_cl.live == opened);
+    }
+    CHECK(result == SUPPLE_OK);
     limb_free(l);
     supple_device_close(d);
 }
@@ -166,7 +180,7 @@ TEST(too_little_device_memory_is_told)
 
 /* ---- whole simulations ---- */
 
-static int warnings;
+static atomic_int warnings;
 static char warning[300];
 
 static void count_warnings(void *user, supple_log_level level, const char *message)
@@ -240,6 +254,67 @@ TEST(a_simulation_goes_on_where_its_device_is_lost)
     CHECK(failing_cl.live == 0);
 }
 
+/* Three sacks as one: a third of the calls, or so; and when the device is lost each goes on by itself. */
+TEST(a_batch_goes_on_where_its_device_is_lost)
+{
+    NEED_DEVICE();
+    supple_device *d;
+    supple_error error = {0};
+    failing_cl_at(-1, false, 0);
+    failing_cl.live = 0;
+    REQUIRE(open_failing(NULL, &d, &error) == SUPPLE_OK);
+    posed p = posed_make("sack", 10, NULL);
+    int32_t clip = supple_scene_clip_find(p.demo.scene, "hop");
+    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
+    enum { COUNT = 3 };
+    supple_sim *sim[COUNT], *alone;
+    supple_batch *batch;
+    supple_config config = supple_config_default();
+    supple_sim_config sc = supple_sim_config_default();
+    config.log = count_warnings;
+    sc.dynamics = true;
+    REQUIRE(posed_try(&p, "projective", "accelerate=none solver=pcg", &sc, &config, &alone, &error) == SUPPLE_OK);
+    sc.shared_device = d;
+    for (int i = 0; i < COUNT; i++)
+        REQUIRE(posed_try(&p, "projective", "accelerate=none solver=pcg", &sc, &config, &sim[i], &error) == SUPPLE_OK);
+    const int32_t clips[COUNT] = {clip, clip, clip};
+    long calls[2] = {0};
+    for (int k = 0; k < 2; k++) { /* a frame each by itself */
+        failing_cl_at(-1, false, 0);
+        for (int i = 0; i < COUNT; i++) CHECK(supple_sim_step_clip(sim[i], clip, k / 30.0, &error) == SUPPLE_OK);
+        calls[0] = failing_cl.calls;
+        CHECK(supple_sim_step_clip(alone, clip, k / 30.0, &error) == SUPPLE_OK);
+    }
+    REQUIRE(supple_batch_create(sim, COUNT, &batch, &error) == SUPPLE_OK);
+    warnings = 0;
+    for (int k = 2; k < 6; k++) {
+        failing_cl_at(k == 4 ? 300 : -1, true, CL_OUT_OF_RESOURCES);
+        const double times[COUNT] = {k / 30.0, k / 30.0, k / 30.0};
+        CHECK(supple_batch_step_clip(batch, clips, times, &error) == SUPPLE_OK);
+        if (k == 3) calls[1] = failing_cl.calls;
+        CHECK(supple_sim_step_clip(alone, clip, k / 30.0, &error) == SUPPLE_OK);
+    }
+    printf("    %ld calls of OpenCL a frame, %ld joint\n", calls[0], calls[1]);
+    CHECK(calls[1] > 100 && calls[1] < calls[0] / 2);
+    CHECK(warnings == COUNT);
+    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
+    supple_sim_read_positions(alone, a, 12);
+    for (int i = 0; i < COUNT; i++) {
+        double worst = 0;
+        supple_sim_read_positions(sim[i], b, 12);
+        for (size_t k = 0; k < n; k++) worst = fmax(worst, fabs((double)(a[k] - b[k])));
+        CHECK_NEAR(worst / sim[i]->flesh.solid.diagonal, 0, 1e-5);
+        CHECK(!supple_sim_on_device(sim[i]));
+    }
+    supple_batch_destroy(batch);
+    for (int i = 0; i < COUNT; i++) supple_sim_destroy(sim[i]);
+    supple_sim_destroy(alone);
+    free(a), free(b);
+    posed_free(&p);
+    supple_device_close(d);
+    CHECK(failing_cl.live == 0);
+}
+
 TEST(every_call_of_showing_may_fail)
 {
     NEED_DEVICE();
@@ -274,7 +349,7 @@ TEST(every_call_of_showing_may_fail)
     CHECK(failing_cl.live == 0);
 }
 
-TEST_MAIN(RUN(every_call_of_showing_may_fail), RUN(opening_fails_cleanly_at_every_call),
-          RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line), RUN(every_call_of_a_solve_may_fail),
-          RUN(memory_of_the_host_may_run_out_too), RUN(too_little_device_memory_is_told),
-          RUN(a_simulation_goes_on_where_its_device_is_lost))
+TEST_MAIN(RUN(every_call_of_showing_may_fail), RUN(a_batch_goes_on_where_its_device_is_lost),
+          RUN(opening_fails_cleanly_at_every_call), RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line),
+          RUN(every_call_of_a_solve_may_fail), RUN(memory_of_the_host_may_run_out_too),
+          RUN(too_little_device_memory_is_told), RUN(a_simulation_goes_on_where_its_device_is_lost))

@@ -73,13 +73,14 @@ typedef struct projective {
     bool corot;      /* lambda is the material's */
     spl_touch touch; /* contacts as ties */
     spl_pd *pd;
-    spl_pd_engine *engine; /* on a device; NULL: the processor */
-    spl_pd_stats solved;   /* the last solve */
-    double *start;         /* 3 x vertices: x before the step */
-    double *carried;       /* the same, carried by the bones */
-    double *inertia;       /* s */
-    double *force;         /* external forces and inertia's at the end of a step */
-    bool moving;           /* the last solve was a time step */
+    spl_pd_engine *engine;           /* on a device; NULL: the processor */
+    const spl_projective_seat *seat; /* among others there; NULL: alone */
+    spl_pd_stats solved;             /* the last solve */
+    double *start;                   /* 3 x vertices: x before the step */
+    double *carried;                 /* the same, carried by the bones */
+    double *inertia;                 /* s */
+    double *force;                   /* external forces and inertia's at the end of a step */
+    bool moving;                     /* the last solve was a time step */
     spl_pose_past past;
     bool has_past;
 } projective;
@@ -172,6 +173,7 @@ static void leave_device(projective *m, const spl_method_context *c, const suppl
     spl_pd_use(m->pd, NULL);
     if (m->engine) m->engine->destroy(m->engine);
     m->engine = NULL;
+    m->seat = NULL;
 }
 
 static supple_result make_engine(projective *m, const spl_method_context *c, supple_error *error)
@@ -333,7 +335,8 @@ static supple_result solve_once(projective *m, const spl_method_context *c, int3
                         .iterations = iterations,
                         .tolerance = tolerance};
     supple_error why = {0};
-    supple_result result = spl_pd_solve(m->pd, &q, x, &m->solved, m->engine ? &why : error);
+    supple_result result = m->seat && m->moving ? m->seat->solve(m->seat->self, &q, x, &m->solved, &why)
+                                                : spl_pd_solve(m->pd, &q, x, &m->solved, m->engine ? &why : error);
     if (result != SUPPLE_OK && m->engine) { /* x is as it was: the same problem here */
         leave_device(m, c, &why);
         result = spl_pd_solve(m->pd, &q, x, &m->solved, error);
@@ -428,6 +431,24 @@ const spl_pd_stats *spl_projective_stats(const void *state)
 bool spl_projective_on_device(const void *state)
 {
     return ((const projective *)state)->engine != NULL;
+}
+
+bool spl_projective_sit(void *state, const spl_method_context *c, const spl_projective_seat *seat)
+{
+    projective *m = state;
+    if (seat && (!m->engine || c->parameter[P_ACCELERATE] != SPL_PACE_NONE)) return false;
+    m->seat = seat;
+    return true;
+}
+
+spl_pd *spl_projective_pd(void *state)
+{
+    return ((projective *)state)->pd;
+}
+
+int32_t spl_projective_inner(const spl_method_context *c)
+{
+    return (int32_t)c->parameter[P_INNER];
 }
 
 const spl_method spl_method_projective = {

@@ -1,5 +1,6 @@
 /* Built without OpenCL's headers: there is no device. */
 #include "core/error.h"
+#include "methods/projective/cl/batch.h"
 #include "methods/projective/cl/engine.h"
 #include "methods/projective/cl/visual.h"
 
@@ -107,4 +108,23 @@ supple_result spl_cl_visual_copy(spl_cl_visual *v, float *position, float *norma
 supple_result spl_cl_visual_wait(spl_cl_visual *v, supple_error *error)
 {
     return spl_cl_visual_take(v, NULL, NULL, error);
+}
+
+supple_result spl_cl_batch_create(struct supple_device *device, spl_pd *const *pd, int32_t count, int32_t inner,
+                                  const supple_allocator *a, spl_cl_batch **out, supple_error *error)
+{
+    (void)device, (void)pd, (void)count, (void)inner, (void)a;
+    *out = NULL;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "this build is without OpenCL");
+}
+
+void spl_cl_batch_destroy(spl_cl_batch *b)
+{
+    (void)b;
+}
+
+supple_result spl_cl_batch_solve(spl_cl_batch *b, spl_cl_batch_part *part, supple_error *error)
+{
+    (void)b, (void)part;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "this build is without OpenCL");
 }

@@ -195,11 +195,6 @@ void spl_cl_batch_destroy(spl_cl_batch *b)
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
 }
 
-void spl_cl_batch_forget(spl_cl_batch *b)
-{
-    b->engine->forget(b->engine);
-}
-
 /* ---- a solve ---- */
 
 /* One body's problem into the joint arrays; its ties after those that are there. */

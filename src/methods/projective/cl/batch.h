@@ -26,7 +26,4 @@ typedef struct spl_cl_batch_part {
  * is as it was. */
 supple_result spl_cl_batch_solve(spl_cl_batch *b, spl_cl_batch_part *part, supple_error *error);
 
-/* Forgets rotations of all. */
-void spl_cl_batch_forget(spl_cl_batch *b);
-
 #endif
