@@ -32,6 +32,11 @@ static double error_mean(const cli_summary *s)
     return s->error_mean;
 }
 
+static double error_max(const cli_summary *s)
+{
+    return s->error_max;
+}
+
 static double frame_time(const cli_summary *s)
 {
     return s->ms_median;
@@ -57,6 +62,14 @@ static double fine_error(const cli_advice_case *a)
     return 0.01 * a->size_m;
 }
 
+/* Where nothing touches, `reference` is right everywhere, and its largest distance counts too. */
+static double fine_error_max(const cli_advice_case *a)
+{
+    for (int i = 0; i < a->method_count; i++)
+        if (a->method[i].penetration > fine_penetration(a)) return INFINITY;
+    return 0.01 * a->size_m;
+}
+
 static double fine_time(const cli_advice_case *a)
 {
     return a->frame_ms;
@@ -67,10 +80,8 @@ static const struct rule {
     double (*fine)(const cli_advice_case *asked);
     double factor; /* times the least value is as good as the least */
 } rules[] = {
-    {penetration, fine_penetration, 2},
-    {volume_lost, fine_volume, 1.5},
-    {error_mean, fine_error, 2},
-    {frame_time, fine_time, 1},
+    {penetration, fine_penetration, 2}, {volume_lost, fine_volume, 1.5}, {error_mean, fine_error, 2},
+    {error_max, fine_error_max, 2},     {frame_time, fine_time, 1},
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -256,6 +267,7 @@ static void say_asked(choice *c, const cli_summary *s)
 static void summarise(choice *c, const cli_summary *s)
 {
     const cli_summary *deepest = other(c, penetration, true), *thinnest = other(c, volume_lost, true);
+    const cli_summary *farthest = other(c, error_max, true);
     char *out = c->out->summary;
     words time = time_of(s->ms_median);
     if (deepest && isfinite(s->penetration) && deepest->penetration > fmax(2 * s->penetration, 0.001))
@@ -265,6 +277,9 @@ static void summarise(choice *c, const cli_summary *s)
         snprintf(out, CLI_ADVICE_TEXT,
                  "Use `%s`: joints keep %.0f%% of their volume where `%s` keeps %.0f%%, at %s a frame.", s->name,
                  100 * s->joint_volume, thinnest->name, 100 * thinnest->joint_volume, time.text);
+    else if (farthest && farthest->error_max > fmax(2 * s->error_max, fine_error_max(c->asked)))
+        snprintf(out, CLI_ADVICE_TEXT, "Use `%s`: within %s of `reference` where `%s` is %s off, at %s a frame.",
+                 s->name, length_of(s->error_max).text, farthest->name, length_of(farthest->error_max).text, time.text);
     else
         snprintf(out, CLI_ADVICE_TEXT, "Use `%s`: the others do little better here, and a frame takes %s.", s->name,
                  time.text);

@@ -56,6 +56,20 @@ TEST(volume_decides_where_nothing_touches)
     CHECK(says(&a, "No flesh enters"));
 }
 
+/* Where nothing touches, what is far from `reference` anywhere is not advised; where flesh touches, `reference`, which
+ * knows no contact, does not decide. */
+TEST(distance_decides_where_nothing_touches)
+{
+    cli_summary all[] = {method("linear", 0.1, 0, 0.96, 0.004), method("mixed", 3, 0, 1, 0.0004),
+                         method("steklov", 13, 0, 0.97, 0.0015)};
+    cli_advice a = advise(all, 3);
+    CHECK(strcmp(a.method, "mixed") == 0);
+    CHECK(strstr(a.summary, "within 4.0 mm of `reference` where `linear` is 40 mm off"));
+    all[2].penetration = 0.002;
+    a = advise(all, 3);
+    CHECK(strcmp(a.method, "linear") == 0);
+}
+
 /* Where all are alike, the quickest that keeps up. */
 TEST(nothing_to_mend)
 {
@@ -119,6 +133,7 @@ TEST(what_was_asked_for_is_told)
     CHECK(says(&out, "trained model plays a frame in 0.5 ms, with 30 mm of penetration"));
 }
 
-TEST_MAIN(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches), RUN(nothing_to_mend),
-          RUN(time_decides_between_equals), RUN(the_quicker_one_is_named), RUN(unmeasured_does_not_win),
-          RUN(reference_is_never_advised), RUN(what_was_asked_for_is_told))
+TEST_MAIN(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches),
+          RUN(distance_decides_where_nothing_touches), RUN(nothing_to_mend), RUN(time_decides_between_equals),
+          RUN(the_quicker_one_is_named), RUN(unmeasured_does_not_win), RUN(reference_is_never_advised),
+          RUN(what_was_asked_for_is_told))

@@ -115,7 +115,7 @@ def check_moved(prefix, work):
     call(os.path.join(moved, "bin", "supple"), "--version")
     if os.path.isdir(os.path.join(moved, "libexec", "supple")):
         listed = call(os.path.join(moved, "bin", "supple"), "bench")
-        assert re.search(r"^  linear +\S", listed), listed
+        assert re.search(r"^  linear +\S", listed, re.M), listed
 
 
 def main():
