@@ -1,7 +1,9 @@
 /* Fast projective skinning on an OpenCL device: the matrix format, and steps against the processor's. */
+#include "body/upsample_map.h"
 #include "math/svd3.h"
 #include "methods/projective/cl/batch.h"
 #include "methods/projective/cl/hybrid.h"
+#include "methods/projective/cl/visual.h"
 #include "methods/projective_cl.h"
 #include "sim/posed.h"
 
@@ -521,6 +523,65 @@ TEST(nothing_to_solve_and_nothing_finite)
     supple_device_close(d);
 }
 
+/* Upsampling there and here, of bodies that are bent, and of ones that are stretched as a whole. */
+static void compare_mesh(supple_device *d, const char *name, bool stretch, size_t *offsets)
+{
+    supple_scene *scene;
+    supple_body *handle;
+    supple_body_config bc = supple_body_config_default();
+    bc.resolution = 20;
+    bc.cache = false;
+    REQUIRE(supple_scene_load_file(name, NULL, &scene, NULL) == SUPPLE_OK);
+    REQUIRE(supple_body_create(scene, &bc, NULL, &handle, NULL) == SUPPLE_OK);
+    const spl_body *body = &handle->body;
+    const spl_upsample *u = body->upsample;
+    supple_allocator a = spl_allocator_of(NULL);
+    size_t n = 3 * (size_t)u->vertex_count, vertices = (size_t)body->tets.vertex_count;
+    float *mem[5];
+    for (int i = 0; i < 5; i++) mem[i] = calloc(i < 4 ? n : 3 * vertices, sizeof(float));
+    for (size_t v = 0; v < vertices; v++) {
+        spl_vec3 at = body->tets.position[v];
+        const double x[3] = {at.x, at.y, at.z};
+        double angle = stretch ? 0 : 0.8 * x[1];
+        mem[4][3 * v] =
+            (float)(stretch ? 1.3 * x[0] + 0.2 * x[1] : cos(angle) * x[0] - sin(angle) * x[2] + 0.1 * x[1] * x[1]);
+        mem[4][3 * v + 1] = (float)(stretch ? 0.8 * x[1] : x[1] + 0.05 * sin(5 * x[0]));
+        mem[4][3 * v + 2] = (float)(stretch ? x[2] : sin(angle) * x[0] + cos(angle) * x[2]);
+    }
+    spl_upsample_frame *f;
+    spl_cl_visual *visual;
+    supple_error error = {0};
+    REQUIRE(spl_upsample_frame_create(u, &a, &f, NULL) == SUPPLE_OK);
+    REQUIRE(spl_cl_visual_create(d, u, NULL, &a, &visual, &error) == SUPPLE_OK);
+    spl_upsample_target to = {.position = mem[0], .position_stride = 12, .normal = mem[1], .normal_stride = 12};
+    spl_upsample_apply_float(u, f, NULL, mem[4], &to);
+    CHECK(f->stretched == stretch);
+    spl_cl_visual_frame frame = {.posed = mem[4], .frame = f, .scale = 1, .position = mem[0], .normal = mem[1]};
+    CHECK(spl_cl_visual_run(visual, &frame, &error) == SUPPLE_OK);
+    CHECK(spl_cl_visual_copy(visual, mem[2], mem[3], &error) == SUPPLE_OK);
+    CHECK(spl_cl_visual_wait(visual, &error) == SUPPLE_OK);
+    CHECK_NEAR(worst_of(mem[0], mem[2], n), 0, 3e-6);
+    if (u->has_normals) CHECK_NEAR(worst_of(mem[1], mem[3], n), 0, 2e-4);
+    *offsets += u->has_offsets ? u->offset_count : 0;
+    spl_cl_visual_destroy(visual);
+    spl_upsample_frame_destroy(f);
+    for (int i = 0; i < 5; i++) free(mem[i]);
+    supple_body_destroy(handle);
+    supple_scene_destroy(scene);
+}
+
+TEST(meshes_are_upsampled_there_as_here)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    size_t offsets = 0;
+    for (int stretch = 0; stretch < 2; stretch++) compare_mesh(d, "demo:turtle", stretch, &offsets);
+    printf("    %zu offsets\n", offsets);
+    CHECK(offsets > 0);
+    supple_device_close(d);
+}
+
 /* Two simulations on one device, each on a thread of its own. */
 typedef struct player {
     supple_sim *sim;
@@ -587,7 +648,7 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(two_simulations_share_a_device), RUN(joint_bodies_are_as_alone),
+          RUN(two_simulations_share_a_device), RUN(meshes_are_upsampled_there_as_here), RUN(joint_bodies_are_as_alone),
           RUN(a_batch_of_simulations_is_as_each_alone), RUN(nothing_to_solve_and_nothing_finite),
           RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
           RUN(equilibria_are_those_of_the_factor))
