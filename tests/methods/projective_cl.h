@@ -34,6 +34,16 @@ static inline const char *device_missing(void)
         if (missing) SKIP(missing);                                                                                    \
     } while (0)
 
+/* With work-groups of a size; 0: chosen. NULL, and a line, where that fails. */
+static inline supple_device *open_device(size_t work_group)
+{
+    supple_device *d;
+    supple_error error = {0};
+    if (spl_device_open("cl", &(spl_device_options){.work_group = work_group}, NULL, &d, &error) != SUPPLE_OK)
+        printf("    %s\n", error.message);
+    return d;
+}
+
 /* ---- a limb of prisms ---- */
 
 typedef struct limb {

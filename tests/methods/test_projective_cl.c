@@ -3,9 +3,6 @@
 #include "methods/projective/cl/batch.h"
 #include "methods/projective/cl/hybrid.h"
 #include "methods/projective_cl.h"
-#include "sim/posed.h"
-
-#include <pthread.h>
 
 /* ---- the matrix format ---- */
 
@@ -195,15 +192,6 @@ static double kernel_error(supple_device *dev, const random_matrix *m, cl_uint p
     return worst / size;
 }
 
-static supple_device *open_device(size_t work_group)
-{
-    supple_device *d;
-    supple_error error = {0};
-    if (spl_device_open("cl", &(spl_device_options){.work_group = work_group}, NULL, &d, &error) != SUPPLE_OK)
-        printf("    %s\n", error.message);
-    return d;
-}
-
 TEST(the_device_multiplies_as_the_format_does)
 {
     NEED_DEVICE();
@@ -336,66 +324,6 @@ TEST(rotations_are_found_in_knots)
     supple_device_close(d);
 }
 
-/* ---- whole simulations ---- */
-
-static double worst_of(const float *a, const float *b, size_t n)
-{
-    double worst = 0;
-    for (size_t i = 0; i < n; i++) worst = fmax(worst, fabs((double)(a[i] - b[i])));
-    return worst;
-}
-
-/* A character that folds onto itself and swings: on the device as with solver=pcg, and its mesh there as here. */
-TEST(a_simulation_and_its_mesh_are_the_processors)
-{
-    NEED_DEVICE();
-    supple_device *d = open_device(0);
-    REQUIRE(d);
-    posed p = posed_make("arm", 24, NULL);
-    supple_sim_config sc = supple_sim_config_default();
-    supple_sim *here, *there, *other;
-    supple_error error = {0};
-    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
-    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b), *c = calloc(n, sizeof *c), *e = calloc(n, sizeof *e);
-    sc.dynamics = true;
-    REQUIRE(posed_try(&p, "projective", "solver=pcg polish=off", &sc, NULL, &here, &error) == SUPPLE_OK);
-    sc.shared_device = d;
-    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &there, &error) == SUPPLE_OK);
-    REQUIRE(posed_try(&p, "projective", "polish=off", &sc, NULL, &other, &error) == SUPPLE_OK); /* shares the device */
-    int contacts = 0, frames = test_size(24, 6);
-    for (int k = 0; k < frames; k++) {
-        CHECK(supple_sim_step_clip(here, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
-        CHECK(supple_sim_step_clip(there, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
-        if (k < 3) CHECK(supple_sim_step_clip(other, 0, k / 24.0 * 1.2, &error) == SUPPLE_OK);
-        contacts += supple_sim_stats(there)->contacts;
-        supple_sim_read_positions(here, a, 12);
-        supple_sim_read_positions(there, b, 12);
-        CHECK_NEAR(worst_of(a, b, n) / there->flesh.solid.diagonal, 0, 1e-4);
-    }
-    CHECK(supple_sim_on_device(there) && supple_sim_on_device(other) && !supple_sim_on_device(here));
-    printf("    %d contacts, difference %.1e of the diagonal\n", contacts,
-           worst_of(a, b, n) / there->flesh.solid.diagonal);
-    CHECK(!supple_sim_device_positions(there));
-    supple_result shown = supple_sim_device_show(there, &error);
-    if (shown != SUPPLE_OK) printf("    %s\n", error.message);
-    REQUIRE(shown == SUPPLE_OK);
-    CHECK(supple_sim_device_positions(there) && supple_sim_device_normals(there));
-    CHECK(supple_sim_copy_start(there, c, e, &error) == SUPPLE_OK);
-    CHECK(supple_sim_copy_finish(there, &error) == SUPPLE_OK);
-    CHECK_NEAR(worst_of(b, c, n), 0, 2e-6);
-    /* normals: the upsampled ones, by the processor */
-    spl_upsample_target to = {.position = a, .position_stride = 12, .normal = b, .normal_stride = 12};
-    spl_upsample_apply_float(there->flesh.body->upsample, there->flesh.rides, NULL, there->flesh.posed, &to);
-    CHECK_NEAR(worst_of(b, e, n), 0, 1e-4);
-    supple_sim_read_normals(there, b, 12);
-    CHECK(worst_of(b, e, n) > 1e-4); /* not the triangles' */
-    CHECK(supple_sim_device_show(here, &error) == SUPPLE_ERROR_ARGUMENT);
-    supple_sim_destroy(here), supple_sim_destroy(there), supple_sim_destroy(other);
-    free(a), free(b), free(c), free(e);
-    posed_free(&p);
-    supple_device_close(d);
-}
-
 /* Three limbs of different sizes in one launch: the same bits as each alone. */
 TEST(joint_bodies_are_as_alone)
 {
@@ -441,51 +369,6 @@ TEST(joint_bodies_are_as_alone)
     supple_device_close(d);
 }
 
-/* Characters at different moments, stepped as one and each alone; the batch refuses what it cannot join. */
-TEST(a_batch_of_simulations_is_as_each_alone)
-{
-    NEED_DEVICE();
-    supple_device *d = open_device(0);
-    REQUIRE(d);
-    posed p = posed_make("arm", 16, NULL);
-    supple_sim_config sc = supple_sim_config_default();
-    supple_error error = {0};
-    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
-    enum { COUNT = 3 };
-    supple_sim *joint[COUNT], *alone[COUNT], *other;
-    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
-    supple_batch *batch;
-    sc.dynamics = true;
-    sc.shared_device = d;
-    for (int i = 0; i < COUNT; i++) {
-        REQUIRE(posed_try(&p, "projective", "accelerate=none", &sc, NULL, &joint[i], NULL) == SUPPLE_OK);
-        REQUIRE(posed_try(&p, "projective", "accelerate=none", &sc, NULL, &alone[i], NULL) == SUPPLE_OK);
-    }
-    REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &other, NULL) == SUPPLE_OK);
-    CHECK(supple_batch_create((supple_sim *[]){joint[0], other}, 2, &batch, &error) == SUPPLE_ERROR_ARGUMENT && !batch);
-    CHECK(strstr(error.message, "simulation 1"));
-    REQUIRE(supple_batch_create(joint, COUNT, &batch, &error) == SUPPLE_OK);
-    for (int k = 0; k < 5; k++) {
-        /* the second goes faster, by more substeps a frame; the third stands still for a while */
-        const double times[COUNT] = {k / 24.0, k / 12.0, k < 3 ? 0 : (k - 2) / 24.0};
-        CHECK(supple_batch_step_clip(batch, (const int32_t[COUNT]){0, 0, 0}, times, &error) == SUPPLE_OK);
-        for (int i = 0; i < COUNT; i++) {
-            CHECK(supple_sim_step_clip(alone[i], 0, times[i], &error) == SUPPLE_OK);
-            supple_sim_read_positions(joint[i], a, 12);
-            supple_sim_read_positions(alone[i], b, 12);
-            CHECK_NEAR(worst_of(a, b, n) / joint[i]->flesh.solid.diagonal, 0, 1e-5);
-        }
-    }
-    for (int i = 0; i < COUNT; i++) CHECK(supple_sim_on_device(joint[i]));
-    supple_batch_destroy(batch);
-    CHECK(supple_sim_step_clip(joint[0], 0, 6 / 24.0, &error) == SUPPLE_OK); /* alone again */
-    for (int i = 0; i < COUNT; i++) supple_sim_destroy(joint[i]), supple_sim_destroy(alone[i]);
-    supple_sim_destroy(other);
-    free(a), free(b);
-    posed_free(&p);
-    supple_device_close(d);
-}
-
 /* A body whose vertices are all held, and positions that are no numbers. */
 TEST(nothing_to_solve_and_nothing_finite)
 {
@@ -521,50 +404,6 @@ TEST(nothing_to_solve_and_nothing_finite)
     supple_device_close(d);
 }
 
-/* Two simulations on one device, each on a thread of its own. */
-typedef struct player {
-    supple_sim *sim;
-    float *position;
-    bool failed;
-} player;
-
-static void *play(void *context)
-{
-    player *p = context;
-    for (int k = 0; k < 4; k++) p->failed |= supple_sim_step_clip(p->sim, 0, k / 24.0, NULL) != SUPPLE_OK;
-    supple_sim_read_positions(p->sim, p->position, 12);
-    return NULL;
-}
-
-TEST(two_simulations_share_a_device)
-{
-    NEED_DEVICE();
-    supple_device *d = open_device(0);
-    REQUIRE(d);
-    posed p = posed_make("arm", 16, NULL);
-    supple_sim_config sc = supple_sim_config_default();
-    size_t n = 3 * (size_t)p.demo.scene->vertex_count;
-    player all[3] = {{0}};
-    pthread_t thread[2];
-    sc.dynamics = true;
-    sc.shared_device = d;
-    for (int i = 0; i < 3; i++) {
-        REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &all[i].sim, NULL) == SUPPLE_OK);
-        all[i].position = calloc(n, sizeof(float));
-    }
-    play(&all[2]); /* alone */
-    for (int i = 0; i < 2; i++) REQUIRE(pthread_create(&thread[i], NULL, play, &all[i]) == 0);
-    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-    for (int i = 0; i < 3; i++) {
-        CHECK(!all[i].failed && supple_sim_on_device(all[i].sim));
-        CHECK(memcmp(all[i].position, all[2].position, n * sizeof(float)) == 0); /* the same bits on every run */
-        supple_sim_destroy(all[i].sim);
-        free(all[i].position);
-    }
-    posed_free(&p);
-    supple_device_close(d);
-}
-
 TEST(equilibria_are_those_of_the_factor)
 {
     NEED_DEVICE();
@@ -587,7 +426,5 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(two_simulations_share_a_device), RUN(joint_bodies_are_as_alone),
-          RUN(a_batch_of_simulations_is_as_each_alone), RUN(nothing_to_solve_and_nothing_finite),
-          RUN(a_simulation_and_its_mesh_are_the_processors), RUN(acceleration_on_the_device_is_the_processors),
-          RUN(equilibria_are_those_of_the_factor))
+          RUN(joint_bodies_are_as_alone), RUN(nothing_to_solve_and_nothing_finite),
+          RUN(acceleration_on_the_device_is_the_processors), RUN(equilibria_are_those_of_the_factor))
