@@ -84,8 +84,12 @@ FRAMES = {
     int32_t clip = 0;
     double time = 0;
     float *host_positions = calloc(100000, 3 * sizeof(float));
+    supple_sim **sims = &sim;
+    const float *const *matrices = NULL;
+    int32_t count = 1, *matrix_counts = NULL;
+    double dt = 1. / 60;
 %s
-    (void)positions;
+    (void)sims, (void)matrices, (void)count, (void)matrix_counts, (void)dt, (void)clip, (void)time;
     free(host_positions);
     supple_sim_destroy(sim);
     supple_scene_destroy(scene);""",
@@ -145,7 +149,7 @@ def run_c(block, folder):
     with open(source, "w", encoding="utf-8") as file:
         file.write(program)
     where = f"{block.page}:{block.line}"
-    call(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(ROOT, "include"), source, "-o", binary, f"-L{BUILD}", "-lsupple",
+    call(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I", os.path.join(ROOT, "include"), source, "-o", binary, f"-L{BUILD}", "-lsupple",
           f"-Wl,-rpath,{BUILD}"], folder, where)
     if block.test != "compile":
         call([binary], folder, where)
