@@ -5,8 +5,7 @@ A block's language says what happens to it:
 
     sh       run by bash in the page's folder, line after line; the first command that fails is the block's failure
     python   run in the same folder
-    c        compiled with every warning and run there: a program as it is, statements inside the frame that FRAMES has for the page;
-                 <!-- test: compile -->               compiled only: it needs a device that is not everywhere
+    c        compiled with every warning and run there: a program as it is, statements inside the frame that FRAMES has for the page
     json     parsed; a comment before the block says what it is for:
                  <!-- test: save NAME; COMMAND -->    saved, and then COMMAND must take it
                  <!-- test: keys of FILE.json -->     every key that it shows is in a file that was made further up
@@ -49,10 +48,16 @@ REPLACED = [
     ("supple bench body -- character.glb", "supple bench body --quick -- character.glb"),
 ]
 # Statements stand inside these. What they say about names is what the page says in words.
-FRAME = """#include <supple/supple.h>
+FRAME = """#include <supple/device.h>
+#include <supple/supple.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 struct vertex { float position[3], normal[3]; };
+static inline int positions_of(const supple_sim *sim, const float *p)
+{
+    return supple_sim_device_positions(sim) != NULL && p[0] * p[0] + p[1] * p[1] + p[2] * p[2] > 0;
+}
 int main(void)
 {
     supple_error error = {0};
@@ -78,21 +83,33 @@ FRAMES = {
     free(matrices);
     supple_sim_destroy(sim);
     supple_scene_destroy(scene);""",
-    "docs/device.md": """    supple_sim_config sim_config = supple_sim_config_default();
+    "docs/device.md": """    supple_device *open;
+    if (getenv("SUPPLE_SANITIZED") || supple_device_open("cl", NULL, &open, NULL) != SUPPLE_OK) return 0; /* none here */
+    supple_setting settings[] = {{"accelerate", "none"}};
+    supple_body_config body_config = supple_body_config_default();
+    body_config.max_tets = 2000;
+    supple_sim_config sim_config = supple_sim_config_default();
+    sim_config.method = "projective";
+    sim_config.dynamics = true;
+    sim_config.settings = settings;
+    sim_config.setting_count = 1;
+    sim_config.body_config = &body_config;
     supple_scene *scene = NULL;
-    supple_sim *sim = NULL;
-    int32_t clip = 0;
-    double time = 0;
-    float *host_positions = calloc(100000, 3 * sizeof(float));
-    supple_sim **sims = &sim;
-    const float *const *matrices = NULL;
-    int32_t count = 1, *matrix_counts = NULL;
-    double dt = 1. / 60;
+    supple_sim *sim = NULL, *sims[2] = {0};
+    if (supple_scene_load_file("hero.glb", NULL, &scene, &error) != SUPPLE_OK) return 1;
+    sim_config.shared_device = open;
+    for (int i = 0; i < 2; i++)
+        if (supple_sim_create(scene, &sim_config, NULL, &sims[i], &error) != SUPPLE_OK) return puts(error.message);
+    int32_t clip = 0, count = 2, joints = supple_scene_joint_count(scene), matrix_counts[] = {joints, joints};
+    double time = 0, dt = 1. / 60;
+    float *pose = calloc((size_t)joints, 16 * sizeof *pose), *host_positions = calloc(100000, 3 * sizeof(float));
+    for (int32_t i = 0; i < 16 * joints; i++) pose[i] = i %% 16 %% 5 == 0;
+    const float *const matrices[] = {pose, pose};
+    (void)sim, (void)clip, (void)time, (void)count, (void)matrix_counts, (void)dt, (void)matrices;
 %s
-    (void)sims, (void)matrices, (void)count, (void)matrix_counts, (void)dt, (void)clip, (void)time;
-    free(host_positions);
-    supple_sim_destroy(sim);
-    supple_scene_destroy(scene);""",
+    if (error.code) puts(error.message);
+    if (sim && (!supple_sim_on_device(sim) || !positions_of(sim, host_positions))) return 2;
+    if (!supple_sim_on_device(sims[0]) || !supple_sim_on_device(sims[1])) return 3;""",
     "docs/embedding.md": """    float dt = 1.f / 60, *matrices = calloc(200, 16 * sizeof *matrices);
     for (int i = 0; i < 16 * 200; i++) matrices[i] = i %% 16 %% 5 == 0;
     struct vertex *vertices = calloc(100000, sizeof *vertices);
@@ -151,8 +168,7 @@ def run_c(block, folder):
     where = f"{block.page}:{block.line}"
     call(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I", os.path.join(ROOT, "include"), source, "-o", binary, f"-L{BUILD}", "-lsupple",
           f"-Wl,-rpath,{BUILD}"], folder, where)
-    if block.test != "compile":
-        call([binary], folder, where)
+    call([binary], folder, where)
 
 
 def missing_keys(shown, real, path="$"):
