@@ -215,13 +215,51 @@ void spl_shell_around(const spl_shell *s, const double *x, spl_vec3 p, int32_t v
     }
 }
 
+static bool has_vertex(const spl_shell *s, int32_t t, int32_t vertex)
+{
+    const int32_t *c = s->triangle + 3 * (size_t)t;
+    return c[0] == vertex || c[1] == vertex || c[2] == vertex;
+}
+
+/* The corners that a place lies between: three inside its triangle, two on an edge, one at a corner. */
+static int corners_of(const spl_shell *s, const spl_shell_place *at, int32_t on[3])
+{
+    int count = 0;
+    for (size_t k = 0; k < 3; k++)
+        if (at->bary[k] > 0) on[count++] = s->triangle[3 * (size_t)at->triangle + k];
+    return count;
+}
+
+/* A place on an edge or at a corner belongs to several triangles, and rounding decides in which of them it was found.
+ * Here it is the first that is allowed: where a walk starts, and so where it ends, must not depend on rounding
+ * (docs/device.md has what that did). */
+static void name_triangle(const spl_shell *s, spl_shell_refuse *refuse, const void *context, spl_shell_place *at)
+{
+    int32_t on[3];
+    int count = at->triangle < 0 ? 3 : corners_of(s, at, on);
+    if (count == 3 || count == 0) return;
+    for (int32_t v = s->slot[on[0]], i = s->corner_first[v]; s->corner[i] < at->triangle; i++) {
+        int32_t t = s->corner[i];
+        if (!s->outside[t] || (count == 2 && !has_vertex(s, t, on[1])) || (refuse && refuse(context, t))) continue;
+        const int32_t *from = s->triangle + 3 * (size_t)at->triangle, *to = s->triangle + 3 * (size_t)t;
+        double bary[3] = {0};
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++)
+                if (to[j] == from[k]) bary[j] = at->bary[k];
+        *at = (spl_shell_place){t, {bary[0], bary[1], bary[2]}, at->square};
+        return;
+    }
+}
+
 void spl_shell_walk(const spl_shell *s, const double *x, spl_vec3 p, spl_shell_refuse *refuse, const void *context,
                     spl_shell_place *best)
 {
+    name_triangle(s, refuse, context, best);
     for (int step = 0; step < WALK_STEPS && best->triangle >= 0; step++) {
         int32_t from = best->triangle;
         for (size_t k = 0; k < 3; k++)
             spl_shell_around(s, x, p, s->slot[s->triangle[3 * (size_t)from + k]], refuse, context, best);
+        name_triangle(s, refuse, context, best);
         if (best->triangle == from) return;
     }
 }
@@ -268,20 +306,11 @@ static double angle_at(const spl_shell *s, const double *x, int32_t t, int32_t v
     return atan2(spl_norm(spl_cross(a, b)), spl_dot(a, b));
 }
 
-static bool has_vertex(const spl_shell *s, int32_t t, int32_t vertex)
-{
-    const int32_t *c = s->triangle + 3 * (size_t)t;
-    return c[0] == vertex || c[1] == vertex || c[2] == vertex;
-}
-
 spl_vec3 spl_shell_normal(const spl_shell *s, const double *x, const spl_shell_place *at)
 {
-    const int32_t *c = s->triangle + 3 * (size_t)at->triangle;
     int32_t on[3];
-    int count = 0;
-    for (int k = 0; k < 3; k++)
-        if (at->bary[k] > 0) on[count++] = c[k];
-    if (count == 3) return face_normal(s, x, at->triangle);
+    int count = corners_of(s, at, on);
+    if (count == 3 || count == 0) return face_normal(s, x, at->triangle);
     spl_vec3 sum = spl_v3(0, 0, 0);
     for (int32_t v = s->slot[on[0]], i = s->corner_first[v]; i < s->corner_first[v + 1]; i++) {
         int32_t t = s->corner[i];

@@ -58,7 +58,8 @@ typedef bool spl_shell_refuse(const void *context, int32_t triangle);
 void spl_shell_around(const spl_shell *s, const double *x, spl_vec3 p, int32_t vertex, spl_shell_refuse *refuse,
                       const void *context, spl_shell_place *best);
 
-/* Walks from a place downhill to one that is nearest to p among the triangles around it. */
+/* Walks from a place downhill to one that is nearest to p among the triangles around it. On an edge or at a corner it
+ * is given in the first triangle there that is allowed. */
 void spl_shell_walk(const spl_shell *s, const double *x, spl_vec3 p, spl_shell_refuse *refuse, const void *context,
                     spl_shell_place *best);
 
