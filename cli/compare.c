@@ -364,6 +364,15 @@ static int print_json(const cli_compare *c)
     return code;
 }
 
+/* On a terminal, where the progress was: what there is now, and what it says. */
+static void tell_written(const cli_compare *c)
+{
+    cli_advice advice;
+    bool advised = cli_compare_advice(c, &advice);
+    cli_progress_wipe();
+    fprintf(stderr, "supple: wrote %.200s%s%s\n", c->output, advised ? ". " : "", advised ? advice.summary : "");
+}
+
 static int work(cli_compare *c)
 {
     int code = make_folder(c);
@@ -371,6 +380,7 @@ static int work(cli_compare *c)
     if (code == 0) code = cli_compare_errors(c);
     if (code == 0 && c->output) code = cli_compare_page(c);
     if (code == 0 && cli_child_stopped()) code = EXIT_CANCELLED;
+    if (code == 0 && c->output && c->shown) tell_written(c);
     return code == 0 && c->json ? print_json(c) : code;
 }
 
