@@ -76,7 +76,8 @@ int cli_clip_error(const supple_scene *scene, const char *option, const char *na
     int same = 0;
     for (int32_t i = 0; i < supple_scene_clip_count(scene); i++) same += strcasecmp(short_name(scene, i), name) == 0;
     if (supple_scene_clip_count(scene) == 0)
-        return cli_usage_error("%s %.60s: the file has no animation", option, name);
+        return cli_usage_error("%s %.60s: the file has no animation; without %s its rest pose is taken", option, name,
+                               option);
     if (same > 1) {
         list_clips(scene, name, list, sizeof list);
         return cli_usage_error("%s %.60s: more than one clip is called so: %s", option, name, list);
