@@ -8,7 +8,7 @@ DESTDIR ?=
 IN      ?= demo:hero
 METHOD  ?= auto
 CLIP    ?= $(if $(filter demo:hero,$(IN)),walk,)
-NAME    ?= $(notdir $(basename $(subst demo:,,$(IN))))
+NAME    ?= $(shell n="$(subst demo:,,$(IN))"; n="$${n##*/}"; echo "$${n%.*}")
 FUZZ_SECONDS ?= 60
 
 CONFIGURE = cmake -G Ninja -S . -DSUPPLE_WERROR=$(WERROR)

@@ -3,6 +3,7 @@
 #include "beside.h"
 #include "child.h"
 #include "dynamics_options.h"
+#include "hints.h"
 #include "progress.h"
 #include "ranges.h"
 #include "solver.h"
@@ -155,9 +156,9 @@ static bool same_file(const char *a, const char *b)
     return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static int output_error(const char *path, int reason)
+static int output_error(const char *path, const char *reason)
 {
-    fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, strerror(reason));
+    fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, reason);
     return SUPPLE_ERROR_OUTPUT;
 }
 
@@ -183,14 +184,9 @@ static int check_output(cli_compare *c)
     bool same = same_file(path, c->input);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         same = same || same_file(path, cli_get(c->arguments, inputs[i], 0));
-    if (same) return output_error(path, EEXIST);
-    char folder[CLI_COMPARE_PATH];
-    const char *slash = strrchr(path, '/');
-    struct stat st;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return output_error(path, EISDIR);
-    if (access(folder, W_OK) != 0) return output_error(path, errno);
-    return find_template(c);
+    if (same) return output_error(path, "it is an input; choose another name");
+    int code = cli_check_writable(path);
+    return code ? code : find_template(c);
 }
 
 /* --clips as one name, for a name may have commas in it, else as several. The words are cut in `words`. */
@@ -362,10 +358,19 @@ static int print_json(const cli_compare *c)
     if (!text)
         code = cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
     else if (puts(text) < 0 || fflush(stdout) != 0)
-        code = output_error("standard output", errno);
+        code = output_error("standard output", strerror(errno));
     free(text);
     json_decref(report);
     return code;
+}
+
+/* On a terminal, where the progress was: what there is now, and what it says. */
+static void tell_written(const cli_compare *c)
+{
+    cli_advice advice;
+    bool advised = cli_compare_advice(c, &advice);
+    cli_progress_wipe();
+    fprintf(stderr, "supple: wrote %.200s%s%s\n", c->output, advised ? ". " : "", advised ? advice.summary : "");
 }
 
 static int work(cli_compare *c)
@@ -375,6 +380,7 @@ static int work(cli_compare *c)
     if (code == 0) code = cli_compare_errors(c);
     if (code == 0 && c->output) code = cli_compare_page(c);
     if (code == 0 && cli_child_stopped()) code = EXIT_CANCELLED;
+    if (code == 0 && c->output && c->shown) tell_written(c);
     return code == 0 && c->json ? print_json(c) : code;
 }
 

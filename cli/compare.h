@@ -111,6 +111,9 @@ json_t *cli_compare_json(const cli_compare *c, bool blobs);
 /* The page: blobs, pictures and the report set into the template. Returns 0 or an exit code after a message. */
 int cli_compare_page(cli_compare *c);
 
+/* What the measured numbers recommend; false if no method ran that could be. */
+bool cli_compare_advice(const cli_compare *c, cli_advice *advice);
+
 /* JSON as text in which no '<' occurs, to be freed; NULL without memory. */
 char *cli_compare_text(const json_t *report);
 

@@ -195,7 +195,7 @@ static json_t *notes_of(const cli_compare *c)
     return list;
 }
 
-static json_t *recommendation(const cli_compare *c)
+bool cli_compare_advice(const cli_compare *c, cli_advice *advice)
 {
     cli_summary all[CLI_COMPARE_METHODS];
     for (int i = 0; i < c->method_count; i++) cli_compare_summarise(c, &c->method[i], &all[i]);
@@ -206,8 +206,13 @@ static json_t *recommendation(const cli_compare *c)
                              dynamics && strcmp(dynamics, "on") == 0,
                              cli_get(c->arguments, "--model", 0) != NULL,
                              c->report->size_m};
+    return cli_advise(&asked, advice);
+}
+
+static json_t *recommendation(const cli_compare *c)
+{
     cli_advice advice;
-    if (!cli_advise(&asked, &advice)) return json_null();
+    if (!cli_compare_advice(c, &advice)) return json_null();
     json_t *reasons = json_array();
     for (int i = 0; i < advice.reason_count; i++) json_array_append_new(reasons, text(advice.reason[i]));
     return json_pack("{s:s,s:s,s:o}", "method", advice.method, "summary", advice.summary, "reasons", reasons);

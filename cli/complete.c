@@ -142,7 +142,12 @@ static void offer_clips(const char *word, const char *input)
     bool demo = strncmp(input, "demo:", 5) == 0;
     if (!demo && (stat(input, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > LARGEST_INPUT)) return;
     if (supple_scene_load_file(input, NULL, &scene, &error) != SUPPLE_OK) return;
-    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++) offer(word, supple_scene_clip_name(scene, i));
+    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++) {
+        const char *name = supple_scene_clip_name(scene, i), *bar = strrchr(name, '|');
+        bool only = bar && supple_scene_clip_find(scene, bar + 1) == i; /* the part after '|' is enough */
+        bool whole = *word && strncmp(name, word, strlen(word)) == 0;
+        offer(word, only && !whole ? bar + 1 : name);
+    }
     supple_scene_destroy(scene);
 }
 
@@ -196,7 +201,7 @@ static void offer_value(const cli_verb *verb, const cli_option *o, int count, ch
     const char *word = words[count - 1];
     if (strcmp(o->name, "--method") == 0)
         offer_methods(word);
-    else if (strcmp(o->name, "--clip") == 0)
+    else if (strcmp(o->name, "--clip") == 0 || strcmp(o->name, "--clips") == 0)
         offer_clips(word, input_of(verb, count, words));
     else if (strcmp(o->name, "--set") == 0)
         offer_settings(verb, o, count, words);
@@ -253,6 +258,7 @@ int cli_complete(const cli_verb *const *verbs, int count, int word_count, char *
         offer(words[0], "--help");
         offer(words[0], "--version");
     }
+    for (int i = 0; i < count && word_count == 2 && strcmp(words[0], "help") == 0; i++) offer(words[1], verbs[i]->name);
     for (int i = 0; i < count && word_count > 1; i++)
         if (strcmp(words[0], verbs[i]->name) == 0) complete_verb(verbs[i], word_count, words);
     return 0;

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "hints.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,8 @@ static int run(const cli_arguments *arguments)
         return cli_usage_error("%.200s: a built-in character is written as .glb", path);
     if (text && !cli_number(text, 1e-3, 1e3, &detail)) return cli_usage_error("--detail %.40s: takes a number", text);
     supple_config config;
+    int code = cli_check_writable(path);
+    if (code) return code;
     if (!cli_config(arguments, &config)) return 2;
     supple_error error;
     void *glb;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const cli_option options[] = {
     {"--json", NULL, "as one JSON object", false},
@@ -26,25 +27,38 @@ static void print_part(const supple_part *p)
 {
     printf("  %-28.60s %-7s %7d vertices %7d triangles", p->name, role_names[p->role], (int)p->vertices,
            (int)p->triangles);
-    if (p->influences) printf("  %d influences", (int)p->influences);
+    if (p->influences) printf("  %d influence%s", (int)p->influences, p->influences == 1 ? "" : "s");
     printf("  (%s)\n", p->why);
+}
+
+static void print_clips(const supple_scene *scene)
+{
+    double fps = supple_scene_fps(scene);
+    int32_t count = supple_scene_clip_count(scene);
+    int width = 28;
+    for (int32_t i = 0; i < count; i++) {
+        int length = (int)strnlen(supple_scene_clip_name(scene, i), 60);
+        if (length > width) width = length;
+    }
+    if (count) printf("clips:\n");
+    for (int32_t i = 0; i < count; i++) {
+        int32_t frames = supple_scene_frame_count(scene, i, fps);
+        printf("  %-3d %-*s %7.3f s  %4d frame%s at %g fps\n", (int)i, width, supple_scene_clip_name(scene, i),
+               supple_scene_clip_duration(scene, i), (int)frames, frames == 1 ? " " : "s", fps);
+    }
 }
 
 static void print_report(const char *input, const supple_scene *scene, const supple_report *r,
                          const supple_choice *choice)
 {
-    printf("%s: %d vertices, %d triangles, %d joints, %d skins\n", input, (int)supple_scene_vertex_count(scene),
+    printf("%s: %d vertices, %d triangles, %d joints, %d skin%s\n", input, (int)supple_scene_vertex_count(scene),
            (int)supple_scene_triangle_count(scene), (int)supple_scene_joint_count(scene),
-           (int)supple_scene_skin_count(scene));
+           (int)supple_scene_skin_count(scene), supple_scene_skin_count(scene) == 1 ? "" : "s");
     printf("size: %.4g x %.4g x %.4g; %.3g m across for the solver\n", r->size[0], r->size[1], r->size[2], r->size_m);
     printf("parts:\n");
     for (int32_t i = 0; i < r->part_count; i++) print_part(&r->parts[i]);
     printf("bones: %d\n", (int)r->bone_count);
-    double fps = supple_scene_fps(scene);
-    if (supple_scene_clip_count(scene)) printf("clips:\n");
-    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++)
-        printf("  %-3d %-28s %7.3f s  %4d frames at %g fps\n", (int)i, supple_scene_clip_name(scene, i),
-               supple_scene_clip_duration(scene, i), (int)supple_scene_frame_count(scene, i, fps), fps);
+    print_clips(scene);
     if (r->finding_count) printf("findings:\n");
     for (int32_t i = 0; i < r->finding_count; i++)
         printf("  %s%s\n", r->findings[i].warning ? "warning: " : "", r->findings[i].text);

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "hints.h"
 #include "man.h"
 #include "progress.h"
 
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_verb *const verbs[] = {&cli_verb_skin,  &cli_verb_info, &cli_verb_mesh,    &cli_verb_weights,
                                         &cli_verb_train, &cli_verb_demo, &cli_verb_compare, &cli_verb_bench};
@@ -92,14 +94,31 @@ static int print_help(FILE *out)
     return 0;
 }
 
+/* A word more than the verb takes: an output without -o, or a name with blanks that the shell took apart. */
+static int too_many(const cli_verb *verb, const cli_arguments *arguments)
+{
+    const char *last = arguments->operands[verb->operand_count];
+    char joined[1024] = "";
+    for (int i = 0; i < arguments->operand_count; i++) {
+        size_t used = strlen(joined);
+        snprintf(joined + used, sizeof joined - used, "%s%s", i ? " " : "", arguments->operands[i]);
+    }
+    if (access(joined, F_OK) == 0)
+        return cli_usage_error("'%.60s' is one word too many; a name with blanks stands in quotes: '%.200s'", last,
+                               joined);
+    for (int i = 0; i < verb->option_count; i++)
+        if (strcmp(verb->options[i].name, "-o") == 0 && !cli_get(arguments, "-o", 0))
+            return cli_usage_error("'%.60s' is one word too many; an output follows -o: supple %s %.60s -o %.60s", last,
+                                   verb->name, arguments->operands[0], last);
+    return cli_usage_error("'%.60s' is one word too many; usage: supple %s %s", last, verb->name, verb->usage);
+}
+
 static int run_verb(const cli_verb *verb, int argc, char **argv)
 {
     cli_arguments arguments;
     if (!cli_parse(argc, argv, verb->options, verb->option_count, &arguments)) return EXIT_USAGE;
     if (arguments.help) return print_verb_help(verb);
-    if (arguments.operand_count > verb->operand_count)
-        return cli_usage_error("'%.60s' is one word too many; usage: supple %s %s",
-                               arguments.operands[verb->operand_count], verb->name, verb->usage);
+    if (arguments.operand_count > verb->operand_count) return too_many(verb, &arguments);
     return verb->run(&arguments);
 }
 
@@ -110,18 +129,22 @@ static const cli_verb *find_verb(const char *name)
     return NULL;
 }
 
-/* `supple help` and `supple help VERB`, for those who try them first. */
-static int answer_help(int argc, char **argv)
-{
-    const cli_verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
-    return verb ? print_verb_help(verb) : print_help(stdout);
-}
-
 static int no_verb(const char *word)
 {
     if (strchr(word, '.') || strncmp(word, "demo:", 5) == 0) /* a file: somebody forgot the verb */
         return cli_usage_error("'%.60s' is no verb of supple; to deform it: supple skin %.60s -o out.glb", word, word);
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (cli_distance(word, verbs[i]->name) <= 2)
+            return cli_usage_error("'%.60s' is no verb of supple; is it %s? --help lists them", word, verbs[i]->name);
     return cli_usage_error("'%.60s' is no verb of supple; --help lists them", word);
+}
+
+/* `supple help` and `supple help VERB`, for those who try them first. */
+static int answer_help(int argc, char **argv)
+{
+    const cli_verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
+    if (argc > 2 && !verb) return no_verb(argv[2]);
+    return verb ? print_verb_help(verb) : print_help(stdout);
 }
 
 int main(int argc, char **argv)
@@ -132,7 +155,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "help") == 0) return answer_help(argc, argv);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
         printf("supple %s\n", supple_version());
         return 0;
     }

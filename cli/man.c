@@ -148,6 +148,7 @@ static const char description[] =
 static const char tail[] =
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\ndone\n"
+    ".TP\n.B 1\nbench \\-\\-compare with \\-\\-fail only: something is slower\n"
     ".TP\n.B 2\nwrong command line\n"
     ".TP\n.B 3\nbad input file\n"
     ".TP\n.B 4\nan output that cannot be written\n"

@@ -1,5 +1,6 @@
 #include "body_options.h"
 #include "cli.h"
+#include "hints.h"
 #include "progress.h"
 
 #include <jansson.h>
@@ -158,6 +159,9 @@ static int run(const cli_arguments *arguments)
     for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)
         if (!supple_tets_known(path) && !is_picture(path))
             return cli_usage_error("%.200s: tetrahedra are written as .msh, .mesh or .vtk, a picture as .png", path);
+    int code = 0;
+    for (int i = 0; code == 0 && (path = cli_get(arguments, "-o", i)); i++) code = cli_check_writable(path);
+    if (code) return code;
     cli_progress progress;
     if (!cli_config(arguments, &config)) return 2;
     if (!cli_progress_init(&progress, cli_get(arguments, "--progress", 0))) return 2;
@@ -165,8 +169,7 @@ static int run(const cli_arguments *arguments)
     config.progress_user = &progress;
     cli_catch_interrupt();
     bool from_tets = supple_tets_known(arguments->operands[0]);
-    int code =
-        from_tets ? convert(arguments, &config, binary, &info) : mesh_character(arguments, &config, binary, &info);
+    code = from_tets ? convert(arguments, &config, binary, &info) : mesh_character(arguments, &config, binary, &info);
     cli_progress_end(&progress);
     if (code) return code;
     if (cli_get(arguments, "--json", 0)) return print_json(&info);

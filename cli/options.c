@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "cli.h"
+#include "hints.h"
 
 #include <string.h>
 
@@ -40,7 +41,11 @@ static bool take_option(int argc, char **argv, int *at, cli_arguments *out)
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     int option = find(out->options, out->option_count, word, length);
     if (option < 0) {
-        cli_usage_error("option %.60s is unknown; --help lists them", word);
+        const char *meant = cli_option_meant(word, length, out->options, out->option_count);
+        if (meant)
+            cli_usage_error("option %.60s is unknown; is it %s? --help lists them", word, meant);
+        else
+            cli_usage_error("option %.60s is unknown; --help lists them", word);
         return false;
     }
     const cli_option *o = &out->options[option];

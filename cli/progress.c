@@ -56,9 +56,9 @@ bool cli_progress_stage(void *user, const char *stage, double fraction)
 {
     cli_progress *progress = user;
     double t = now();
-    bool new_stage = !progress->label || strcmp(progress->label, stage) != 0;
+    bool new_stage = strcmp(progress->stage, stage) != 0;
     if (progress->shown && (new_stage || t - progress->last >= 0.1)) {
-        progress->label = stage;
+        snprintf(progress->stage, sizeof progress->stage, "%s", stage);
         progress->last = t;
         fprintf(stderr, "\r%.40s  %.0f%%\033[K", stage, 100 * fraction);
         fflush(stderr);
@@ -81,6 +81,7 @@ void cli_progress_line(const char *text)
 void cli_progress_end(cli_progress *progress)
 {
     progress->label = NULL;
+    progress->stage[0] = 0;
     cli_progress_wipe();
 }
 

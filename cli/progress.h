@@ -7,7 +7,8 @@
 typedef struct cli_progress {
     bool shown;         /* lines are printed */
     double start, last; /* seconds */
-    const char *label;
+    const char *label;  /* of a run of frames */
+    char stage[48];     /* of the setup that was shown last */
 } cli_progress;
 
 /* `mode` is auto, always or never (NULL: auto). False and a message for anything else. */

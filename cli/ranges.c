@@ -1,5 +1,7 @@
 #include "ranges.h"
 
+#include "hints.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,17 +38,54 @@ static bool parse_frames(const char *text, int *first, int *last)
     return true;
 }
 
-static int clip_error(const supple_scene *scene, const char *option, const char *name)
+/* What is after the last '|' of a clip's name. */
+static const char *short_name(const supple_scene *scene, int32_t clip)
 {
-    char list[200] = "";
-    for (int32_t i = 0; i < supple_scene_clip_count(scene) && strlen(list) < 140; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", supple_scene_clip_name(scene, i));
+    const char *name = supple_scene_clip_name(scene, clip), *bar = strrchr(name, '|');
+    return bar ? bar + 1 : name;
+}
+
+/* Whether somebody who typed `word` may have meant this clip: one is a piece of the other, or a few letters differ. */
+static bool alike(const supple_scene *scene, int32_t clip, const char *word)
+{
+    const char *name = short_name(scene, clip);
+    return *word && *name &&
+           (strcasestr(name, word) || strcasestr(word, name) || (strlen(word) > 3 && cli_distance(name, word) <= 2));
+}
+
+/* Names of clips, all or those alike, with commas between; how many there are. The list ends in "..." if it is long. */
+static int list_clips(const supple_scene *scene, const char *word, char *list, size_t size)
+{
+    int found = 0;
+    size_t used = 0;
+    list[0] = 0;
+    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++) {
+        if (word && !alike(scene, i, word)) continue;
+        const char *name = found++ ? ", " : "";
+        if (used < size - 60)
+            used += (size_t)snprintf(list + used, size - used, "%s%.40s", name, supple_scene_clip_name(scene, i));
+        else if (used < size - 6)
+            snprintf(list + used, size - used, ", ..."), used = size; /* and no more */
     }
+    return found;
+}
+
+int cli_clip_error(const supple_scene *scene, const char *option, const char *name)
+{
+    char list[200];
+    int same = 0;
+    for (int32_t i = 0; i < supple_scene_clip_count(scene); i++) same += strcasecmp(short_name(scene, i), name) == 0;
     if (supple_scene_clip_count(scene) == 0)
-        return cli_usage_error("%s %.60s: the file has no animation", option, name);
-    return cli_usage_error("%s %.60s: no such clip, or more than one; there are %s%s", option, name, list,
-                           strlen(list) >= 140 ? ", ..." : "");
+        return cli_usage_error("%s %.60s: the file has no animation; without %s its rest pose is taken", option, name,
+                               option);
+    if (same > 1) {
+        list_clips(scene, name, list, sizeof list);
+        return cli_usage_error("%s %.60s: more than one clip is called so: %s", option, name, list);
+    }
+    if (list_clips(scene, name, list, sizeof list) > 0)
+        return cli_usage_error("%s %.60s: no such clip; is it one of %s?", option, name, list);
+    list_clips(scene, NULL, list, sizeof list);
+    return cli_usage_error("%s %.60s: no such clip; there are %s (`supple info` lists them)", option, name, list);
 }
 
 static int add_range(choice *c, int32_t clip)
@@ -75,7 +114,7 @@ static int add_range(choice *c, int32_t clip)
 static int add_named(choice *c, const char *name)
 {
     int32_t clip = supple_scene_clip_find(c->scene, name);
-    if (clip < 0) return clip_error(c->scene, c->request->option, name);
+    if (clip < 0) return cli_clip_error(c->scene, c->request->option, name);
     for (int r = 0; r < c->count; r++)
         if (c->ranges[r].clip == clip) return cli_usage_error("%s %.60s: is given twice", c->request->option, name);
     return add_range(c, clip);

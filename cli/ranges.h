@@ -18,4 +18,7 @@ typedef struct cli_range_request {
 int cli_choose_ranges(const supple_scene *scene, const cli_range_request *request, const supple_config *config,
                       supple_range **ranges, int *count);
 
+/* Says that no clip is called so, and which may have been meant; exit code 2. */
+int cli_clip_error(const supple_scene *scene, const char *option, const char *name);
+
 #endif

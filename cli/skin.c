@@ -1,6 +1,7 @@
 #include "body_options.h"
 #include "cli.h"
 #include "dynamics_options.h"
+#include "hints.h"
 #include "metrics.h"
 #include "progress.h"
 #include "ranges.h"
@@ -19,7 +20,7 @@
 
 static const cli_option options[] = {
     {"-o", "OUT", "output, by its ending (below); give it as often as you like", true},
-    {"--method", "NAME", "how to deform (auto); `supple skin --help` lists the methods below", false},
+    {"--method", "NAME", "how to deform (auto); the methods are below", false},
     CLI_BUDGET_OPTION,
     {"--clip", "NAME", "a clip by name, index, or all (the first one); give it again for more", true},
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
@@ -141,17 +142,12 @@ static int check_outputs(job *j, const cli_arguments *arguments)
     return 0;
 }
 
-/* The metrics are written last: a path that cannot work must be known before the frames are. */
-static int check_metrics_path(const char *path)
+/* A path that cannot work is known before the character gets a body, and long before the frames. */
+static int check_folders(const job *j)
 {
-    char folder[PATH_SIZE];
-    struct stat st;
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-    int reason = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : access(folder, W_OK) != 0 ? errno : 0;
-    if (!reason) return 0;
-    fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, strerror(reason));
-    return SUPPLE_ERROR_OUTPUT;
+    int code = 0;
+    for (int i = 0; i < j->output_count && code == 0; i++) code = cli_check_writable(j->outputs[i]);
+    return code == 0 && j->metrics_path ? cli_check_writable(j->metrics_path) : code;
 }
 
 /* How far a .glb may be off: --set glb-error=X. */
@@ -271,7 +267,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
     j->dump_path = cli_get(arguments, "--dump-sim", 0);
-    if (code == 0 && j->metrics_path) code = check_metrics_path(j->metrics_path);
+    if (code == 0) code = check_folders(j);
     if (code) return code;
     supple_error error;
     double start = now_ms();
@@ -446,6 +442,24 @@ static void tell_trouble(const job *j)
     j->config.log(NULL, SUPPLE_LOG_WARNING, line);
 }
 
+/* On a terminal, where the progress was: what there is now. */
+static void tell_written(const job *j, double seconds)
+{
+    char line[400] = "wrote ";
+    struct stat st;
+    for (int i = 0; i < j->output_count && strlen(line) < 250; i++) {
+        const char *path = j->outputs[i], *ending = strrchr(path, '.');
+        bool many = stat(path, &st) != 0; /* one a clip, a mesh or a frame: "walk.*.pc2" */
+        size_t used = strlen(line);
+        snprintf(line + used, sizeof line - used, "%s%.*s%s%s", i ? ", " : "", (int)(ending - path), path,
+                 many ? ".*" : "", ending);
+    }
+    size_t used = strlen(line);
+    snprintf(line + used, sizeof line - used, ": %d frame%s in %.1f s", j->frames_done, j->frames_done == 1 ? "" : "s",
+             seconds);
+    j->config.log(NULL, SUPPLE_LOG_INFO, line);
+}
+
 static supple_result run_range(job *j, int r, supple_error *error)
 {
     const supple_range *range = &j->ranges[r];
@@ -471,6 +485,7 @@ static supple_result run_range(job *j, int r, supple_error *error)
 static int run_job(job *j)
 {
     supple_error error;
+    double start = now_ms();
     supple_result result = open_outputs(j, -1, &error);
     for (int r = 0; r < j->range_count && result == SUPPLE_OK; r++) result = run_range(j, r, &error);
     if (result == SUPPLE_OK && cli_interrupted()) result = cancelled(&error);
@@ -479,6 +494,7 @@ static int run_job(job *j)
     cli_progress_end(&j->progress);
     if (result != SUPPLE_OK) return cli_fail(&error);
     tell_trouble(j);
+    if (j->progress.shown && j->output_count) tell_written(j, (now_ms() - start) * 1e-3);
     return 0;
 }
 

@@ -1,6 +1,8 @@
 #include "body_options.h"
 #include "cli.h"
+#include "hints.h"
 #include "progress.h"
+#include "ranges.h"
 #include "solver.h"
 
 #include <dirent.h>
@@ -89,15 +91,9 @@ static int find_clips(const cli_arguments *arguments, const supple_scene *scene,
     const char *name;
     *count = 0;
     for (int i = 0; (name = cli_get(arguments, "--clip", i)); i++) {
-        int32_t found = -1;
         if (strcmp(name, "all") == 0) return *count = 0;
-        for (int32_t k = 0; k < supple_scene_clip_count(scene) && found < 0; k++)
-            if (strcmp(supple_scene_clip_name(scene, k), name) == 0) found = k;
-        char *end;
-        long index = strtol(name, &end, 10);
-        if (found < 0 && end != name && !*end && index >= 0 && index < supple_scene_clip_count(scene))
-            found = (int32_t)index;
-        if (found < 0) return cli_usage_error("--clip %.60s: there is no such clip; `supple info` lists them", name);
+        int32_t found = supple_scene_clip_find(scene, name);
+        if (found < 0) return cli_clip_error(scene, "--clip", name);
         if (*count == MOST_CLIPS) return cli_usage_error("--clip: at most %d clips", MOST_CLIPS);
         clips[(*count)++] = found;
     }
@@ -113,7 +109,8 @@ static int read_request(const cli_arguments *arguments, supple_train_config *tc,
     size_t n = strlen(path);
     if (n < 8 || strcmp(path + n - 7, ".supple") != 0)
         return cli_usage_error("%.200s: a model is written as .supple", path);
-    code = whole_number(arguments, "--samples", 1, 100000, &tc->samples);
+    code = cli_check_writable(path);
+    if (code == 0) code = whole_number(arguments, "--samples", 1, 100000, &tc->samples);
     if (code == 0) code = whole_number(arguments, "--rank", 1, 512, &tc->rank);
     if (code == 0) code = whole_number(arguments, "--dents", 0, 256, &tc->dents);
     if (code == 0) code = whole_number(arguments, "--domains", 1, 1024, &tc->domains);

@@ -1,5 +1,6 @@
 #include "body_options.h"
 #include "cli.h"
+#include "hints.h"
 #include "progress.h"
 
 #include <jansson.h>
@@ -52,7 +53,9 @@ static int read_request(const cli_arguments *arguments, request *r)
     for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)
         if (!ends(path, ".glb") && !ends(path, ".gltf") && !ends(path, ".png"))
             return cli_usage_error("%.200s: a skin is written as .glb or .gltf, a picture as .png", path);
-    return 0;
+    int code = 0;
+    for (int i = 0; code == 0 && (path = cli_get(arguments, "-o", i)); i++) code = cli_check_writable(path);
+    return code;
 }
 
 static supple_result write_outputs(const cli_arguments *arguments, const supple_weights *weights,

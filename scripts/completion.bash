@@ -1,17 +1,26 @@
 # Completion of supple's command line in bash. The tool itself answers (`supple --complete`): nothing here knows an option by name.
 
 _supple() {
-    local line=${COMP_LINE:0:COMP_POINT} tool=$1 cur cut item ending base
-    local -a words endings
-    if declare -F _get_comp_words_by_ref >/dev/null; then
-        local cword # with quotes taken into account, and without cutting words at : and =
-        _get_comp_words_by_ref -n := -c cur -w words -i cword
-        words=("${words[@]:0:cword+1}")
-    else
-        read -ra words <<<"$line"
-        [[ $line == *[[:space:]] ]] && words+=("")
-        cur=${words[-1]}
-    fi
+    local line=${COMP_LINE:0:COMP_POINT} tool=$1 cur="" cut item ending base c i quote="" begun=""
+    local -a words=() endings
+    # the words as the shell will see them: quotes and backslashes taken off, not cut at : and =
+    for ((i = 0; i < ${#line}; i++)); do
+        c=${line:i:1}
+        case $quote$c in
+        "''" | '""') quote="" ;;
+        "'"?) cur+=$c ;;
+        \\ | '"\') ((++i)) && cur+=${line:i:1} begun=1 ;;
+        '"'?) cur+=$c ;;
+        "'" | '"') quote=$c begun=1 ;;
+        [[:space:]])
+            [[ $begun ]] && words+=("$cur")
+            cur="" begun=""
+            ;;
+        *) cur+=$c begun=1 ;;
+        esac
+    done
+    words+=("$cur")
+    words=("${words[@]/#\~\//$HOME/}")
     # --option=value is the option and then the value
     base=$cur
     if [[ $cur == --*=* ]]; then
@@ -40,7 +49,7 @@ _supple() {
             ;;
         *)
             [[ $item == *= ]] && compopt -o nospace 2>/dev/null
-            [[ $item == *[!A-Za-z0-9_.,:=/+-]* ]] && printf -v item %q "$item"
+            [[ ! $quote && $item == *[!A-Za-z0-9_.,:=/+-]* ]] && printf -v item %q "$item"
             [[ $cur == --*=* && $cut == "${cur%%=*}=" ]] || item=${item#"$cut"}
             COMPREPLY+=("$item")
             ;;

@@ -58,8 +58,9 @@ SUPPLE_API double supple_scene_fps(const supple_scene *scene);
 /* The direction that is up in the scene's space, unit: y for glTF, what the file says for others. */
 SUPPLE_API void supple_scene_up(const supple_scene *scene, double up[3]);
 
-/* Finds a clip by name, by the part of its name after the last '|', or by index written in decimal; an exact name wins.
- * -1 if there is none or if the part after '|' is ambiguous. */
+/* Finds a clip by name, by the part of its name after the last '|', or by index written in decimal; an exact name wins,
+ * and where none of these is there the only one that differs in upper and lower case. -1 if there is none or if the
+ * part after '|' is ambiguous. */
 SUPPLE_API int32_t supple_scene_clip_find(const supple_scene *scene, const char *name);
 
 /* Number of frames a clip has at a frame rate: floor(duration * fps + 0.01) + 1. A clip of -1 (the rest pose) has 1.

@@ -56,7 +56,11 @@ static supple_result apply_rules(spl_body *body, const spl_body_options *options
             body->role[i].role = rule->role;
             memcpy(body->role[i].why, "left to --part", sizeof "left to --part");
         }
-        if (!any) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "no mesh or material is called '%.60s'", rule->pattern);
+        if (!any)
+            return spl_fail(
+                error, SUPPLE_ERROR_ARGUMENT,
+                "no mesh or material is called '%.60s'; `supple info` lists the parts, '*' stands for anything",
+                rule->pattern);
     }
     return SUPPLE_OK;
 }

@@ -334,6 +334,19 @@ static int32_t find_by_ending(const supple_scene *scene, const char *name)
     return found;
 }
 
+/* The only clip whose name, or its part after '|', differs by upper and lower case at most; else -1. */
+static int32_t find_by_letters(const supple_scene *scene, const char *name)
+{
+    int32_t found = -1;
+    for (int32_t i = 0; i < scene->clip_count && *name; i++) {
+        const char *bar = strrchr(scene->clip[i].name, '|');
+        if (strcasecmp(scene->clip[i].name, name) != 0 && (!bar || strcasecmp(bar + 1, name) != 0)) continue;
+        if (found >= 0) return -1;
+        found = i;
+    }
+    return found;
+}
+
 static int32_t find_by_number(const supple_scene *scene, const char *name)
 {
     int64_t value = 0;
@@ -358,7 +371,8 @@ int32_t supple_scene_clip_find(const supple_scene *scene, const char *name)
         if (strcmp(scene->clip[i].name, name) == 0) return i;
     int32_t found = find_by_ending(scene, name);
     if (found == -2) return -1;
-    return found >= 0 ? found : find_by_number(scene, name);
+    if (found < 0) found = find_by_number(scene, name);
+    return found >= 0 ? found : find_by_letters(scene, name);
 }
 
 int32_t supple_scene_frame_count(const supple_scene *scene, int32_t clip, double fps)

@@ -73,7 +73,7 @@ static void find_idle_joints(inspection *x)
             seen[node] = true;
             add_name(list, scene->node[node].name, idle++);
         }
-    if (idle) add_finding(x, false, "%d joint%s move no vertex: %s", (int)idle, idle == 1 ? "" : "s", list);
+    if (idle) add_finding(x, false, "%d joint%s no vertex: %s", (int)idle, idle == 1 ? " moves" : "s move", list);
     spl_free(&x->allocator, seen);
 }
 
@@ -93,29 +93,47 @@ static void find_surface_faults(inspection *x)
     }
 }
 
+/* Widens [low, high] by the values of one component of a channel's keys if they differ: constant scale animates
+ * nothing.
+ */
+static void widen_scale(const spl_channel *ch, int component, double *low, double *high, double *least)
+{
+    double a = INFINITY, b = -INFINITY;
+    for (int32_t k = component; k < ch->key_count * 3; k += 3) {
+        a = fmin(a, (double)ch->value[k]);
+        b = fmax(b, (double)ch->value[k]);
+    }
+    *least = fmin(*least, a);
+    if (!(b > a * 1.01)) return;
+    *low = fmin(*low, a);
+    *high = fmax(*high, b);
+}
+
 static void find_clip_faults(inspection *x)
 {
     const supple_scene *scene = x->scene;
-    char single[NAME_LIST] = "";
-    int32_t singles = 0;
+    char single[NAME_LIST] = "", scaled[NAME_LIST] = "";
+    int32_t singles = 0, scales = 0;
+    double low = INFINITY, high = -INFINITY;
     if (scene->clip_count == 0) add_finding(x, false, "no animation: `skin` writes the rest pose");
     for (int32_t c = 0; c < scene->clip_count; c++) {
         const spl_clip *clip = &scene->clip[c];
         if (clip->duration <= 0) add_name(single, clip->name, singles++);
-        double low = INFINITY, high = -INFINITY;
+        double from = INFINITY, to = -INFINITY, least = INFINITY;
         for (int32_t i = 0; i < clip->channel_count; i++) {
             const spl_channel *ch = &clip->channel[i];
             if (ch->path != SPL_PATH_SCALE || ch->interpolation == SPL_CUBIC) continue;
-            for (int32_t k = 0; k < ch->key_count * 3; k++) {
-                low = fmin(low, (double)ch->value[k]);
-                high = fmax(high, (double)ch->value[k]);
-            }
+            for (int k = 0; k < 3; k++) widen_scale(ch, k, &from, &to, &least);
         }
-        if (low <= 0)
-            add_finding(x, true, "clip '%.60s' scales a joint to %g", clip->name, low);
-        else if (high > low * 1.01)
-            add_finding(x, false, "clip '%.60s' animates scale, %g to %g", clip->name, low, high);
+        if (least <= 0) add_finding(x, true, "clip '%.60s' scales a joint to %g", clip->name, least);
+        if (least <= 0 || !(to > from)) continue;
+        add_name(scaled, clip->name, scales++);
+        low = fmin(low, from);
+        high = fmax(high, to);
     }
+    if (scales)
+        add_finding(x, false, "%d clip%s scale, %.3g to %.3g: %s", (int)scales, scales == 1 ? " animates" : "s animate",
+                    low, high, scaled);
     if (singles)
         add_finding(x, false, "%d clip%s a single pose (length 0): %s", (int)singles, singles == 1 ? " is" : "s are",
                     single);

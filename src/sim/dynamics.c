@@ -5,6 +5,7 @@
 #include "math/svd3.h"
 #include "sim/sim.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Cycles until a loop is given up, and when it is found: the largest distance of a vertex, as a share of the diagonal,
@@ -87,7 +88,10 @@ static supple_result begin(supple_sim *sim, int32_t clip, double time, supple_st
     d->index = 0;
     supple_result result = advance(sim, 0, stats, error);
     int64_t steps = d->loop && clip >= 0 ? 0 : (int64_t)floor(d->preroll / d->h + 0.5);
-    for (int64_t k = 0; k < steps && result == SUPPLE_OK; k++) result = advance(sim, d->h, stats, error);
+    for (int64_t k = 0; k < steps && result == SUPPLE_OK; k++) {
+        result = spl_progress(&sim->config, "preroll", (double)k / (double)steps, error);
+        if (result == SUPPLE_OK) result = advance(sim, d->h, stats, error);
+    }
     if (result == SUPPLE_OK) memcpy(d->before, sim->flesh.x, coordinates(sim) * sizeof *d->before);
     d->running = result == SUPPLE_OK;
     return result;
@@ -105,14 +109,19 @@ static double largest_distance(const supple_sim *sim, const double *from)
     return most / sim->flesh.solid.diagonal;
 }
 
-/* One cycle from its beginning to its end, which the root then takes back to the beginning. */
-static supple_result run_cycle(supple_sim *sim, int64_t steps, double *difference, supple_stats *stats,
+/* One cycle (the `cycle`th) from its beginning to its end, which the root then takes back to the beginning. */
+static supple_result run_cycle(supple_sim *sim, int32_t cycle, int64_t steps, double *difference, supple_stats *stats,
                                supple_error *error)
 {
+    char stage[40];
+    snprintf(stage, sizeof stage, "cycle %d, until it repeats itself", (int)cycle + 1);
     spl_dynamics *d = &sim->dynamics;
     supple_result result = SUPPLE_OK;
     memcpy(d->shown, sim->flesh.x, coordinates(sim) * sizeof *d->shown);
-    for (int64_t k = 0; k < steps && result == SUPPLE_OK; k++) result = step_clip(sim, stats, error);
+    for (int64_t k = 0; k < steps && result == SUPPLE_OK; k++) {
+        result = spl_progress(&sim->config, stage, (double)k / (double)steps, error);
+        if (result == SUPPLE_OK) result = step_clip(sim, stats, error);
+    }
     if (result != SUPPLE_OK) return result;
     take_clip(sim, d->clip, d->origin);
     d->index = 0;
@@ -132,7 +141,7 @@ static supple_result find_loop(supple_sim *sim, int32_t clip, supple_stats *stat
     int32_t least = (int32_t)fmin(ceil(d->preroll / duration), MOST_CYCLES), cycles = 0;
     supple_result result = SUPPLE_OK;
     while (result == SUPPLE_OK && cycles < MOST_CYCLES && (cycles < least || !(difference < same))) {
-        result = run_cycle(sim, steps, &difference, stats, error);
+        result = run_cycle(sim, cycles, steps, &difference, stats, error);
         cycles++;
     }
     if (result != SUPPLE_OK) return result;

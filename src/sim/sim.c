@@ -234,7 +234,8 @@ static supple_result set_parameter(supple_sim *sim, const supple_setting *settin
     if (at >= 0 && slide)
         return parse_value(&spl_slide_parameter[at], setting->value, &sim->slide_parameter[at], error);
     if (at >= 0) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%.40s: is of skin that slides: --slide", setting->key);
-    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s has no parameter '%.40s'", m->name, setting->key);
+    return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s has no parameter '%.40s'; `supple skin --help` lists them",
+                    m->name, setting->key);
 }
 
 static supple_result set_parameters(supple_sim *sim, const supple_sim_config *sc, supple_error *error)

@@ -103,6 +103,27 @@ def section_usage(s):
     refuse("bake_part_alone", ["slide.bake-part", "--bake-texture"], *skin, "--set", "slide.bake-part=head")
     refuse("show_what", ["show", "material", "stretch"], *skin, "--set", "show=bones")
     refuse("show_stretch_without_slide", ["stretch", "--slide"], *skin, "--set", "show=stretch")
+    refuse("mistyped_verb", ["sking", "is it skin?"], "sking", "demo:arm")
+    refuse("help_on_no_verb", ["skan", "is it skin?"], "help", "skan")
+    refuse("mistyped_option", ["--methd", "is it --method?"], *skin, "--methd", "linear")
+    refuse("option_of_other_tools", ["--output", "is it -o?"], "skin", "demo:arm", "--output", out)
+    refuse("output_without_its_option", ["o.npy", f"supple skin demo:arm -o {out}"[:60]], "skin", "demo:arm", out)
+    refuse("clip_nearly_named", ["bemd", "is it one of bend?"], "skin", "demo:arm", "-o", out, "--clip", "bemd")
+    refuse("clip_of_a_piece", ["ben", "is it one of bend?"], "skin", "demo:arm", "-o", out, "--clip", "ben")
+    refuse("no_such_clip", ["there are bend, twist", "info"], "skin", "demo:arm", "-o", out, "--clip", "moonwalk")
+    refuse("training_clip", ["there are bend, twist"], "train", "demo:arm", "-o", s.path("m.supple"), "--clip", "moonwalk")
+    for verb, ending in ("skin", "npy"), ("mesh", "msh"), ("weights", "glb"), ("train", "supple"), ("compare", "html"), ("demo", "glb"):
+        refuse(f"{verb}_into_no_folder", ["there is no folder", "nowhere"], verb, "arm" if verb == "demo" else "demo:arm",
+               "-o", s.path(os.path.join("nowhere", f"o.{ending}")), codes=4)
+
+    def blanks():
+        with open(s.path("my arm.glb"), "w") as f:
+            f.write("x")
+        done = s.tool("info", "my", "arm.glb", cwd=s.folder)
+        os.remove(s.path("my arm.glb"))
+        assert done.code == 2 and "quotes: 'my arm.glb'" in done.err and done.err.count("\n") == 1, done
+    s.cases.run("name_with_blanks", blanks)
+    s.cases.run("clip_in_other_letters", s.tool.good, "skin", "demo:arm", "--method", "linear", "--clip", "BEND", "-o", out)
     refuse("unknown_demo", ["hydra", "hero", "turtle"], "demo", "hydra", "-o", s.path("o.glb"))
     refuse("unknown_demo_as_input", ["hydra"], "skin", "demo:hydra", "-o", out, codes=(2, 3))
 
@@ -124,6 +145,8 @@ def section_help(s):
     def version():
         done = s.tool("--version")
         assert done.code == 0 and done.err == "" and done.out.startswith("supple ") and done.out.count("\n") == 1, done
+
+        assert s.tool("-V").out == s.tool("version").out == done.out
 
     def asked_for():
         assert s.tool("help").out == s.tool("--help").out and s.tool("help", "skin").out == s.tool("skin", "--help").out
@@ -370,7 +393,7 @@ def section_runs(s):
 
     def progress():
         done = s.tool.good("skin", "demo:arm", "-o", s.path("p.npy"), "--method", "linear", "--clip", "0", "--progress", "always")
-        assert done.err, "--progress always said nothing"
+        assert "frame 1/" in done.err and done.err.splitlines()[-1].endswith(" s") and "wrote " + s.path("p.npy") + ": 50 frames" in done.err, done
         done = s.tool.good("skin", "demo:arm", "-o", s.path("p.npy"), "--method", "linear", "--clip", "0", "--progress", "never")
         assert done.err == "", done.err
 

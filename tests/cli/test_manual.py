@@ -140,6 +140,11 @@ def check_clips(completion):
     check_words(completion, "supple skin demo:turtle -o x.png --clip w", "walk")
     check_words(completion, "supple skin my.glb --clip ", "all")  # an empty file: no clips, no word about it
     check_words(completion, "supple skin missing.glb --clip ", "all")
+    shutil.copyfile(os.path.join(completion.folder, "arm.glb"), os.path.join(completion.folder, "blank arm.glb"))
+    for name in ("blank\\ arm.glb", "'blank arm.glb'", '"blank arm.glb"'):
+        check_words(completion, f"supple skin {name} --clip ", "all", "bend", "twist")
+    check_words(completion, "supple compare arm.glb --clips b", "bend")
+    check_words(completion, "supple help sk", "skin")
 
 
 def check_with_helper(completion):

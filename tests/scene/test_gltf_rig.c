@@ -283,6 +283,8 @@ TEST(clips_have_unique_names_and_are_found)
     CHECK(supple_scene_clip_find(scene, "jump") == -1 && supple_scene_clip_find(scene, "B|jump") == 5);
     CHECK(supple_scene_clip_find(scene, "1") == 7); /* an exact name wins */
     CHECK(supple_scene_clip_find(scene, "6") == 6 && supple_scene_clip_find(scene, "9") == -1);
+    CHECK(supple_scene_clip_find(scene, "RUN") == 3 && supple_scene_clip_find(scene, "rig|Run") == 3); /* by letters */
+    CHECK(supple_scene_clip_find(scene, "JUMP") == -1 && supple_scene_clip_find(scene, "b|jump") == 5);
     CHECK(supple_scene_clip_find(scene, "") == -1 && supple_scene_clip_find(scene, "99999999999999999999") == -1);
     CHECK(supple_scene_clip_name(scene, 9) == NULL && supple_scene_clip_name(scene, -1) == NULL);
     supple_scene_destroy(scene);
