@@ -130,7 +130,7 @@ static double now(void)
 
 static bool is_interrupt(int code)
 {
-    return code == KILLED + SIGINT || code == KILLED + SIGTERM;
+    return code == KILLED + SIGINT || code == KILLED + SIGTERM || code == KILLED + SIGHUP;
 }
 
 /* One after the other; a benchmark that fails does not keep the others from running, and the first such exit code is
