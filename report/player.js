@@ -328,6 +328,7 @@ class Player {
     draw() {
         const stage = this.stage;
         if (!stage?.same || !this.home) return;
+        if (!this.ui.box.clientWidth || !this.ui.box.clientHeight) return; // not laid out: windows would have no size
         const start = performance.now(),
             {frame} = this.state;
         this.arrange();
