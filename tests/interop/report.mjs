@@ -537,6 +537,36 @@ const checks = {
         }
     },
 
+    // Of a long figure that comes towards the camera nothing is cut off, and little room is left.
+    async the_whole_figure_is_in_view({context}) {
+        const page = await open(context, files.sample);
+        for (const stretch of [1, 6]) {
+            const most = await page.evaluate((by) => {
+                const {player} = suppleReport,
+                    {stage, home} = player,
+                    [w] = stage.windows;
+                home.points.forEach((points) => points.forEach((v, i) => i % 3 === 2 && (points[i] = v * by)));
+                stage.touched = false;
+                player.aspect = null;
+                player.frameCamera();
+                stage.camera.aspect = w.width / w.height;
+                stage.camera.updateProjectionMatrix();
+                stage.camera.updateMatrixWorld();
+                const p = stage.camera.position.clone();
+                let far = 0;
+                for (const points of home.points) {
+                    for (let i = 0; i < points.length; i += 3) {
+                        p.fromArray(points, i).project(stage.camera);
+                        far = Math.max(far, Math.abs(p.x), Math.abs(p.y));
+                    }
+                }
+                return far;
+            }, stretch);
+            assert.ok(most > 0.9 && most < 1, `${most} of half a window, stretched by ${stretch}`);
+        }
+        await page.close();
+    },
+
     async what_has_no_size_is_not_drawn({context}) {
         const page = await open(context, files.sample);
         const draws = () => page.evaluate(() => suppleReport.player.stats.draws);
