@@ -35,7 +35,7 @@ enum { SIZE_COUNT = sizeof SIZES / sizeof *SIZES, TIES = 90 };
 static void stop(const supple_error *error)
 {
     fprintf(stderr, "bench_cl: %s\n", error->message);
-    exit(1);
+    exit((int)error->code); /* 1 is `supple bench --fail`'s */
 }
 
 static supple_device *open_device(const options *o, const char *source, bool profile)

@@ -522,7 +522,7 @@ static int run_device(char **argv)
     snprintf(path, sizeof path, "%.*sbench_cl", slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
     execv(path, argv);
     fprintf(stderr, "bench_projective: %s cannot be started: this build is without OpenCL\n", path);
-    return 1;
+    return SUPPLE_ERROR_SOLVE;
 }
 
 int main(int argc, char **argv)
@@ -534,6 +534,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--table"))
             o.table = true;
+        else if (!strcmp(argv[i], "--device") && i + 1 < argc) /* cpu: others went to run_device */
+            i++;
         else if (!strcmp(argv[i], "--curve"))
             o.curve = true;
         else if (!strcmp(argv[i], "--variants"))

@@ -94,13 +94,13 @@ typedef struct request {
     const char *name; /* of a benchmark, "all", or a saved run's file */
     const char *const *words;
     int word_count; /* after the name: for the benchmark */
-    const char *before;
+    const char *before, *device;
     bool json, fail, quick, full;
 } request;
 
 static int run_named(const char *name, const request *q)
 {
-    char path[PATH_MAX], *argv[CLI_MAX_VALUES + 4];
+    char path[PATH_MAX], *argv[CLI_MAX_VALUES + 6];
     int count = 0;
     if (!find_program(name, path, sizeof path))
         return *summary_of(name)
@@ -109,6 +109,7 @@ static int run_named(const char *name, const request *q)
     argv[count++] = path;
     if (q->quick) argv[count++] = (char *)"--quick";
     if (q->full) argv[count++] = (char *)"--full";
+    if (q->device) argv[count++] = (char *)"--device", argv[count++] = (char *)q->device;
     for (int i = 0; i < q->word_count; i++) argv[count++] = (char *)q->words[i];
     argv[count] = NULL;
     return cli_child_run(path, argv, NULL);
@@ -129,7 +130,7 @@ static double now(void)
 
 static bool is_interrupt(int code)
 {
-    return code == KILLED + SIGINT || code == KILLED + SIGTERM;
+    return code == KILLED + SIGINT || code == KILLED + SIGTERM || code == KILLED + SIGHUP;
 }
 
 /* One after the other; a benchmark that fails does not keep the others from running, and the first such exit code is
@@ -203,6 +204,7 @@ static int run_recorded(const bench_list *list, const request *q, const json_t *
     int code = out ? 0 : (int)SUPPLE_ERROR_OUTPUT;
     request plain = *q;
     plain.word_count = 0;
+    plain.device = NULL;
     if (code == 0 && strcmp(list->name[0], "limits") != 0) code = run_named("limits", &plain);
     if (code == 0) code = run_list(list, q, record);
     bool some = code == 0 || (list->count > 1 && out && !is_interrupt(code));
@@ -231,9 +233,23 @@ static int run_request(const bench_list *list, const request *q)
     return code;
 }
 
+/* What does not go together. */
+static int check(const request *q, const cli_arguments *arguments)
+{
+    bool all = q->name && strcmp(q->name, "all") == 0;
+    if (q->fail && !q->before) return cli_usage_error("--fail needs --compare FILE");
+    if (!q->name && arguments->value_count)
+        return cli_usage_error("the name of a benchmark is missing, or all; `supple bench` lists them");
+    if (q->word_count > 0 && all) return cli_usage_error("`supple bench all` takes no words after it");
+    if (q->device && strcmp(q->name, "projective") != 0 && strcmp(q->name, "cl") != 0)
+        return cli_usage_error("--device: goes with projective and cl, the benchmarks that run on one");
+    return 0;
+}
+
 static int run(const cli_arguments *arguments)
 {
     request q = {.before = cli_get(arguments, "--compare", 0),
+                 .device = cli_get(arguments, "--device", 0),
                  .json = cli_count(arguments, "--json") > 0,
                  .fail = cli_count(arguments, "--fail") > 0,
                  .quick = cli_count(arguments, "--quick") > 0,
@@ -244,10 +260,8 @@ static int run(const cli_arguments *arguments)
     q.words = arguments->operands + 1;
     q.word_count = arguments->operand_count > 1 ? arguments->operand_count - 1 : 0;
     bool all = q.name && strcmp(q.name, "all") == 0;
-    if (q.fail && !q.before) return cli_usage_error("--fail needs --compare FILE");
-    if (!q.name && arguments->value_count)
-        return cli_usage_error("the name of a benchmark is missing, or all; `supple bench` lists them");
-    if (q.word_count > 0 && all) return cli_usage_error("`supple bench all` takes no words after it");
+    int code = check(&q, arguments);
+    if (code) return code;
     if (q.before && q.name && is_file(q.name)) return compare_files(&q);
     cli_child_catch();
     if (q.name && !all) {
@@ -275,6 +289,7 @@ static const cli_option options[] = {
     {"--compare", "FILE", "beside a run that --json kept: what is slower beyond noise, what is faster", false},
     {"--fail", NULL, "with --compare: exit code 1 if something is slower", false},
     {"--quick", NULL, "small sizes and few runs: to see that all works, not to measure", false},
+    {"--device", "cl[:N]", "projective and cl: the OpenCL device to measure (docs/device.md)", false},
     {"--full", NULL, "also what takes too long for an hour: the papers' own sizes", false},
 };
 

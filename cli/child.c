@@ -28,6 +28,7 @@ void cli_child_catch(void)
 {
     signal(SIGINT, forward);
     signal(SIGTERM, forward);
+    if (signal(SIGHUP, forward) == SIG_IGN) signal(SIGHUP, SIG_IGN); /* nohup */
 }
 
 bool cli_child_stopped(void)
@@ -44,6 +45,7 @@ static int start(const char *path, char **argv, int messages, pid_t *pid)
     sigemptyset(&waiting);
     sigaddset(&waiting, SIGINT);
     sigaddset(&waiting, SIGTERM);
+    sigaddset(&waiting, SIGHUP);
     int reason = posix_spawnattr_init(&how);
     if (reason) return reason;
     reason = posix_spawn_file_actions_init(&files);

@@ -200,11 +200,13 @@ static int read_clips(const cli_compare *c, char *words, size_t size, cli_range_
         request->clips[request->clip_count++] = words;
         return 0;
     }
-    for (char *word = words; word && request->clip_count < CLI_MAX_VALUES;) {
+    for (char *word = words; word;) {
         char *comma = strchr(word, ',');
         if (comma) *comma++ = 0;
         request->clips[request->clip_count++] = word;
         word = comma;
+        if (word && request->clip_count == CLI_MAX_VALUES)
+            return cli_usage_error("--clips: more than %d; `all` is all", CLI_MAX_VALUES);
     }
     return 0;
 }
@@ -288,6 +290,7 @@ static void find_metre(cli_compare *c)
     double diagonal = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), size = c->report->size_m;
     const char *given = cli_get(c->arguments, "--size", 0);
     if (given) cli_number(given, 1e-6, 1e6, &size);
+    c->size_m = size;
     c->metre = diagonal > 0 ? size / diagonal : 1;
 }
 
@@ -381,6 +384,7 @@ static int work(cli_compare *c)
     if (code == 0 && c->output) code = cli_compare_page(c);
     if (code == 0 && cli_child_stopped()) code = EXIT_CANCELLED;
     if (code == 0 && c->output && c->shown) tell_written(c);
+    remove_folder(c); /* before a pipe that nobody reads may end the tool */
     return code == 0 && c->json ? print_json(c) : code;
 }
 

@@ -42,7 +42,7 @@ typedef struct cli_compare {
     supple_report *report;
     int32_t motion; /* the clip of --motion, or -1 */
     double fps, reference_s, page_mb, start;
-    double metre; /* metres a unit of the file */
+    double metre, size_m; /* metres a unit of the file, and the character's diagonal in the solver */
     supple_range *ranges;
     int range_count, frame_total;
     cli_compare_method method[CLI_COMPARE_METHODS];
@@ -104,6 +104,9 @@ int cli_compare_positions(cli_compare *c, const supple_display *display, int32_t
 
 /* A method's row of the table. */
 void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cli_summary *s);
+
+/* A name or message as JSON. It may be no UTF-8, or cut within a character: such bytes become '?'. */
+json_t *cli_compare_string(const char *text);
 
 /* The report as JSON; NULL without memory. `blobs` says whether it refers to blobs. */
 json_t *cli_compare_json(const cli_compare *c, bool blobs);

@@ -165,9 +165,16 @@ static const cli_summary *other(const choice *c, double (*value)(const cli_summa
     return found;
 }
 
+static const cli_summary *reference_of(const choice *c)
+{
+    for (int i = 0; i < c->asked->method_count; i++)
+        if (c->asked->method[i].ran && strcmp(c->asked->method[i].name, "reference") == 0) return &c->asked->method[i];
+    return NULL;
+}
+
 static void say_penetration(choice *c, const cli_summary *s)
 {
-    const cli_summary *worst = other(c, penetration, true);
+    const cli_summary *worst = other(c, penetration, true), *reference = reference_of(c);
     if (!isfinite(s->penetration)) return;
     if (worst && worst->penetration > fmax(2 * s->penetration, 0.001))
         give(c, "`%s` leaves %s of penetration where `%s` has %s.", s->name, length_of(s->penetration).text,
@@ -175,6 +182,9 @@ static void say_penetration(choice *c, const cli_summary *s)
     else if (s->penetration > 0.001)
         give(c, "`%s` leaves %s of penetration; no method that ran leaves less than half of it.", s->name,
              length_of(s->penetration).text);
+    else if (reference && reference->penetration > 0.001)
+        give(c, "`%s` leaves %s of penetration; `reference`, which has no contact, %s.", s->name,
+             length_of(s->penetration).text, length_of(reference->penetration).text);
     else
         give(c, "No flesh enters other flesh by more than a millimetre, with any method that was measured.");
 }
@@ -252,6 +262,14 @@ static void say_quicker(choice *c, const cli_summary *s)
          quick->name, time_of(quick->ms_median).text, length_of(quick->penetration).text, 100 * quick->joint_volume);
 }
 
+/* Plain skinning needs no flesh: it has some here because its numbers are measured on it. */
+static void say_setup(choice *c, const cli_summary *s)
+{
+    bool measured = strcmp(s->name, "linear") == 0 && isfinite(s->body_ms);
+    give(c, "It needs %s to set up, once, and %.0f MB of memory%s.", time_of(s->setup_ms).text, s->peak_mb,
+         measured ? ", with the flesh that it is measured on; alone less" : "");
+}
+
 /* What was asked for and what came of it. */
 static void say_asked(choice *c, const cli_summary *s)
 {
@@ -299,7 +317,7 @@ bool cli_advise(const cli_advice_case *asked, cli_advice *out)
     say_error(&c, s);
     say_time(&c, s);
     say_quicker(&c, s);
-    give(&c, "It needs %s to set up, once, and %.0f MB of memory.", time_of(s->setup_ms).text, s->peak_mb);
+    say_setup(&c, s);
     say_asked(&c, s);
     return true;
 }

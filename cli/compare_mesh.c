@@ -29,8 +29,7 @@ static int texture_blob(cli_compare *c, const supple_display *d, int32_t group, 
 
 static json_t *group_of(const supple_display_group *g, int texture)
 {
-    json_t *name = json_string(g->name);
-    return json_pack("{s:o,s:i,s:i,s:[f,f,f],s:f,s:b,s:s,s:f,s:o}", "name", name ? name : json_string("?"), "first",
+    return json_pack("{s:o,s:i,s:i,s:[f,f,f],s:f,s:b,s:s,s:f,s:o}", "name", cli_compare_string(g->name), "first",
                      (int)g->first, "count", (int)g->count, "color", (double)g->color[0], (double)g->color[1],
                      (double)g->color[2], "opacity", (double)g->color[3], "double_sided", (int)g->double_sided, "alpha",
                      g->masked    ? "mask"

@@ -12,10 +12,27 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* Texts of files and of the command line may be no UTF-8. */
-static json_t *text(const char *t)
+/* Bytes of the UTF-8 sequence that a text begins with; 0 where there is none. */
+static size_t sequence(const char *t)
+{
+    unsigned char c = (unsigned char)*t;
+    size_t count = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 0;
+    for (size_t i = 1; i < count; i++)
+        if (((unsigned char)t[i] & 0xc0) != 0x80) return 0;
+    return count;
+}
+
+json_t *cli_compare_string(const char *t)
 {
     json_t *value = json_string(t);
+    char *copy = value ? NULL : strdup(t);
+    for (char *at = copy; at && *at;) {
+        size_t count = sequence(at);
+        if (count == 0) *at = '?';
+        at += count ? count : 1;
+    }
+    if (copy) value = json_string(copy);
+    free(copy);
     return value ? value : json_string("?");
 }
 
@@ -132,7 +149,7 @@ static json_t *method_of(const cli_compare *c, const cli_compare_method *m, bool
     cli_summary s;
     cli_compare_summarise(c, m, &s);
     json_t *o = json_pack("{s:s,s:s,s:o,s:i}", "name", m->name, "summary", m->summary, "note",
-                          *m->note ? text(m->note) : json_null(), "stride", (int)m->stride);
+                          *m->note ? cli_compare_string(m->note) : json_null(), "stride", (int)m->stride);
     json_object_set_new(o, "metrics", m->ran ? json_incref(m->metrics) : json_null());
     json_object_set_new(o, "table", m->ran ? table_of(&s) : json_null());
     json_object_set_new(o, "error", errors_of(c, m));
@@ -147,10 +164,11 @@ static json_t *clips_of(const cli_compare *c)
     json_t *list = json_array();
     for (int r = 0; r < c->range_count; r++) {
         const supple_range *range = &c->ranges[r];
-        json_array_append_new(list,
-                              json_pack("{s:o,s:i,s:i}", "name",
-                                        text(range->clip < 0 ? "rest" : supple_scene_clip_name(c->scene, range->clip)),
-                                        "first_frame", (int)range->first_frame, "frames", (int)range->frame_count));
+        json_array_append_new(
+            list,
+            json_pack("{s:o,s:i,s:i}", "name",
+                      cli_compare_string(range->clip < 0 ? "rest" : supple_scene_clip_name(c->scene, range->clip)),
+                      "first_frame", (int)range->first_frame, "frames", (int)range->frame_count));
     }
     return list;
 }
@@ -165,7 +183,7 @@ static json_t *machine(void)
             name[strcspn(name, "\n")] = 0;
         }
     if (file) fclose(file);
-    return json_pack("{s:o,s:i}", "processor", *name ? text(name) : json_null(), "cores",
+    return json_pack("{s:o,s:i}", "processor", *name ? cli_compare_string(name) : json_null(), "cores",
                      (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
@@ -183,15 +201,15 @@ static json_t *blobs_of(const cli_blobs *blobs)
 static json_t *input_of(const cli_compare *c)
 {
     const char *name = strrchr(c->input, '/') ? strrchr(c->input, '/') + 1 : c->input;
-    return json_pack("{s:o,s:i,s:i,s:i,s:o}", "name", text(name), "vertices", (int)supple_scene_vertex_count(c->scene),
-                     "triangles", (int)supple_scene_triangle_count(c->scene), "joints",
-                     (int)supple_scene_joint_count(c->scene), "size_m", real(c->report->size_m));
+    return json_pack("{s:o,s:i,s:i,s:i,s:o}", "name", cli_compare_string(name), "vertices",
+                     (int)supple_scene_vertex_count(c->scene), "triangles", (int)supple_scene_triangle_count(c->scene),
+                     "joints", (int)supple_scene_joint_count(c->scene), "size_m", real(c->size_m));
 }
 
 static json_t *notes_of(const cli_compare *c)
 {
     json_t *list = json_array();
-    for (int i = 0; i < c->note_count; i++) json_array_append_new(list, text(c->notes[i]));
+    for (int i = 0; i < c->note_count; i++) json_array_append_new(list, cli_compare_string(c->notes[i]));
     return list;
 }
 
@@ -205,7 +223,7 @@ bool cli_compare_advice(const cli_compare *c, cli_advice *advice)
                              1000 / c->fps,
                              dynamics && strcmp(dynamics, "on") == 0,
                              cli_get(c->arguments, "--model", 0) != NULL,
-                             c->report->size_m};
+                             c->size_m};
     return cli_advise(&asked, advice);
 }
 
@@ -214,7 +232,7 @@ static json_t *recommendation(const cli_compare *c)
     cli_advice advice;
     if (!cli_compare_advice(c, &advice)) return json_null();
     json_t *reasons = json_array();
-    for (int i = 0; i < advice.reason_count; i++) json_array_append_new(reasons, text(advice.reason[i]));
+    for (int i = 0; i < advice.reason_count; i++) json_array_append_new(reasons, cli_compare_string(advice.reason[i]));
     return json_pack("{s:s,s:s,s:o}", "method", advice.method, "summary", advice.summary, "reasons", reasons);
 }
 
@@ -224,7 +242,22 @@ static void put_word(char *out, size_t size, const char *word)
     size_t used = strlen(out);
     bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%") ==
                               strlen(word);
-    snprintf(out + used, size - used, plain ? " %s" : strchr(word, '\'') ? " \"%s\"" : " '%s'", word);
+    if (plain) {
+        snprintf(out + used, size - used, " %s", word);
+        return;
+    }
+    char quoted[4096] = " '"; /* within quotes only the quote itself means something: it becomes '\'' */
+    size_t n = 2;
+    for (; *word && n + 6 < sizeof quoted; word++) {
+        if (*word == '\'') {
+            memcpy(quoted + n, "'\\'", 3);
+            n += 3;
+        }
+        quoted[n++] = *word;
+    }
+    quoted[n] = '\'';
+    quoted[n + 1] = 0;
+    snprintf(out + used, size - used, "%s", quoted);
 }
 
 /* What was asked for, so that a reader can ask for it again. */
@@ -237,7 +270,7 @@ static json_t *command_of(const cli_compare *c)
         put_word(line, sizeof line, o->name);
         if (o->argument && *c->arguments->values[i].value) put_word(line, sizeof line, c->arguments->values[i].value);
     }
-    return text(line);
+    return cli_compare_string(line);
 }
 
 /* How many threads the children had. */

@@ -96,8 +96,9 @@ static int draw_view(painter *p, const view *v)
     }
     for (int i = 0; i < p->c->method_count && code == 0; i++) code = draw_method(p, &p->c->method[i], v, images);
     for (int i = 0; i < v->count; i++) json_array_append_new(frames, json_integer(v->frame[i]));
-    json_t *o = json_pack("{s:s,s:s,s:i,s:o,s:o,s:s,s:s?,s:o}", "id", v->id, "title", v->title, "clip", v->range,
-                          "frames", frames, "images", images, "kind", v->kind, "joint", v->joint, "degrees",
+    json_t *o = json_pack("{s:o,s:o,s:i,s:o,s:o,s:s,s:o,s:o}", "id", cli_compare_string(v->id), "title",
+                          cli_compare_string(v->title), "clip", v->range, "frames", frames, "images", images, "kind",
+                          v->kind, "joint", v->joint ? cli_compare_string(v->joint) : json_null(), "degrees",
                           isfinite(v->degrees) ? json_real(v->degrees) : json_null());
     if (o)
         json_array_append_new(p->c->views, o);

@@ -73,6 +73,7 @@ function tidy(raw) {
         mesh: mesh && {...mesh, groups: list(mesh.groups)},
         methods: list(json.methods).map(tidyMethod),
         views,
+        notes: texts(json.notes),
         advice: {method: plain(advice.method), summary: plain(advice.summary), reasons: texts(advice.reasons)},
     };
 }

@@ -25,10 +25,17 @@ function showAdvice(report) {
     byId('advice').hidden = false;
 }
 
+// What is to be known of the report as a whole: a size that was guessed, frames that the player does without.
+function showNotes(report) {
+    if (!report.notes.length) return;
+    byId('facts').after(el('ul.told', {}, ...report.notes.map((note) => el('li.note', {}, ...sentence(note)))));
+}
+
 export function showHeader(report) {
     document.title = `${report.input.name}: skinning methods compared`;
     byId('name').textContent = report.input.name;
     showFacts(report);
+    showNotes(report);
     showAdvice(report);
 }
 

@@ -2,7 +2,7 @@
 import {clamp, isNumber, pause, short} from './dom.js';
 import {readIndex, readMotion, readUv} from './data.js';
 import {addDistances, bounds, heatColour, weld} from './shape.js';
-import {openContext, sideBySide, Stage, wiped} from './stage.js';
+import {openContext, seenProportion, sideBySide, Stage, wiped} from './stage.js';
 import {buildControls} from './controls.js';
 
 const HEAT_STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]; // mm
@@ -143,9 +143,12 @@ class Player {
             first = boxes[0];
         const travel = Math.max(...boxes.map((b) => Math.hypot(...b.mean.map((v, k) => v - first.mean[k]))));
         this.follow = travel > 0.35 * first.diagonal;
-        const low = [0, 1, 2].map((k) => Math.min(...boxes.map((b) => b.low[k] - (this.follow ? b.mean[k] - first.mean[k] : 0))));
-        const high = [0, 1, 2].map((k) => Math.max(...boxes.map((b) => b.high[k] - (this.follow ? b.mean[k] - first.mean[k] : 0))));
+        const moved = (b, k) => (this.follow ? b.mean[k] - first.mean[k] : 0);
+        for (const b of boxes) for (let i = 0; i < b.points.length; i++) b.points[i] -= moved(b, i % 3);
+        const low = [0, 1, 2].map((k) => Math.min(...boxes.map((b) => b.low[k] - moved(b, k))));
+        const high = [0, 1, 2].map((k) => Math.max(...boxes.map((b) => b.high[k] - moved(b, k))));
         this.home = {
+            points: boxes.map((b) => b.points),
             low,
             high,
             centre: low.map((l, k) => (l + high[k]) / 2),
@@ -161,20 +164,19 @@ class Player {
     }
 
     sampleBoxes(motion) {
-        const x = new Float32Array(3 * motion.vertices),
-            last = motion.frames[motion.frames.length - 1],
+        const last = motion.frames[motion.frames.length - 1],
             boxes = [];
         for (let s = 0; s < SAMPLES; s++) {
-            const frame = Math.round((last * s) / (SAMPLES - 1));
-            motion.write(frame, x);
-            boxes.push({...bounds(x), mean: mean(x)});
+            const frame = Math.round((last * s) / (SAMPLES - 1)),
+                points = new Float32Array(3 * motion.vertices);
+            motion.write(frame, points);
+            boxes.push({...bounds(points), mean: mean(points), points});
         }
         return boxes;
     }
 
     get proportion() {
-        const {low, high} = this.home;
-        return clamp(Math.hypot(high[0] - low[0], high[2] - low[2]) / (high[1] - low[1] || 1), 0.3, 3) * 1.05;
+        return clamp(seenProportion(this.home), 0.3, 3) * 1.05;
     }
 
     resetCamera() {
@@ -328,6 +330,7 @@ class Player {
     draw() {
         const stage = this.stage;
         if (!stage?.same || !this.home) return;
+        if (!this.ui.box.clientWidth || !this.ui.box.clientHeight) return; // not laid out: windows would have no size
         const start = performance.now(),
             {frame} = this.state;
         this.arrange();

@@ -7,6 +7,7 @@ import {pictureUrl} from './data.js';
 const FOV = 28,
     AZIMUTH = 0.5,
     ELEVATION = 0.16,
+    MARGIN = 1.06,
     GAP = 2;
 
 // The canvas's context, or null where the browser draws no 3D. Where a processor draws, smoothing edges would cost most of the time.
@@ -33,6 +34,12 @@ export function layout(count, width, height, proportion) {
         if (size > best.size * 1.001) best = {columns, rows, size};
     }
     return best;
+}
+
+// Width over height of a box as the camera sees it at first.
+export function seenProportion({low, high}) {
+    const [x, y, z] = high.map((h, k) => h - low[k]);
+    return (x * Math.cos(AZIMUTH) + z * Math.sin(AZIMUTH)) / (y || 1);
 }
 
 function niceStep(length) {
@@ -169,23 +176,44 @@ export class Stage {
         geometry.attributes.color.needsUpdate = true;
     }
 
-    // Where the camera stands at first: in front, a little to the side and above, the whole figure in each window.
-    frame(box, aspect) {
-        const half = 0.5 * box.diagonal || 1,
-            tan = Math.tan((0.5 * FOV * Math.PI) / 180);
-        const [w, h] = [Math.hypot(box.high[0] - box.low[0], box.high[2] - box.low[2]) / 2, (box.high[1] - box.low[1]) / 2 || half];
-        const distance = Math.max(h / tan, Math.max(w, 0.2 * half) / (tan * aspect)) * 1.12 + 0.25 * half;
-        this.controls.target.fromArray(box.centre);
-        const back = new THREE.Vector3(
-            Math.sin(AZIMUTH) * Math.cos(ELEVATION),
-            Math.sin(ELEVATION),
-            Math.cos(AZIMUTH) * Math.cos(ELEVATION),
-        );
+    // Where the camera stands at first: in front, a little to the side and above, as near as leaves all points of the home's frames in each
+    // window. A point at x, y and z of the camera's axes is seen where k |x - X| <= D - z: least D at X = (a - b) / 2k, D = (a + b) / 2.
+    frame(home, aspect) {
+        const tan = Math.tan((0.5 * FOV * Math.PI) / 180),
+            k = [MARGIN / (tan * aspect), MARGIN / tan],
+            [sin, cos, low, flat] = [Math.sin(AZIMUTH), Math.cos(AZIMUTH), Math.sin(ELEVATION), Math.cos(ELEVATION)];
+        const axes = [new THREE.Vector3(cos, 0, -sin), new THREE.Vector3(-sin * low, flat, -cos * low)],
+            back = new THREE.Vector3(sin * flat, low, cos * flat),
+            far = this.reach(home, [...axes, back], k);
+        this.controls.target.fromArray(home.centre);
+        axes.forEach((axis, i) => this.controls.target.addScaledVector(axis, (far[i][0] - far[i][1]) / (2 * k[i])));
+        const distance = Math.max(...far.map(([a, b]) => (a + b) / 2), 1e-3 * home.diagonal) || 1;
         this.camera.position.copy(this.controls.target).addScaledVector(back, distance);
-        this.size = box.diagonal || 1;
+        this.size = home.diagonal || 1;
         this.controls.minDistance = 0.02 * this.size;
         this.controls.maxDistance = 30 * this.size;
         this.controls.update();
+    }
+
+    // The largest of z + k x and of z - k x, and of y, over all points about the centre.
+    reach(home, [right, up, back], k) {
+        const far = [
+            [-Infinity, -Infinity],
+            [-Infinity, -Infinity],
+        ];
+        const p = new THREE.Vector3(),
+            centre = new THREE.Vector3().fromArray(home.centre);
+        for (const points of home.points) {
+            for (let i = 0; i < points.length; i += 3) {
+                const z = p.fromArray(points, i).sub(centre).dot(back),
+                    sides = [k[0] * p.dot(right), k[1] * p.dot(up)];
+                for (let s = 0; s < 2; s++) {
+                    if (z + sides[s] > far[s][0]) far[s][0] = z + sides[s];
+                    if (z - sides[s] > far[s][1]) far[s][1] = z - sides[s];
+                }
+            }
+        }
+        return far;
     }
 
     // Squares of a fifth of the figure, as far as the clip goes.

@@ -133,15 +133,14 @@ export function showTable(place, report) {
             scroller.replaceChildren(
                 el(
                     'table',
-                    {},
-                    el('caption', {}, '★ marks the best of a column. Click a heading to sort.'),
+                    {'aria-label': 'Cost and quality'},
                     el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, 'Method'), ...columns.map((c) => heading(c, order, sort)))),
                     el('tbody', {}, ...sorted(measured, order).map((m) => row(m, columns, bests, report.advice.method))),
                 ),
             );
         };
         draw();
-        place.append(scroller);
+        place.append(scroller, el('p.quiet.under', {}, '★ marks the best of a column. Click a heading to sort.'));
     }
     const told = notes(report.methods);
     if (told) place.append(told);

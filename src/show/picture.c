@@ -16,6 +16,8 @@ static const uint8_t PAPER = 248, INK[3] = {62, 67, 76}, RIM[3] = {214, 216, 219
 
 /* Focal length over the panel's longer side, as show/camera.c has it. */
 static const double LENS = 2.8;
+/* About the figure, for its label. */
+static const double ROOM = 1.1;
 
 struct supple_picture {
     supple_allocator allocator;
@@ -147,8 +149,12 @@ static spl_camera camera_of(const supple_camera *c, int32_t width, int32_t heigh
 typedef struct extent {
     double across, along, low; /* half the width, half the height; the lowest height */
     double size, travel;
+    double kx, ky;   /* focal length over half a side, with a margin */
+    double distance; /* of the camera from its target, for all to be in the picture */
 } extent;
 
+/* A point at (x, y, z) of the camera's axes is in the picture of a camera at distance D where kx |x| and ky |y| are at
+ * most D - z: what is near it needs more room than its width says. */
 static void widen(const supple_picture *p, const supple_camera *c, extent *e)
 {
     spl_vec3 back = spl_v3(c->back[0], c->back[1], c->back[2]), up = spl_v3(c->up[0], c->up[1], c->up[2]);
@@ -158,8 +164,10 @@ static void widen(const supple_picture *p, const supple_camera *c, extent *e)
         for (int64_t i = 0; i < 3 * (int64_t)p->show.draw[d].triangle_count; i++) {
             spl_vec3 v = spl_sub(spl_v3_from_float(q + 3 * (size_t)p->show.draw[d].triangle[i]), target);
             if (!spl_v3_finite(v)) continue;
-            e->across = fmax(e->across, fabs(spl_dot(right, v)));
-            e->along = fmax(e->along, fabs(spl_dot(up, v)));
+            double x = fabs(spl_dot(right, v)), y = fabs(spl_dot(up, v)), z = spl_dot(back, v);
+            e->across = fmax(e->across, x);
+            e->along = fmax(e->along, y);
+            e->distance = fmax(e->distance, z + fmax(e->kx * x, e->ky * y));
         }
     }
 }
@@ -200,15 +208,19 @@ void supple_picture_whole(supple_picture *p, const float *const *points, int32_t
         to_array(spl_cross(back, right), cameras[i].up);
     }
     aim(p, points, count, cameras, &e);
-    for (int32_t i = 0; i < count; i++) {
-        place(p, points[i]);
-        widen(p, &cameras[i], &e);
+    for (int pass = 0; pass < 2; pass++) { /* the picture's sides, then how far away */
+        for (int32_t i = 0; i < count; i++) {
+            place(p, points[i]);
+            widen(p, &cameras[i], &e);
+        }
+        *aspect = e.across > 0 ? fmin(fmax(e.along / e.across, 0.6), 1.8) : 1;
+        e.kx = ROOM * 2 * LENS * fmax(*aspect, 1);
+        e.ky = ROOM * 2 * LENS * fmax(1 / *aspect, 1);
+        if (pass == 0) e.distance = 0;
     }
-    *aspect = e.across > 0 ? fmin(fmax(e.along / e.across, 0.6), 1.8) : 1;
-    /* The ball fills the shorter side; some room for the label, and for what perspective brings nearer. */
-    double radius = *aspect >= 1 ? fmax(e.across, e.along / *aspect) : fmax(e.along, e.across * *aspect);
+    double ratio = 2 * LENS * fmax(*aspect, 1 / *aspect); /* as camera_of has it */
     for (int32_t i = 0; i < count; i++) {
-        cameras[i].radius = 1.12 * radius;
+        cameras[i].radius = e.distance / sqrt(1 + ratio * ratio);
         cameras[i].floor = e.low;
     }
 }

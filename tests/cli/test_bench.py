@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tool import SOURCE, session
+from tool import SOURCE, session  # noqa: E402
+from cases import Skip  # noqa: E402
 
 NAMES = "bench table row quantity kind unit".split()
 NUMBERS = "min low median high max runs paper wanted from to".split()
@@ -106,7 +107,15 @@ def section_document(s):
         done = s.tool("bench", "body", "--json", "--quick", "--", s.path("absent.glb"))
         assert done.code == 3 and done.out == "" and "absent.glb" in done.err, done
 
-    for name, case in (("limits", limits_of), ("linear", linear), ("contact", with_paper), ("leaves_nothing", nothing_left), ("full_disk", full_disk), ("fails", failing)):
+    def device():
+        """`bench projective --device` goes to the device's benchmark; a name that is none and a device that is not there are told, never as "slower"."""
+        done = s.tool("bench", "projective", "--device", "cl:9", "--quick")
+        if "without OpenCL" in done.err:
+            raise Skip("without OpenCL")
+        s.tool.bad(2, ["bench_cl", "moon"], "bench", "projective", "--device", "moon", "--quick")
+        assert done.code == 5 and done.out == "" and done.err.startswith("bench_cl: "), done
+
+    for name, case in (("limits", limits_of), ("linear", linear), ("device", device), ("contact", with_paper), ("leaves_nothing", nothing_left), ("full_disk", full_disk), ("fails", failing)):
         s.cases.run(f"json_{name}", case)
 
 
@@ -257,6 +266,9 @@ def section_compare(s):
         s.tool.bad(2, ["name"], "bench", "--json")
         s.tool.bad(2, ["name"], "bench", "--compare", "x.json")
         s.tool.bad(2, ["no benchmark"], "bench", "x.json")
+        s.tool.bad(2, ["--device", "projective"], "bench", "linear", "--device", "cl")
+        s.tool.bad(2, ["--device", "projective"], "bench", "all", "--device", "cl")
+        s.tool.bad(2, ["name"], "bench", "--device", "cl")
 
     for name, case in (("same", same), ("noise", noise), ("slower", slower), ("best_alone", best_alone), ("machine", machine), ("rates", rates),
                        ("single", single), ("busy", busy), ("one_limit", one_limit), ("counts", counted), ("missing", missing), ("json", as_json), ("terminal", terminal), ("run", real),

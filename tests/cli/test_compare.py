@@ -3,9 +3,13 @@ import base64
 import json
 import os
 import re
+import shlex
 import shutil
+import signal
 import struct
+import subprocess
 import sys
+import time
 import zlib
 
 import numpy as np
@@ -118,6 +122,14 @@ def section_numbers(tool, cases, folder):
         assert report["metres_per_unit"] == 1 and report["fps"] == 30
         assert report["command"] == "supple compare demo:arm --frames 20:23 --resolution 20 --clips twist,bend --json", report["command"]
 
+    def sized():
+        """--size is what the solver works in: distances, the diagonal and the advice's share of it."""
+        large = run_json(tool, *arm, "--clips", "bend", "--methods", "linear,reference", "--size", 50)
+        assert large["input"]["size_m"] == 50 and np.isclose(large["metres_per_unit"], 50 / report["input"]["size_m"])
+        a, b = (by_name(r)["linear"]["error"][-1]["max"] / r["input"]["size_m"] for r in (large, report))
+        assert np.isclose(a, b, rtol=0.05), (a, b)
+
+    cases.run("size", sized)
     cases.run("single_runs", runs)
     cases.run("numbers_are_those_of_single_runs", same_numbers)
     cases.run("table_sums_up_the_frames", table)
@@ -206,8 +218,8 @@ def section_page(tool, cases, folder):
 def section_names(tool, cases, folder):
     nasty = "</script><script>alert(\"1\")</script>\n<!-- ' & \u2028 \\u003c"
 
-    def hostile():
-        path, out = os.path.join(folder, "hostile.glb"), os.path.join(folder, "hostile.html")
+    def renamed(path, name):
+        """demo:arm with a name, and a number, for everything."""
         tool.good("demo", "arm", "-o", path)
         with open(path, "rb") as f:
             data = f.read()
@@ -215,11 +227,15 @@ def section_names(tool, cases, folder):
         document, rest = json.loads(data[20:20 + length]), data[20 + length:]
         for things in ("animations", "nodes", "meshes", "materials"):
             for i, thing in enumerate(document[things]):
-                thing["name"] = nasty + str(i)
+                thing["name"] = name + str(i)
         text = json.dumps(document).encode()
         text += b" " * (-len(text) % 4)
         with open(path, "wb") as f:
             f.write(struct.pack("<4sIIII", b"glTF", 2, 20 + len(text) + len(rest), len(text), 0x4E4F534A) + text + rest)
+
+    def hostile():
+        path, out = os.path.join(folder, "hostile.glb"), os.path.join(folder, "hostile.html")
+        renamed(path, nasty)
         tool.good("compare", path, "--frames", "0:1", "--clips", "1", *SMALL, "--methods", "linear,dualquat", "-o", out)
         page = Page(out)  # which counts every "<" of the page
         assert "alert" in page.json["clips"][0]["name"] and "</script>" in page.json["clips"][0]["name"]
@@ -229,7 +245,18 @@ def section_names(tool, cases, folder):
         for line in re.split("\\r|\\033\\[K", done.err.strip()):
             assert line.isprintable(), f"{line!r} reaches the terminal"
 
+    def long():
+        """Names are cut where they are long, which may be within a letter; a command line is what a shell would take."""
+        path, out = os.path.join(folder, "it's $(long).glb"), os.path.join(folder, "long.html")
+        renamed(path, "x" + 40 * "\u044f")
+        tool.good("compare", path, "--frames", "40:41", "--clips", "0", "--methods", "dualquat", "-o", out)
+        page = Page(out)
+        assert page.json["clips"][0]["name"] == "x" + 40 * "\u044f" + "0"
+        assert any(view["title"].startswith("x" + 20 * "\u044f") for view in page.json["views"]), page.json["views"]
+        assert shlex.split(page.json["command"])[2] == path, page.json["command"]
+
     cases.run("hostile_names_are_texts", hostile)
+    cases.run("long_names_are_cut_whole", long)
 
 
 def section_failures(tool, cases, folder):
@@ -297,6 +324,27 @@ def section_failures(tool, cases, folder):
         assert os.listdir(where) == [] and sorted(os.listdir(folder)) == before, "something is left"
         assert len(done.err.strip().splitlines()) <= 2, done.err
 
+    def unread():
+        """A pipe that nobody reads ends the tool, and leaves nothing."""
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([tool.path, "compare", "demo:arm", "--frames", "0", "--methods", "dualquat", "--json"], stdout=write,
+                              stderr=subprocess.DEVNULL, timeout=120, restore_signals=True)
+        os.close(write)
+        assert done.returncode in (-signal.SIGPIPE, 4), done
+        clean()
+
+    def hung_up():
+        """A terminal that is closed is as Ctrl-C."""
+        where = os.path.join(folder, "tmp")
+        process = subprocess.Popen([tool.path, "compare", "demo:hero", "--resolution", "30", "--fps", "2000", "--methods", "linear", "-o", out],
+                                   stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+        while process.poll() is None and not any(os.listdir(os.path.join(where, name)) for name in os.listdir(where)):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(60) == 130
+        clean()
+
     def clean():
         assert os.listdir(os.path.join(folder, "tmp")) == [], os.listdir(os.path.join(folder, "tmp"))
 
@@ -310,6 +358,8 @@ def section_failures(tool, cases, folder):
     cases.run("settings_go_to_those_that_have_them", settings)
     cases.run("reference_within_its_time", limited)
     cases.run("interrupted", interrupted)
+    cases.run("hung_up", hung_up)
+    cases.run("unread", unread)
     cases.run("nothing_is_left_in_the_folder_for_temporary_files", clean)
     refused("no_output", 2, ["-o"], "demo:arm")
     refused("no_input", 2, ["input"], "--json")
@@ -317,6 +367,7 @@ def section_failures(tool, cases, folder):
     refused("method_twice", 2, ["twice"], "demo:arm", "--json", "--methods", "linear,linear")
     refused("method_none", 2, ["none"], "demo:arm", "--json", "--methods", "none")
     refused("subspace_without_a_model", 2, ["--model"], "demo:arm", "--json", "--methods", "subspace")
+    refused("too_many_clips", 2, ["--clips", "128"], "demo:arm", "--json", "--clips", ",".join(129 * "0"))
     refused("unknown_clip", 2, ["moonwalk", "bend"], "demo:arm", "--json", "--clips", "bend,moonwalk")
     refused("clip_twice", 2, ["twice"], "demo:arm", "--json", "--clips", "bend,0")
     refused("frames_beyond_the_end", 2, ["--frames"], "demo:arm", "--json", "--clips", "bend", "--frames", "0:99")

@@ -54,6 +54,17 @@ TEST(volume_decides_where_nothing_touches)
     CHECK(strcmp(a.method, "mixed") == 0);
     CHECK(strstr(a.summary, "98%") && strstr(a.summary, "60%"));
     CHECK(says(&a, "No flesh enters"));
+    CHECK(says(&a, "80 MB of memory."));
+}
+
+/* No sentence says that nothing touches while the table has `reference` deep in other flesh. */
+TEST(reference_has_no_contact)
+{
+    const cli_summary all[] = {method("linear", 0.1, 0.0002, 0.98, 0.004), method("reference", 3000, 0.012, 0.97, 0)};
+    cli_advice a = advise(all, 2);
+    CHECK(!says(&a, "No flesh enters"));
+    CHECK(says(&a, "`linear` leaves 0.2 mm of penetration; `reference`, which has no contact, 12 mm."));
+    CHECK(says(&a, "80 MB of memory, with the flesh that it is measured on; alone less."));
 }
 
 /* Where nothing touches, what is far from `reference` anywhere is not advised; where flesh touches, `reference`, which
@@ -133,7 +144,7 @@ TEST(what_was_asked_for_is_told)
     CHECK(says(&out, "trained model plays a frame in 0.5 ms, with 30 mm of penetration"));
 }
 
-TEST_MAIN(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches),
+TEST_MAIN(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches), RUN(reference_has_no_contact),
           RUN(distance_decides_where_nothing_touches), RUN(nothing_to_mend), RUN(time_decides_between_equals),
           RUN(the_quicker_one_is_named), RUN(unmeasured_does_not_win), RUN(reference_is_never_advised),
           RUN(what_was_asked_for_is_told))

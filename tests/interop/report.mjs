@@ -56,15 +56,24 @@ const quiet = (page) =>
         [],
     );
 
-// The stage's pixels, without the names in it, whose font is the system's.
+// The stage's pixels, without the names in it, whose font is the system's. Texts above it leave it between two pixels: it is moved onto one.
 async function shot(page) {
     await page.evaluate(() => {
         document.querySelector('.labels').style.visibility = 'hidden';
         document.querySelector('.status').style.visibility = 'hidden';
-        document.querySelector('.stage').scrollIntoView({block: 'center'});
+        const stage = document.querySelector('.stage'),
+            {width, height} = stage.getBoundingClientRect();
+        Object.assign(stage.style, {position: 'fixed', left: 0, top: 0, width: `${width}px`, height: `${height}px`, zIndex: 9});
     });
     await drawn(page);
-    return PNG.sync.read(await page.locator('.stage canvas').screenshot());
+    const png = PNG.sync.read(await page.locator('.stage canvas').screenshot());
+    await page.evaluate(() => {
+        const stage = document.querySelector('.stage');
+        Object.assign(stage.style, {position: '', left: '', top: '', width: '', height: '', zIndex: ''});
+        stage.scrollIntoView({block: 'center'});
+    });
+    await drawn(page);
+    return png;
 }
 
 // The share of pixels that differ.
@@ -119,7 +128,7 @@ const checks = {
         assert.equal(await page.evaluate(() => window.hostile), undefined);
         assert.equal(await page.evaluate(() => document.querySelectorAll('img[src="x"], [onerror]').length), 0);
         const text = await page.evaluate(() => document.body.innerText);
-        for (const place of [`tube ${HOSTILE}`, `walk ${HOSTILE}`, `m&m ${HOSTILE}`, `(--model) ${HOSTILE}`])
+        for (const place of [`tube ${HOSTILE}`, `walk ${HOSTILE}`, `m&m ${HOSTILE}`, `(--model) ${HOSTILE}`, `sets it) ${HOSTILE}`])
             assert.ok(text.includes(place), `${place} is not shown as text`);
         // Even markup that got in could not run: the policy knows one script.
         await page.evaluate(() => {
@@ -528,6 +537,51 @@ const checks = {
         }
     },
 
+    // Of a long figure that comes towards the camera nothing is cut off, and little room is left.
+    async the_whole_figure_is_in_view({context}) {
+        const page = await open(context, files.sample);
+        for (const stretch of [1, 6]) {
+            const most = await page.evaluate((by) => {
+                const {player} = suppleReport,
+                    {stage, home} = player,
+                    [w] = stage.windows;
+                home.points.forEach((points) => points.forEach((v, i) => i % 3 === 2 && (points[i] = v * by)));
+                stage.touched = false;
+                player.aspect = null;
+                player.frameCamera();
+                stage.camera.aspect = w.width / w.height;
+                stage.camera.updateProjectionMatrix();
+                stage.camera.updateMatrixWorld();
+                const p = stage.camera.position.clone();
+                let far = 0;
+                for (const points of home.points) {
+                    for (let i = 0; i < points.length; i += 3) {
+                        p.fromArray(points, i).project(stage.camera);
+                        far = Math.max(far, Math.abs(p.x), Math.abs(p.y));
+                    }
+                }
+                return far;
+            }, stretch);
+            assert.ok(most > 0.9 && most < 1, `${most} of half a window, stretched by ${stretch}`);
+        }
+        await page.close();
+    },
+
+    async what_has_no_size_is_not_drawn({context}) {
+        const page = await open(context, files.sample);
+        const draws = () => page.evaluate(() => suppleReport.player.stats.draws);
+        await page.evaluate(() => (document.getElementById('player').style.display = 'none'));
+        await drawn(page);
+        const before = await draws();
+        await page.evaluate(() => suppleReport.state.setFrame(3));
+        await drawn(page);
+        assert.equal(await draws(), before);
+        await page.evaluate(() => (document.getElementById('player').style.display = ''));
+        await page.waitForFunction((n) => suppleReport.player.stats.draws > n, before, WAIT);
+        quiet(page);
+        await page.close();
+    },
+
     async works_without_webgl({context}) {
         const page = await open(context, files.sample, {
             loaded: false,
@@ -600,6 +654,8 @@ const checks = {
         await page.waitForFunction(() => document.querySelector('.picture img')?.naturalWidth > 0, null, WAIT);
         assert.ok((await page.locator('#table tbody tr').count()) >= 2);
         assert.ok((await page.textContent('#advice')).length > 30, 'no recommendation');
+        const [width, room] = await page.locator('#table .scroll').evaluate((node) => [node.scrollWidth, node.clientWidth]);
+        assert.ok(width <= room, `the table's ${width} px do not fit into ${room}`);
         await page.close();
     },
 };

@@ -235,6 +235,7 @@ function made(spec) {
             positions: [],
         })),
         views: [],
+        notes: [`the tube is 200 m across: taken as 2 m (--size METRES sets it) ${HOSTILE}`],
         recommendation: {
             method: 'mixed',
             summary: `mixed is near reference at a hundredth of its time. ${HOSTILE}`,
