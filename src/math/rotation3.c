@@ -37,8 +37,7 @@ static void turn_back(const float q[4], const float F[9], float A[9])
             A[3 * j + i] = R[3 * i] * F[3 * j] + R[3 * i + 1] * F[3 * j + 1] + R[3 * i + 2] * F[3 * j + 2];
 }
 
-/* One step; `norm` is |F|. */
-static void newton_step(const float F[9], float norm, float q[4])
+bool spl_rotation3_step(const float F[9], float norm, float most, float q[4])
 {
     float A[9];
     turn_back(q, F, A);
@@ -68,6 +67,7 @@ static void newton_step(const float F[9], float norm, float q[4])
     q[1] = s * b;
     q[2] = s * c;
     q[3] = s * d;
+    return positive && 4 * (x * x + y * y + z * z) < most;
 }
 
 bool spl_rotation3(const float F[9], int iterations, float q[4])
@@ -91,7 +91,7 @@ bool spl_rotation3(const float F[9], int iterations, float q[4])
     }
     for (int i = 0; i < 4; i++) q[i] *= unit;
     norm = sqrtf(norm);
-    for (int i = 0; i < iterations; i++) newton_step(scaled, norm, q);
+    for (int i = 0; i < iterations; i++) spl_rotation3_step(scaled, norm, 0, q);
     return true;
 }
 

@@ -15,7 +15,11 @@ typedef struct spl_quatx8 {
  * Entries that are not finite: the identity and false. */
 bool spl_rotation3(const float F[9], int iterations, float q[4]);
 
-/* The same for 8 * `blocks` matrices, 8-wide where the processor has AVX2 and FMA. */
+/* One of these steps, where F's norm is known and neither huge nor tiny. True if the step was a plain one (the Hessian
+ * safely positive) and turned by no more than sqrt(`most`) radians: q is then close to the nearest rotation. */
+bool spl_rotation3_step(const float F[9], float norm, float most, float q[4]);
+
+/* spl_rotation3 for 8 * `blocks` matrices, 8-wide where the processor has AVX2 and FMA. */
 bool spl_rotation3_blocks(const spl_mat3x8 *F, size_t blocks, int iterations, spl_quatx8 *q);
 
 /* The 8-wide kernel alone: call it only where spl_cpu_has_avx2(). */

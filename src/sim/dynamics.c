@@ -113,7 +113,7 @@ static double largest_distance(const supple_sim *sim, const double *from)
 static supple_result run_cycle(supple_sim *sim, int32_t cycle, int64_t steps, double *difference, supple_stats *stats,
                                supple_error *error)
 {
-    char stage[40];
+    char stage[48];
     snprintf(stage, sizeof stage, "cycle %d, until it repeats itself", (int)cycle + 1);
     spl_dynamics *d = &sim->dynamics;
     supple_result result = SUPPLE_OK;

@@ -5,9 +5,7 @@
 #include "math/cpu.h"
 #include "math/quat.h"
 
-#define ARRIVED 1e-5 /* asymmetry of R^T F, of its norm */
-
-enum { MORE = 12 }; /* steps at most before a decomposition */
+#include <math.h>
 
 /* ---- set-up ---- */
 
@@ -200,22 +198,27 @@ void spl_local_pull(const spl_local_block *b, size_t lane, const float P[9], spl
     }
 }
 
-/* Whether a quaternion is the nearest rotation: R^T F symmetric, and a maximum. */
-static bool has_arrived(const spl_mat3x8 *F, const spl_quatx8 *turn, size_t lane, float R[9])
+/* R(q), column-major. */
+static void to_matrix(const float q[4], float R[9])
 {
-    spl_mat3 f;
-    for (int i = 0; i < 9; i++) f.m[i] = (double)F->m[i][lane];
-    spl_quat q = {(double)turn->q[0][lane], (double)turn->q[1][lane], (double)turn->q[2][lane],
-                  (double)turn->q[3][lane]};
-    spl_mat3 r = spl_quat_to_mat3(q), A = spl_mat3_transposed_mul(&r, &f);
+    spl_mat3 r = spl_quat_to_mat3((spl_quat){(double)q[0], (double)q[1], (double)q[2], (double)q[3]});
     for (int i = 0; i < 9; i++) R[i] = (float)r.m[i];
-    const double *m = A.m;
-    double skew = hypot(hypot(m[5] - m[7], m[6] - m[2]), m[1] - m[3]), norm = spl_mat3_norm(&f);
-    double h00 = m[4] + m[8], h11 = m[0] + m[8], h22 = m[0] + m[4];
-    double h01 = 0.5 * (m[1] + m[3]), h02 = 0.5 * (m[2] + m[6]), h12 = 0.5 * (m[5] + m[7]);
-    double m2 = h00 * h11 - h01 * h01;
-    double det = h22 * m2 - h00 * h12 * h12 - h11 * h02 * h02 - 2 * h01 * h02 * h12;
-    return skew < ARRIVED * norm && h00 > 1e-3 * norm && m2 > 1e-3 * norm * norm && det > 1e-3 * norm * norm * norm;
+}
+
+/* The rotation nearest to one tet's F, from the last one. */
+static void rotate(const spl_mat3x8 *F, int newton, size_t lane, spl_quatx8 *turn, float R[9])
+{
+    float f[9], q[4], square = 0, far = newton > 1 ? SPL_LOCAL_FIRST_FAR : SPL_LOCAL_FAR;
+    for (int i = 0; i < 9; i++) f[i] = F->m[i][lane];
+    for (int i = 0; i < 9; i++) square += f[i] * f[i];
+    for (int i = 0; i < 4; i++) q[i] = turn->q[i][lane];
+    bool there = false;
+    for (int i = 0; i < newton || (i < newton + SPL_LOCAL_MORE && !there); i++)
+        there = spl_rotation3_step(f, sqrtf(square), far, q);
+    for (int i = 0; i < 4; i++) turn->q[i][lane] = q[i];
+    if (!there) spl_local_mend(F, ~(1u << lane), turn);
+    for (int i = 0; i < 4; i++) q[i] = turn->q[i][lane];
+    to_matrix(q, R);
 }
 
 double spl_local_plain(const spl_local *l, const double *x, int newton, size_t begin, size_t end)
@@ -228,23 +231,12 @@ double spl_local_plain(const spl_local *l, const double *x, int newton, size_t b
         spl_mat3x8 F;
         spl_local_load_F(b, &room, &F);
         for (size_t lane = 0; lane < 8; lane++) {
-            float f[9], q[4], R[9], P[9], sum = 0;
-            for (int i = 0; i < 9; i++) f[i] = F.m[i][lane];
-            for (int i = 0; i < 4; i++) q[i] = l->turn[k].q[i][lane];
-            bool there = false;
-            for (int i = 0; i < MORE && !there; i++) {
-                spl_rotation3(f, i == 0 ? newton : 1, q);
-                for (int c = 0; c < 4; c++) l->turn[k].q[c][lane] = q[c];
-                there = has_arrived(&F, &l->turn[k], lane, R);
-            }
-            if (!there) {
-                spl_local_mend(&F, ~(1u << lane), &l->turn[k]);
-                has_arrived(&F, &l->turn[k], lane, R);
-            }
+            float R[9], P[9], sum = 0;
+            rotate(&F, newton, lane, &l->turn[k], R);
             float trace = -3, spread = l->extra ? l->extra[k][lane] : 0;
-            for (int i = 0; i < 9; i++) trace += f[i] * R[i];
+            for (int i = 0; i < 9; i++) trace += F.m[i][lane] * R[i];
             for (int i = 0; i < 9; i++) {
-                float d = f[i] - R[i];
+                float d = F.m[i][lane] - R[i];
                 sum += d * d;
                 P[i] = b->weight[lane] * d + spread * trace * R[i];
             }

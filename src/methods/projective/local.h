@@ -25,7 +25,14 @@
 enum {
     SPL_LOCAL_PIECE = 32,                     /* blocks that a thread takes at once */
     SPL_LOCAL_MOST = 4 * 8 * SPL_LOCAL_PIECE, /* vertices of a piece, at most */
+    SPL_LOCAL_MORE = 6,                       /* Newton steps at most beyond those asked for, before a decomposition */
 };
+
+/* Radians squared: a last Newton step beyond this is followed by more. In the first local step of a solve, which
+ * nothing makes up for if it is the only one, a last step of 0.01 still leaves an error of 1e-4. One rule for all
+ * kernels, also the device's (cl/kernels/local.cl): what it leaves is the same everywhere. */
+#define SPL_LOCAL_FAR       0.04F
+#define SPL_LOCAL_FIRST_FAR 1e-4F
 
 typedef struct spl_local_block {
     float gradient[9][8];  /* g_k[c] of corners k = 1, 2, 3 at 3 (k - 1) + c; g_0 is minus their sum */

@@ -2,13 +2,6 @@
 #include "math/rotation3_step8.h"
 #include "methods/projective/local.h"
 
-/* Radians squared: a last step beyond this is followed by more. In the first local step of a solve, which nothing makes
- * up for if it is the only one, a last step of 0.01 still leaves an error of 1e-4. */
-#define FAR       0.04F
-#define FIRST_FAR 1e-4F
-
-enum { MORE = 6 }; /* Newton steps at most beyond those asked for, before a decomposition */
-
 /* Rows of four in both halves, to columns. */
 SPL_INLINE void columns4(const spl_v8 r[4], spl_v8 c[4])
 {
@@ -73,7 +66,7 @@ SPL_INLINE spl_v8 turn_near(const spl_mat3x8 *F, spl_v8 far, spl_quatx8 *to)
 static void turn_far(const spl_mat3x8 *F, spl_v8 far, spl_quatx8 *to)
 {
     spl_v8 good = spl_set8(0);
-    for (int i = 0; i < MORE && !spl_all8(good); i++) good = turn(F, far, to);
+    for (int i = 0; i < SPL_LOCAL_MORE && !spl_all8(good); i++) good = turn(F, far, to);
     if (!spl_all8(good)) spl_local_mend(F, (unsigned)_mm256_movemask_ps(good), to);
 }
 
@@ -81,7 +74,7 @@ static void turn_far(const spl_mat3x8 *F, spl_v8 far, spl_quatx8 *to)
  * processor busy. */
 static void rotate(const spl_mat3x8 *F, size_t count, int newton, spl_quatx8 *to)
 {
-    spl_v8 far = spl_set8(newton > 1 ? FIRST_FAR : FAR);
+    spl_v8 far = spl_set8(newton > 1 ? SPL_LOCAL_FIRST_FAR : SPL_LOCAL_FAR);
     for (size_t k = 0; k < count; k += 2) {
         size_t other = k + 1 < count ? k + 1 : k;
         spl_v8 good[2] = {spl_set8(0), spl_set8(0)};

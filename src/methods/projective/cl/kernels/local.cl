@@ -3,7 +3,7 @@
  * nothing that matters. */
 
 #define FAR       0.04f /* radians squared: a last step beyond this is followed by more, */
-#define FIRST_FAR 1e-4f /* in the first local step of a solve beyond this (local_avx2.c) */
+#define FIRST_FAR 1e-4f /* in the first local step of a solve beyond this (local.h) */
 #define MORE      6     /* steps at most beyond those asked for, before a decomposition */
 
 /* R(q), columns R[0], R[1], R[2]. */
