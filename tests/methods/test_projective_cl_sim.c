@@ -89,7 +89,19 @@ TEST(a_batch_of_simulations_is_as_each_alone)
     REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &other, NULL) == SUPPLE_OK);
     CHECK(supple_batch_create((supple_sim *[]){joint[0], other}, 2, &batch, &error) == SUPPLE_ERROR_ARGUMENT && !batch);
     CHECK(strstr(error.message, "simulation 1"));
+    supple_sim_destroy(other);
+    static const char *const unlike[] = {"accelerate=none iterations=7", "accelerate=none inner=3"};
+    for (int i = 0; i < 2; i++) { /* all take as many iterations as the first */
+        REQUIRE(posed_try(&p, "projective", unlike[i], &sc, NULL, &other, NULL) == SUPPLE_OK);
+        CHECK(supple_batch_create((supple_sim *[]){joint[0], other}, 2, &batch, &error) == SUPPLE_ERROR_ARGUMENT);
+        CHECK(!batch && strstr(error.message, "iterations"));
+        if (i == 0) supple_sim_destroy(other);
+    }
+    CHECK(supple_batch_create((supple_sim *[]){joint[0], joint[0]}, 2, &batch, &error) ==
+          SUPPLE_ERROR_ARGUMENT); /* twice */
     REQUIRE(supple_batch_create(joint, COUNT, &batch, &error) == SUPPLE_OK);
+    supple_batch *second;
+    CHECK(supple_batch_create(&joint[1], 1, &second, &error) == SUPPLE_ERROR_ARGUMENT && !second); /* sits already */
     for (int k = 0; k < 5; k++) {
         /* the second goes faster, by more substeps a frame; the third stands still for a while */
         const double times[COUNT] = {k / 24.0, k / 12.0, k < 3 ? 0 : (k - 2) / 24.0};
