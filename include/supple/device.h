@@ -56,7 +56,8 @@ SUPPLE_API supple_result supple_sim_copy_finish(supple_sim *sim, supple_error *e
 typedef struct supple_batch supple_batch;
 
 /* Joins simulations that share a device (shared_device of their configs), by method projective with dynamics and the
- * setting accelerate=none. They must outlive the batch, and are not stepped otherwise meanwhile.
+ * setting accelerate=none and with the same iterations and inner, each in one batch and once. They must outlive it, and
+ * are not stepped otherwise meanwhile.
  * SUPPLE_ERROR_ARGUMENT for others, SUPPLE_ERROR_SOLVE where the device has no room. */
 SUPPLE_API supple_result supple_batch_create(supple_sim *const *sims, int32_t count, supple_batch **out,
                                              supple_error *error);

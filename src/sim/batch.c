@@ -80,7 +80,7 @@ static supple_result refuse(supple_error *error, int32_t index)
 {
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                     "batch: simulation %d is not by method projective on the same shared device, with dynamics and "
-                    "accelerate=none",
+                    "accelerate=none, or sits in a batch",
                     (int)index);
 }
 
@@ -93,6 +93,9 @@ static supple_result take_seats(supple_batch *b, supple_sim *const *sims, supple
         *s = (seat){.batch = b, .index = i, .place = {s, meet}};
         if (!fits || !spl_projective_sit(sim->state, &sim->context, &s->place)) return refuse(error, i);
         s->sim = sim;
+        if (!spl_projective_alike(&sim->context, &sims[0]->context))
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "batch: simulation %d has not the iterations of the first",
+                            (int)i);
     }
     return SUPPLE_OK;
 }

@@ -675,7 +675,7 @@ def section_device(s):
         s.tool.good(*skin, "-o", s.path("cpu.npy"), "--device", "cpu")
         os.environ["OCL_ICD_VENDORS"] = s.path("nobody")
         try:
-            for name in "cl", "cl:63":
+            for name in "cl", "cl:63", "cl:65", "cl:99999999999999999999":
                 done = s.tool.good(*skin, "-o", s.path("cl.npy"), "--device", name)
                 warnings = [line for line in done.err.splitlines() if "warning" in line]
                 assert len(warnings) == 1 and "OpenCL" in warnings[0] and "processor" in warnings[0], done.err

@@ -178,6 +178,110 @@ TEST(too_little_device_memory_is_told)
     supple_device_close(d);
 }
 
+/* A device with little of everything: work-items side by side, local memory; and what was asked of it. */
+static struct {
+    size_t widest, most_local;
+} asked;
+
+static cl_int CL_API_CALL small_GetDeviceInfo(cl_device_id d, cl_device_info what, size_t n, void *to, size_t *size)
+{
+    cl_int code = failing_cl.real.GetDeviceInfo(d, what, n, to, size);
+    if (code == CL_SUCCESS && to && what == CL_DEVICE_MAX_WORK_ITEM_SIZES) *(size_t *)to = 5;
+    if (code == CL_SUCCESS && to && what == CL_DEVICE_LOCAL_MEM_SIZE) *(cl_ulong *)to = 2400;
+    return code;
+}
+
+static cl_int CL_API_CALL small_EnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint d, const size_t *o,
+                                                     const size_t *g, const size_t *l, cl_uint e, const cl_event *w,
+                                                     cl_event *v)
+{
+    cl_ulong local = 0;
+    if (l[0] > asked.widest) asked.widest = l[0];
+    failing_cl.real.GetKernelWorkGroupInfo(k, NULL, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    if (local > asked.most_local) asked.most_local = (size_t)local;
+    return failing_cl.real.EnqueueNDRangeKernel(q, k, d, o, g, l, e, w, v);
+}
+
+TEST(a_devices_limits_are_kept)
+{
+    NEED_DEVICE();
+    supple_device *d;
+    supple_error error = {0};
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_cl_api api;
+    REQUIRE(failing_cl_make(&api));
+    failing_cl_at(-1, false, 0);
+    api.GetDeviceInfo = small_GetDeviceInfo;
+    api.EnqueueNDRangeKernel = small_EnqueueNDRangeKernel;
+    REQUIRE(spl_device_open("cl", &(spl_device_options){.api = &api}, NULL, &d, &error) == SUPPLE_OK);
+    limb *l = limb_make(8, 12, 64, SPL_PACE_NONE, 10), *here = limb_make(8, 12, 64, SPL_PACE_NONE, 10);
+    spl_pd_engine *engine;
+    REQUIRE(spl_cl_engine_create(d, l->pd, 10, &a, &engine, &error) == SUPPLE_OK);
+    spl_tie tie[64];
+    spl_pd_stats stats;
+    spl_pd_problem q = {.dt = 1.0 / 60,
+                        .inertia = l->inertia,
+                        .force = l->force,
+                        .tie = tie,
+                        .tie_count = make_ties(l, tie),
+                        .iterations = 4};
+    tube_pose(&l->t, 6, 5, l->x);
+    tube_pose(&here->t, 6, 5, here->x);
+    asked.widest = asked.most_local = 0;
+    spl_pd_use(l->pd, engine);
+    CHECK(spl_pd_solve(l->pd, &q, l->x, &stats, &error) == SUPPLE_OK);
+    CHECK(spl_pd_solve(here->pd, &q, here->x, &stats, &error) == SUPPLE_OK);
+    CHECK_NEAR(farthest(l, here), 0, 2e-6);
+    printf("    %zu work-items, %zu bytes of local memory\n", asked.widest, asked.most_local);
+    CHECK(asked.widest == 5 && asked.most_local <= 2400);
+    spl_pd_use(l->pd, NULL);
+    engine->destroy(engine);
+    d->largest = 3000; /* of one buffer */
+    CHECK(spl_cl_engine_create(d, l->pd, 2, &a, &engine, &error) == SUPPLE_ERROR_SOLVE && !engine);
+    CHECK(strstr(error.message, "too little device memory"));
+    limb_free(l), limb_free(here);
+    supple_device_close(d);
+}
+
+/* Counts that 32 bits do not hold are refused before anything is made of them. */
+TEST(a_body_beyond_32_bits_is_refused)
+{
+    NEED_DEVICE();
+    supple_device *d;
+    supple_error error = {0};
+    supple_allocator a = spl_allocator_of(NULL);
+    failing_cl_at(-1, false, 0);
+    failing_cl.live = 0;
+    REQUIRE(open_failing("__kernel void none(void) {}", &d, &error) == SUPPLE_OK);
+    for (int k = 0; k < 2; k++) {
+        spl_elements elements = {.count = k ? INT32_MAX / 8 : 1, .vertex_count = 4};
+        spl_pd_input in = {.elements = &elements};
+        spl_pd_view view = {.in = &in, .node_count = k ? 4 : INT32_MAX / 4};
+        spl_pd_engine *engine;
+        CHECK(spl_cl_engine_of(d, &view, 10, &a, &engine, &error) == SUPPLE_ERROR_SOLVE && !engine);
+        CHECK(strstr(error.message, "too large"));
+    }
+    supple_device_close(d);
+    CHECK(failing_cl.live == 0);
+}
+
+TEST(numbers_that_no_device_has_are_not_errors_of_spelling)
+{
+    NEED_DEVICE();
+    static const char *const names[] = {"cl:64", "cl:65", "cl:4294967296", "cl:99999999999999999999"};
+    supple_device *d;
+    supple_error error = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        CHECK(supple_device_open(names[i], NULL, &d, &error) == SUPPLE_ERROR_SOLVE && !d);
+        CHECK(strstr(error.message, "no OpenCL device"));
+    }
+    CHECK(supple_device_open("cl:1x", NULL, &d, &error) == SUPPLE_ERROR_ARGUMENT && !d);
+    CHECK(supple_device_open(NULL, NULL, &d, &error) == SUPPLE_ERROR_ARGUMENT && !d);
+    supple_device_close(NULL);
+    supple_batch_destroy(NULL);
+    CHECK(supple_batch_create(NULL, 0, &(supple_batch *){NULL}, &error) == SUPPLE_ERROR_ARGUMENT);
+}
+
 /* ---- whole simulations ---- */
 
 static atomic_int warnings;
@@ -352,4 +456,6 @@ TEST(every_call_of_showing_may_fail)
 TEST_MAIN(RUN(every_call_of_showing_may_fail), RUN(a_batch_goes_on_where_its_device_is_lost),
           RUN(opening_fails_cleanly_at_every_call), RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line),
           RUN(every_call_of_a_solve_may_fail), RUN(memory_of_the_host_may_run_out_too),
-          RUN(too_little_device_memory_is_told), RUN(a_simulation_goes_on_where_its_device_is_lost))
+          RUN(too_little_device_memory_is_told), RUN(a_devices_limits_are_kept), RUN(a_body_beyond_32_bits_is_refused),
+          RUN(numbers_that_no_device_has_are_not_errors_of_spelling),
+          RUN(a_simulation_goes_on_where_its_device_is_lost))

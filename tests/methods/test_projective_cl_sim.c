@@ -89,7 +89,19 @@ TEST(a_batch_of_simulations_is_as_each_alone)
     REQUIRE(posed_try(&p, "projective", "", &sc, NULL, &other, NULL) == SUPPLE_OK);
     CHECK(supple_batch_create((supple_sim *[]){joint[0], other}, 2, &batch, &error) == SUPPLE_ERROR_ARGUMENT && !batch);
     CHECK(strstr(error.message, "simulation 1"));
+    supple_sim_destroy(other);
+    static const char *const unlike[] = {"accelerate=none iterations=7", "accelerate=none inner=3"};
+    for (int i = 0; i < 2; i++) { /* all take as many iterations as the first */
+        REQUIRE(posed_try(&p, "projective", unlike[i], &sc, NULL, &other, NULL) == SUPPLE_OK);
+        CHECK(supple_batch_create((supple_sim *[]){joint[0], other}, 2, &batch, &error) == SUPPLE_ERROR_ARGUMENT);
+        CHECK(!batch && strstr(error.message, "iterations"));
+        if (i == 0) supple_sim_destroy(other);
+    }
+    CHECK(supple_batch_create((supple_sim *[]){joint[0], joint[0]}, 2, &batch, &error) ==
+          SUPPLE_ERROR_ARGUMENT); /* twice */
     REQUIRE(supple_batch_create(joint, COUNT, &batch, &error) == SUPPLE_OK);
+    supple_batch *second;
+    CHECK(supple_batch_create(&joint[1], 1, &second, &error) == SUPPLE_ERROR_ARGUMENT && !second); /* sits already */
     for (int k = 0; k < 5; k++) {
         /* the second goes faster, by more substeps a frame; the third stands still for a while */
         const double times[COUNT] = {k / 24.0, k / 12.0, k < 3 ? 0 : (k - 2) / 24.0};
@@ -112,7 +124,8 @@ TEST(a_batch_of_simulations_is_as_each_alone)
 }
 
 /* Upsampling there and here, of bodies that are bent, and of ones that are stretched as a whole. */
-static void compare_mesh(supple_device *d, const char *name, bool stretch, size_t *offsets)
+static void compare_mesh(supple_device *d, const char *name, bool stretch, size_t *offsets, uint64_t *bytes,
+                         size_t *entries)
 {
     supple_scene *scene;
     supple_body *handle;
@@ -151,6 +164,8 @@ static void compare_mesh(supple_device *d, const char *name, bool stretch, size_
     CHECK_NEAR(worst_of(mem[0], mem[2], n), 0, 3e-6);
     if (u->has_normals) CHECK_NEAR(worst_of(mem[1], mem[3], n), 0, 2e-4);
     *offsets += u->has_offsets ? u->offset_count : 0;
+    *bytes = spl_cl_visual_bytes(visual);
+    *entries = u->entry_count;
     spl_cl_visual_destroy(visual);
     spl_upsample_frame_destroy(f);
     for (int i = 0; i < 5; i++) free(mem[i]);
@@ -163,10 +178,16 @@ TEST(meshes_are_upsampled_there_as_here)
     NEED_DEVICE();
     supple_device *d = open_device(0);
     REQUIRE(d);
-    size_t offsets = 0;
-    for (int stretch = 0; stretch < 2; stretch++) compare_mesh(d, "demo:turtle", stretch, &offsets);
+    size_t offsets = 0, entries = 0;
+    uint64_t bytes = 0, wide_bytes = 0;
+    for (int stretch = 0; stretch < 2; stretch++) compare_mesh(d, "demo:turtle", stretch, &offsets, &bytes, &entries);
     printf("    %zu offsets\n", offsets);
     CHECK(offsets > 0);
+    supple_device_close(d);
+    /* neighbours of 32 bits, as if the surface had more than 65,536 vertices */
+    REQUIRE(spl_device_open("cl", &(spl_device_options){.narrow = 10}, NULL, &d, NULL) == SUPPLE_OK);
+    compare_mesh(d, "demo:turtle", false, &offsets, &wide_bytes, &entries);
+    CHECK(entries > 0 && wide_bytes - bytes == 2 * entries);
     supple_device_close(d);
 }
 

@@ -370,15 +370,20 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     return SUPPLE_OK;
 }
 
+static int32_t step_iterations(const spl_method_context *c)
+{
+    int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
+    return iterations > 0 ? iterations : STEP;
+}
+
 static supple_result solve_problem(projective *m, const spl_method_context *c, double *x, supple_stats *stats,
                                    supple_error *error)
 {
     stats->iterations = 0;
     if (!m->moving) return settle(m, c, x, stats, error);
-    int32_t iterations = (int32_t)c->parameter[P_ITERATIONS];
     if (m->touch.tie && c->contacts) find_contacts(m, c, x, stats);
     stats->converged = true; /* a step is what its iterations make of it */
-    return solve_once(m, c, iterations > 0 ? iterations : STEP, 0, x, stats, error);
+    return solve_once(m, c, step_iterations(c), 0, x, stats, error);
 }
 
 static supple_result projective_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -436,7 +441,7 @@ bool spl_projective_on_device(const void *state)
 bool spl_projective_sit(void *state, const spl_method_context *c, const spl_projective_seat *seat)
 {
     projective *m = state;
-    if (seat && (!m->engine || c->parameter[P_ACCELERATE] != SPL_PACE_NONE)) return false;
+    if (seat && (m->seat || !m->engine || c->parameter[P_ACCELERATE] != SPL_PACE_NONE)) return false;
     m->seat = seat;
     return true;
 }
@@ -449,6 +454,11 @@ spl_pd *spl_projective_pd(void *state)
 int32_t spl_projective_inner(const spl_method_context *c)
 {
     return (int32_t)c->parameter[P_INNER];
+}
+
+bool spl_projective_alike(const spl_method_context *a, const spl_method_context *b)
+{
+    return spl_projective_inner(a) == spl_projective_inner(b) && step_iterations(a) == step_iterations(b);
 }
 
 const spl_method spl_method_projective = {

@@ -19,9 +19,12 @@ typedef struct spl_projective_seat {
 } spl_projective_seat;
 
 /* Takes a seat, which must outlive the state or be taken back; NULL: none. False where it has no use for one: without a
- * device, or with acceleration. */
+ * device, with acceleration, or if it has one. */
 bool spl_projective_sit(void *state, const spl_method_context *c, const spl_projective_seat *seat);
 spl_pd *spl_projective_pd(void *state);
 int32_t spl_projective_inner(const spl_method_context *c);
+
+/* Whether steps of both have the same iterations, inner and outer. */
+bool spl_projective_alike(const spl_method_context *a, const spl_method_context *b);
 
 #endif

@@ -100,6 +100,12 @@ bool spl_cl_visual_has_normals(const spl_cl_visual *v)
     return false;
 }
 
+uint64_t spl_cl_visual_bytes(const spl_cl_visual *v)
+{
+    (void)v;
+    return 0;
+}
+
 supple_result spl_cl_visual_copy(spl_cl_visual *v, float *position, float *normal, supple_error *error)
 {
     return spl_cl_visual_take(v, position, normal, error);

@@ -43,14 +43,15 @@ static void list_devices(const spl_cl_api *api, found *f)
     }
 }
 
-/* "cl" gives -1, "cl:N" gives N, anything else -2. */
+/* "cl" gives -1, "cl:N" gives N (one that no machine has, if it is larger than that), anything else -2. */
 static int32_t parse_name(const char *name)
 {
     if (strcmp(name, "cl") == 0) return -1;
     if (strncmp(name, "cl:", 3) != 0 || name[3] < '0' || name[3] > '9') return -2;
     char *end;
     long n = strtol(name + 3, &end, 10);
-    return *end || n > MOST_DEVICES ? -2 : (int32_t)n;
+    if (*end) return -2;
+    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
 }
 
 static supple_result choose(supple_device *d, int32_t wanted, supple_error *error)
@@ -65,28 +66,39 @@ static supple_result choose(supple_device *d, int32_t wanted, supple_error *erro
                         (int)f.count);
     int32_t at = wanted >= 0 ? wanted : f.gpu >= 0 ? f.gpu : 0;
     d->id = f.id[at];
-    char name[80] = "", platform[64] = "";
+    char name[512] = "", platform[512] = ""; /* one that does not fit is not given at all */
     d->api.GetDeviceInfo(d->id, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
     d->api.GetPlatformInfo(f.platform[at], CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
-    snprintf(d->name, sizeof d->name, "%s (%s)", name, platform);
+    snprintf(d->name, sizeof d->name, "%.90s (%.60s)", *name ? name : "without a name", platform);
     spl_sanitise(d->name);
     return SUPPLE_OK;
 }
 
 /* ---- life ---- */
 
-static supple_result open_queue(supple_device *d, supple_error *error)
+/* What it allows; 0 where it does not say. */
+static void read_limits(supple_device *d)
 {
+    enum { MOST_DIMENSIONS = 8 };
     const spl_cl_api *api = &d->api;
-    cl_int code = CL_SUCCESS;
     cl_ulong local = 0, memory = 0, largest = 0;
+    size_t wide[MOST_DIMENSIONS] = {0}; /* a device may have more than three */
     api->GetDeviceInfo(d->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
     api->GetDeviceInfo(d->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
     api->GetDeviceInfo(d->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
     api->GetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof d->most_items, &d->most_items, NULL);
+    api->GetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof wide, wide, NULL);
+    if (wide[0] > 0 && (d->most_items == 0 || wide[0] < d->most_items)) d->most_items = wide[0];
     d->local_bytes = local;
     d->memory = memory;
     d->largest = largest;
+}
+
+static supple_result open_queue(supple_device *d, supple_error *error)
+{
+    const spl_cl_api *api = &d->api;
+    cl_int code = CL_SUCCESS;
+    read_limits(d);
     d->context = api->CreateContext(NULL, 1, &d->id, NULL, NULL, &code);
     if (d->context)
         d->queue = api->CreateCommandQueue(
@@ -135,6 +147,7 @@ supple_result spl_device_open(const char *name, const spl_device_options *option
     supple_device *d = spl_new(&a, 1, sizeof *d);
     if (!d) return spl_fail_memory(error, "the device");
     *d = (supple_device){.allocator = a, .work_group = options->work_group, .profile = options->profile};
+    d->narrow = options->narrow > 0 ? options->narrow : SPL_CL_NARROW;
     if (options->api)
         d->api = *options->api;
     else

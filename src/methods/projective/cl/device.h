@@ -7,12 +7,16 @@
 
 #include <supple/device.h>
 
-enum { SPL_CL_BLOCK = 64 }; /* nodes, or tets, that a work-group goes through */
+enum {
+    SPL_CL_BLOCK = 64,    /* nodes, or tets, that a work-group goes through */
+    SPL_CL_NARROW = 65536 /* vertices of a body's surface, up to which 16 bits name one */
+};
 
 typedef struct spl_device_options {
     const spl_cl_api *api; /* NULL: the system's */
     const char *source;    /* instead of the kernels' own, for tests; NULL: theirs */
     size_t work_group;     /* wanted size of work-groups, for tests; 0: chosen */
+    int32_t narrow;        /* instead of SPL_CL_NARROW, for tests; 0: that */
     bool profile;          /* measure kernels */
 } spl_device_options;
 
@@ -27,6 +31,7 @@ struct supple_device {
     size_t most_items;        /* of a work-group, the device's limit */
     uint64_t local_bytes;     /* local memory */
     uint64_t memory, largest; /* bytes in all, and of one buffer */
+    int32_t narrow;           /* see SPL_CL_NARROW */
     bool profile;
     char name[160];
 };

@@ -261,8 +261,17 @@ static void choose_piece(spl_cl_engine *e)
     e->piece = (cl_uint)(wanted > 0 ? wanted : 1);
 }
 
+/* Kernels count in 32 bits: through the vectors of the store, and nine numbers a tet. */
+static bool can_count(const spl_pd_view *v)
+{
+    return (size_t)v->node_count <= UINT32_MAX / SPL_V_COUNT && (size_t)v->in->elements->count <= INT32_MAX / 9;
+}
+
 static supple_result build(spl_cl_engine *e, const spl_pd_view *v, supple_error *error)
 {
+    if (!can_count(v))
+        return spl_fail(error, SUPPLE_ERROR_SOLVE, "device %.80s: a body of %d nodes and %d tets is too large for it",
+                        e->work.device->name, (int)v->node_count, (int)v->in->elements->count);
     e->vertex_count = v->in->elements->vertex_count;
     e->node_count = v->node_count;
     e->node_groups = ((size_t)v->node_count + BLOCK - 1) / BLOCK;

@@ -47,6 +47,7 @@ struct spl_cl_visual {
     size_t posed_count; /* vertices of the body, up to the last that counts */
     float *places;      /* 3 each */
     bool normals;
+    bool wide;         /* neighbours are numbers of 32 bits, not of 16 */
     cl_event event[2]; /* of copies under way; NULL: none */
 };
 
@@ -96,6 +97,26 @@ static supple_result send_vertices(spl_cl_visual *v, supple_error *error)
     return whole ? SUPPLE_OK : spl_fail_memory(error, "the device's mesh");
 }
 
+/* Neighbours by number, two in four bytes while the body's surface has no more than 65,536 vertices (section 5). */
+static supple_result send_neighbours(spl_cl_visual *v, supple_error *error)
+{
+    const spl_upsample *u = v->map;
+    size_t size = v->wide ? sizeof(uint32_t) : sizeof(uint16_t);
+    void *number = spl_new(&v->allocator, u->entry_count, size);
+    if (!number) return spl_fail_memory(error, "the device's mesh");
+    for (size_t k = 0; k < u->entry_count; k++) {
+        uint32_t at = u->index[k] / SPL_UPSAMPLE_STRIDE;
+        if (v->wide)
+            ((uint32_t *)number)[k] = at;
+        else
+            ((uint16_t *)number)[k] = (uint16_t)at;
+    }
+    v->buffer[INDEX] = spl_cl_buffer(&v->work, u->entry_count, size, number);
+    spl_cl_finish(&v->work);
+    spl_free(&v->allocator, number);
+    return SUPPLE_OK;
+}
+
 static void make_buffers(spl_cl_visual *v)
 {
     const spl_upsample *u = v->map;
@@ -109,7 +130,6 @@ static void make_buffers(spl_cl_visual *v)
     v->buffer[TRIANGLE] = spl_cl_buffer(w, faces, 3 * sizeof *s->triangle, s->triangle);
     v->buffer[FAN_FIRST] = spl_cl_buffer(w, points + 1, sizeof *u->fan_first, u->fan_first);
     v->buffer[FAN] = spl_cl_buffer(w, (size_t)u->fan_first[points], sizeof *u->fan, u->fan);
-    v->buffer[INDEX] = spl_cl_buffer(w, u->entry_count, sizeof *u->index, u->index);
     v->buffer[WEIGHT] = spl_cl_buffer(w, u->entry_count, sizeof *u->weight, u->weight);
     v->buffer[NORMAL_WEIGHT] = spl_cl_buffer(w, normals, sizeof *u->normal_weight, u->normal_weight);
     v->buffer[NORMAL_OFFSET] = spl_cl_buffer(w, v->normals ? 3 * n : 0, sizeof(float), u->normal_offset);
@@ -133,8 +153,10 @@ supple_result spl_cl_visual_create(struct supple_device *device, const spl_upsam
     spl_cl_visual *v = spl_new(a, 1, sizeof *v);
     if (!v) return spl_fail_memory(error, "the device's mesh");
     *v = (spl_cl_visual){.allocator = *a, .map = u, .work = {.device = device}, .normals = u->has_normals};
+    v->wide = u->surface->vertex_count > device->narrow;
     supple_result result = list_places(v, fixed, error);
     if (result == SUPPLE_OK) result = send_vertices(v, error);
+    if (result == SUPPLE_OK) result = send_neighbours(v, error);
     if (result == SUPPLE_OK) {
         make_buffers(v);
         for (int i = 0; i < KERNELS; i++) spl_cl_kernel_make(&v->work, NAMES[i], &v->kernel[i]);
@@ -192,7 +214,7 @@ static void run_surface(spl_cl_visual *v, cl_float4 origin)
 static void run_vertices(spl_cl_visual *v, const spl_cl_visual_frame *frame, cl_float4 origin)
 {
     cl_mem *b = v->buffer;
-    cl_int count = v->map->vertex_count, normals = v->normals;
+    cl_int count = v->map->vertex_count, normals = v->normals, wide = v->wide;
     cl_float4 s[3];
     cl_float scale = frame->scale;
     for (int i = 0; i < 3; i++) {
@@ -201,6 +223,7 @@ static void run_vertices(spl_cl_visual *v, const spl_cl_visual_frame *frame, cl_
     }
     const spl_cl_argument list[] = {A(count),
                                     A(normals),
+                                    A(wide),
                                     A(b[VERTEX]),
                                     A(b[INDEX]),
                                     A(b[WEIGHT]),
@@ -269,6 +292,11 @@ void *spl_cl_visual_normals(const spl_cl_visual *v)
 bool spl_cl_visual_has_normals(const spl_cl_visual *v)
 {
     return v->normals;
+}
+
+uint64_t spl_cl_visual_bytes(const spl_cl_visual *v)
+{
+    return v->work.bytes;
 }
 
 supple_result spl_cl_visual_copy(spl_cl_visual *v, float *position, float *normal, supple_error *error)

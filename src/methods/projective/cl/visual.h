@@ -33,6 +33,7 @@ supple_result spl_cl_visual_take(spl_cl_visual *v, const float *position, const 
 void *spl_cl_visual_positions(const spl_cl_visual *v);
 void *spl_cl_visual_normals(const spl_cl_visual *v);
 bool spl_cl_visual_has_normals(const spl_cl_visual *v);
+uint64_t spl_cl_visual_bytes(const spl_cl_visual *v); /* of all its buffers */
 
 /* Starts to copy both (either may be NULL) to the host, and waits for that. */
 supple_result spl_cl_visual_copy(spl_cl_visual *v, float *position, float *normal, supple_error *error);

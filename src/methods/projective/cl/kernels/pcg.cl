@@ -69,13 +69,13 @@ __kernel void cg_multiply(__global float4 *store, uint stride, int from, int to,
     }
     add_rows(rest_start, rest_value, rest_column, wide, g, d, piece, product, sum);
     if (touches) add_rows(touch_start, touch_value, touch_column, 1, g, d, piece, product, sum);
-    float4 dot = (float4)(0.0f);
+    float4 all = (float4)(0.0f);
     for (int i = FIRST(g) + me; i < END(g); i += width) { /* its own rows alone: no barrier since */
         store[to * stride + i] = sum[i - FIRST(g)];
-        dot += d[i] * sum[i - FIRST(g)];
+        all += d[i] * sum[i - FIRST(g)];
     }
-    dot = group_sum(dot, room);
-    if (me == 0) dq[get_group_id(0)] = dot;
+    all = group_sum(all, room);
+    if (me == 0) dq[get_group_id(0)] = all;
 }
 
 /* alpha = gamma / d . q, x += alpha d, r -= alpha q, and the next delta = r . J r */

@@ -61,9 +61,9 @@ float3 stretch_offset(float3 s0, float3 s1, float3 s2, float3 rest0, float3 rest
 #define NO_TANGENT 0xffffffffu
 #define BLOCK      4
 
-/* vertex: first entry, first of normal weights, offset or a negative number, entries (0: not of this kind). offset: three
+/* index: the entries' body vertices, of 16 bits each or (wide) of 32. vertex: first entry, first of normal weights, offset or a negative number, entries (0: not of this kind). offset: three
  * float4: r with the tangents' first entry as bits, the two tangents at rest. stretched.w: whether. */
-__kernel void show_vertices(int count, int normals, __global const int4 *vertex, __global const uint *index,
+__kernel void show_vertices(int count, int normals, int wide, __global const int4 *vertex, __global const uint *index,
                             __global const float *weight, __global const float *normal_weight,
                             __global const float *normal_offset, __global const float *tangent,
                             __global const float4 *offset, __global const float4 *body, float4 origin, float4 s0, float4 s1,
@@ -74,9 +74,11 @@ __kernel void show_vertices(int count, int normals, __global const int4 *vertex,
     int4 me = vertex[v];
     if (me.w == 0) return;
     float3 p = (float3)(0.0f), n = (float3)(0.0f), t0 = (float3)(0.0f), t1 = (float3)(0.0f), q[3];
-    for (int k = 0; k < me.w; k++) p += weight[me.x + k] * body[index[me.x + k] / 4].xyz;
-    if (normals)
-        for (int k = 0; k < me.w; k++) n += normal_weight[me.y + k] * body[index[me.x + k] / 4 + 1].xyz;
+    for (int k = 0; k < me.w; k++) {
+        uint b = 2 * column_at(index, wide, (uint)(me.x + k));
+        p += weight[me.x + k] * body[b].xyz;
+        if (normals) n += normal_weight[me.y + k] * body[b + 1].xyz;
+    }
     if (me.z >= 0) {
         float4 off = offset[3 * me.z];
         float3 r = off.xyz, s = normals ? vload3(v, normal_offset) : (float3)(0.0f);
@@ -87,8 +89,9 @@ __kernel void show_vertices(int count, int normals, __global const int4 *vertex,
         if (first != NO_TANGENT) {
             for (int k = 0; k < me.w; k++) {
                 uint at = first + 2 * (uint)(k - k % BLOCK) + (uint)(k % BLOCK);
-                t0 += tangent[at] * body[index[me.x + k] / 4].xyz;
-                t1 += tangent[at + BLOCK] * body[index[me.x + k] / 4].xyz;
+                float3 b = body[2 * column_at(index, wide, (uint)(me.x + k))].xyz;
+                t0 += tangent[at] * b;
+                t1 += tangent[at + BLOCK] * b;
             }
             frame_of(t0, t1, q);
             if (s0.w > 0)
