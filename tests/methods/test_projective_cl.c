@@ -283,6 +283,23 @@ TEST(acceleration_on_the_device_is_the_processors)
     supple_device_close(d);
 }
 
+/* Few enough numbers for a simulator of devices (tests/meta/test_kernels.py): the kernels of acceleration, with ties,
+ * over two groups. A bend that is too much for it makes steps be taken back. */
+TEST(a_small_accelerated_limb_settles)
+{
+    NEED_DEVICE();
+    supple_device *d = open_device(0);
+    REQUIRE(d);
+    limb *there = limb_make(10, 8, 64, SPL_PACE_ANDERSON, 10);
+    spl_tie tie[64];
+    spl_pd_stats first = bend(there, d, 0, 2, 0, tie, make_ties(there, tie), 10);
+    spl_pd_stats last = bend(there, d, 0, 12, 0, tie, make_ties(there, tie), 10);
+    printf("    %d of %d steps taken back\n", last.rejected, last.iterations);
+    CHECK(last.energy < first.energy);
+    limb_free(there);
+    supple_device_close(d);
+}
+
 /* Flesh in knots: tets that are mirrored, flat or far from their last rotation. Their energy says whether a rotation is
  * the nearest one. */
 TEST(rotations_are_found_in_knots)
@@ -426,5 +443,6 @@ TEST(equilibria_are_those_of_the_factor)
 TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(joint_bodies_are_as_alone), RUN(nothing_to_solve_and_nothing_finite),
-          RUN(acceleration_on_the_device_is_the_processors), RUN(equilibria_are_those_of_the_factor))
+          RUN(a_small_accelerated_limb_settles), RUN(joint_bodies_are_as_alone),
+          RUN(nothing_to_solve_and_nothing_finite), RUN(acceleration_on_the_device_is_the_processors),
+          RUN(equilibria_are_those_of_the_factor))
