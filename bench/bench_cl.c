@@ -229,6 +229,10 @@ static double bytes_of(const spl_cl_engine *e, int kernel)
         return 4 * tets * (four + 4) + n * 8 * four;
     case SPL_K_ADVANCE:
         return n * 7 * four;
+    case SPL_K_PRESS:
+        return (double)e->tie_count * 10 * four;
+    case SPL_K_COMBINE: /* from one vector, and to one */
+        return n * 2 * four;
     default:
         return 0;
     }
@@ -254,6 +258,7 @@ static void run_kernels(const options *o)
             snprintf(row, sizeof row, "%s skin vertices, %s", SIZES[i].name, at->name);
             bench_value("kernels", row, "launch", BENCH_NS, 1e3 * us);
             if (mb > 0) bench_value("kernels", row, "launch bandwidth", BENCH_GB_S, 1e3 * mb / us);
+            if (mb > 0) bench_value("kernels", row, "launch bytes", BENCH_MB, mb);
             printf("    %-12s %9.1f us  x %4.0f", at->name, us, (double)at->launches / steps);
             if (mb > 0) printf("  %8.3f MB  %6.2f GB/s", mb, 1e3 * mb / us);
             printf("\n");
@@ -310,8 +315,9 @@ static void run_crowd(const options *o, supple_device *d)
 
 /* ---- table 1 ---- */
 
-/* y = A x in CRS (a row a work-item), ELL (padded to the longest row), and ours; of one and of three coordinates. Made
- * for this table alone; the solver's own kernel has the diagonal apart and a scalar product at its end. */
+/* y = A x in CRS and ELL (padded to the longest row), in both at once (a row a work-item: the paper's CRS + ELL), and
+ * ours, where the group reads the CRS part; of one and of three coordinates. Made for this table alone; the solver's
+ * own kernel has a scalar product at its end. ours goes through a block by whatever size work-groups have. */
 #define FORMATS_OF(T)                                                                                                  \
     "__kernel void crs_" #T "(int n, __global const uint *start, __global const float *value, "                        \
     "__global const ushort *column, __global const " #T " *x, __global " #T " *y) {\n"                                 \
@@ -321,16 +327,25 @@ static void run_crowd(const options *o, supple_device *d)
     "__global const " #T " *x, __global " #T " *y) {\n"                                                                \
     "int i = get_global_id(0); if (i >= n) return; " #T " s = 0.0f;\n"                                                 \
     "for (int e = 0; e < width; e++) s += value[e * n + i] * x[column[e * n + i]]; y[i] = s; }\n"                      \
-    "__kernel void ours_" #T "(int n, int ell, __global const float *diagonal, __global const float *value, "          \
-    "__global const ushort *column, __global const uint *start, __global const float *rest, "                          \
-    "__global const ushort *rest_column, __global const " #T " *x, __global " #T " *y, __local " #T " *product) {\n"   \
-    "int i = get_global_id(0), me = get_local_id(0), w = get_local_size(0), first = i - me;\n"                         \
-    "uint from = start[min(first, n)], to = start[min(first + w, n)]; " #T " s = 0.0f;\n"                              \
+    "__kernel void both_" #T "(int n, int block, int ell, __global const float *diagonal, "                            \
+    "__global const float *value, __global const ushort *column, __global const uint *start, "                         \
+    "__global const float *rest, __global const ushort *rest_column, __global const " #T " *x, "                       \
+    "__global " #T " *y) {\n"                                                                                          \
+    "int i = get_global_id(0); if (i >= n) return; " #T " s = diagonal[i] * x[i];\n"                                   \
+    "for (int e = 0; e < ell; e++) { int k = (i / block * ell + e) * block + i % block; "                              \
+    "s += value[k] * x[column[k]]; }\n"                                                                                \
+    "for (uint k = start[i]; k < start[i + 1]; k++) s += rest[k] * x[rest_column[k]]; y[i] = s; }\n"                   \
+    "__kernel void ours_" #T "(int n, int block, int ell, __global const float *diagonal, "                            \
+    "__global const float *value, __global const ushort *column, __global const uint *start, "                         \
+    "__global const float *rest, __global const ushort *rest_column, __global const " #T " *x, "                       \
+    "__global " #T " *y, __local " #T " *product) {\n"                                                                 \
+    "int g = get_group_id(0), me = get_local_id(0), w = get_local_size(0);\n"                                          \
+    "int first = g * block, end = min(first + block, n); uint from = start[first], to = start[end];\n"                 \
     "for (uint k = from + me; k < to; k += w) product[k - from] = rest[k] * x[rest_column[k]];\n"                      \
-    "if (i < n) { s = diagonal[i] * x[i]; for (int e = 0; e < ell; e++) {\n"                                           \
-    "int k = (first / w * ell + e) * w + me; s += value[k] * x[column[k]]; } }\n"                                      \
     "barrier(CLK_LOCAL_MEM_FENCE);\n"                                                                                  \
-    "if (i < n) { for (uint k = start[i]; k < start[i + 1]; k++) s += product[k - from]; y[i] = s; } }\n"
+    "for (int i = first + me; i < end; i += w) { " #T " s = diagonal[i] * x[i];\n"                                     \
+    "for (int e = 0; e < ell; e++) { int k = (g * ell + e) * block + i - first; s += value[k] * x[column[k]]; }\n"     \
+    "for (uint k = start[i]; k < start[i + 1]; k++) s += product[k - from]; y[i] = s; } }\n"
 
 static const char FORMATS[] = FORMATS_OF(float) FORMATS_OF(float4);
 
@@ -372,17 +387,19 @@ static void formats_free(formats *f)
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
 }
 
-/* The least of many launches, microseconds. */
-static double launch(spl_cl_work *w, const char *name, const spl_cl_argument *list, cl_uint count, size_t n)
+enum { CRS, PADDED, BOTH, OURS, KINDS };
+
+/* The least of many launches of so many groups (0: a row a work-item), microseconds. */
+static double launch(spl_cl_work *w, const char *name, const spl_cl_argument *list, cl_uint count, size_t n,
+                     size_t groups)
 {
     spl_cl_kernel k;
     double least = INFINITY;
     spl_cl_kernel_make(w, name, &k);
-    k.items = SPL_CL_BLOCK < k.items ? SPL_CL_BLOCK : k.items;
     spl_cl_arguments(w, &k, list, count);
     for (int i = 0; i < 60; i++) {
         k.ms = 0;
-        spl_cl_launch(w, &k, (n + k.items - 1) / k.items);
+        spl_cl_launch(w, &k, groups > 0 ? groups : (n + k.items - 1) / k.items);
         if (1e3 * k.ms < least) least = 1e3 * k.ms;
     }
     spl_cl_kernel_drop(w->device, &k);
@@ -391,15 +408,34 @@ static double launch(spl_cl_work *w, const char *name, const spl_cl_argument *li
 
 #define A(x) SPL_CL_ARGUMENT(x)
 
-/* crs, ell and ours with elements of `size` bytes. */
-static void time_formats(supple_device *d, const formats *f, const char *type, size_t size, double us[3])
+/* Whether the device's y is A x. */
+static void check_product(spl_cl_work *w, const formats *f, cl_mem y, const float *x, int width, const char *name)
+{
+    size_t count = (size_t)f->h.n * (size_t)width;
+    float *there = calloc(count, sizeof *there), *here = calloc(count, sizeof *here);
+    double worst = 0, size = 0;
+    spl_hybrid_multiply(&f->h, x, width, here);
+    spl_cl_read(w, y, there, count * sizeof *there, true);
+    for (size_t i = 0; i < count; i++) {
+        worst = fmax(worst, fabs((double)(there[i] - here[i])));
+        size = fmax(size, fabs((double)here[i]));
+    }
+    free(there), free(here);
+    if (w->failed != CL_SUCCESS || worst <= 1e-5 * size) return;
+    fprintf(stderr, "bench_cl: %s multiplies wrongly: off by %g of %g\n", name, worst, size);
+    exit(1);
+}
+
+/* All four with elements of `width` floats; NAN for ours where a block's rest is too much for local memory. */
+static void time_formats(supple_device *d, const formats *f, const char *type, int width, double us[KINDS])
 {
     spl_cl_work w = {.device = d};
     const spl_hybrid *h = &f->h;
-    size_t n = (size_t)h->n, entries = f->start[n];
-    cl_int rows = h->n, width = f->longest, ell = h->ell;
+    size_t n = (size_t)h->n, entries = f->start[n], size = (size_t)width * sizeof(float);
+    size_t local = (spl_hybrid_fullest(h) + 1) * size;
+    cl_int rows = h->n, longest = f->longest, ell = h->ell, block = h->block;
     float *x = calloc(n, size);
-    for (size_t i = 0; i < n * size / 4; i++) x[i] = (float)(i % 17) * 0.1F;
+    for (size_t i = 0; i < n * (size_t)width; i++) x[i] = (float)(i % 17) * 0.1F;
     cl_mem b[] = {spl_cl_buffer(&w, n + 1, 4, f->start),
                   spl_cl_buffer(&w, entries, 4, f->value),
                   spl_cl_buffer(&w, entries, 2, f->column),
@@ -413,25 +449,23 @@ static void time_formats(supple_device *d, const formats *f, const char *type, s
                   spl_cl_buffer(&w, h->rest_count, 2, h->rest_column),
                   spl_cl_buffer(&w, n, size, x),
                   spl_cl_buffer(&w, n, size, NULL)};
-    char name[3][32];
-    static const char *const KINDS[] = {"crs", "ell", "ours"};
-    for (int i = 0; i < 3; i++) snprintf(name[i], sizeof name[i], "%s_%s", KINDS[i], type);
     const spl_cl_argument crs[] = {A(rows), A(b[0]), A(b[1]), A(b[2]), A(b[11]), A(b[12])};
-    const spl_cl_argument pad[] = {A(rows), A(width), A(b[3]), A(b[4]), A(b[11]), A(b[12])};
-    const spl_cl_argument ours[] = {A(rows),
-                                    A(ell),
-                                    A(b[5]),
-                                    A(b[6]),
-                                    A(b[7]),
-                                    A(b[8]),
-                                    A(b[9]),
-                                    A(b[10]),
-                                    A(b[11]),
-                                    A(b[12]),
-                                    SPL_CL_LOCAL((spl_hybrid_fullest(h) + 1) * size)};
-    us[0] = launch(&w, name[0], crs, 6, n);
-    us[1] = launch(&w, name[1], pad, 6, n);
-    us[2] = launch(&w, name[2], ours, 11, n);
+    const spl_cl_argument pad[] = {A(rows), A(longest), A(b[3]), A(b[4]), A(b[11]), A(b[12])};
+    const spl_cl_argument ours[] = {A(rows), A(block), A(ell),   A(b[5]),  A(b[6]),  A(b[7]),
+                                    A(b[8]), A(b[9]),  A(b[10]), A(b[11]), A(b[12]), SPL_CL_LOCAL(local)};
+    const struct {
+        const char *name;
+        const spl_cl_argument *list;
+        cl_uint count;
+    } kind[KINDS] = {{"crs", crs, 6}, {"ell", pad, 6}, {"both", ours, 11}, {"ours", ours, 12}};
+    for (int i = 0; i < KINDS; i++) {
+        char name[32];
+        us[i] = NAN;
+        if (i == OURS && local > d->local_bytes) continue;
+        snprintf(name, sizeof name, "%s_%s", kind[i].name, type);
+        us[i] = launch(&w, name, kind[i].list, kind[i].count, n, i == OURS ? (size_t)h->blocks : 0);
+        check_product(&w, f, b[12], x, width, name);
+    }
     supple_error error = {0};
     spl_cl_finish(&w);
     if (spl_cl_outcome(&w, &error) != SUPPLE_OK) stop(&error);
@@ -455,6 +489,21 @@ static double time_rows(const spl_rows *rows, const double *values, int32_t k)
     return least;
 }
 
+static void record_formats(const char *name, spl_hybrid_bytes b, double us[2][KINDS + 1])
+{
+    static const char *const TIMES[] = {"processor", "CRS", "ELL", "CRS + ELL", "ours"};
+    const double bytes[] = {(double)b.crs, (double)b.ell, (double)b.hybrid};
+    static const char *const SIZES_OF[] = {"CRS memory", "ELL memory", "ours memory"};
+    char row[48];
+    snprintf(row, sizeof row, "%s", name);
+    for (int i = 0; i < 3; i++) bench_value("table 1", row, SIZES_OF[i], BENCH_MB, 1e-6 * bytes[i]);
+    for (int wide = 0; wide < 2; wide++)
+        for (int i = 0; i <= KINDS; i++) {
+            snprintf(row, sizeof row, "%s, %s", name, wide ? "3D" : "1D");
+            if (isfinite(us[wide][i])) bench_value("table 1", row, TIMES[i], BENCH_NS, 1e3 * us[wide][i]);
+        }
+}
+
 /* One row of the table: A of a solver that has taken a step. */
 static void print_formats(supple_device *d, const char *name, const spl_pd *pd)
 {
@@ -463,17 +512,25 @@ static void print_formats(supple_device *d, const char *name, const spl_pd *pd)
     supple_error error = {0};
     spl_rows rows;
     formats f = {0};
-    double one[3], three[3];
+    double us[2][KINDS + 1];
     if (spl_rows_create(v.pattern, &a, &rows, &error) != SUPPLE_OK) stop(&error);
     formats_make(&rows, v.values, &f);
-    time_formats(d, &f, "float", sizeof(cl_float), one);
-    time_formats(d, &f, "float4", sizeof(cl_float4), three);
+    for (int wide = 0; wide < 2; wide++) {
+        us[wide][0] = time_rows(&rows, v.values, wide ? 3 : 1);
+        time_formats(d, &f, wide ? "float4" : "float", wide ? 4 : 1, us[wide] + 1);
+    }
     spl_hybrid_bytes b = spl_hybrid_count(&f.h);
-    printf("%5s %6d %2d to %2d | %8.0f %8.0f %8.0f %8.0f%% | %7.1f %7.1f %7.1f %7.1f | %7.1f %7.1f %7.1f %7.1f\n", name,
-           (int)rows.n, (int)b.shortest, (int)b.longest, 1e-3 * (double)b.hybrid, 1e-3 * (double)b.ell,
-           1e-3 * (double)b.crs, 100 * ((double)b.ell_entries / (double)b.entries - 1), time_rows(&rows, v.values, 1),
-           one[0], one[1], one[2], time_rows(&rows, v.values, 3), three[0], three[1], three[2]);
+    printf("%5s %6d %2d to %2d | %8.0f %8.0f %8.0f %8.0f%% %8.0f%%", name, (int)rows.n, (int)b.shortest, (int)b.longest,
+           1e-3 * (double)b.hybrid, 1e-3 * (double)b.ell, 1e-3 * (double)b.crs,
+           100 * ((double)b.ell_entries / (double)b.entries - 1),
+           100 * (double)(f.h.ell_count - (size_t)rows.n * (size_t)f.h.ell) / (double)b.entries);
+    for (int wide = 0; wide < 2; wide++) {
+        printf(" |");
+        for (int i = 0; i <= KINDS; i++) printf(" %7.1f", us[wide][i]);
+    }
+    printf("\n");
     fflush(stdout);
+    record_formats(name, b, us);
     formats_free(&f);
     spl_rows_release(&rows, &a);
 }
@@ -513,12 +570,15 @@ static void run_formats(const options *o)
         int32_t around, rings;
     } LIMBS[] = {{"800", 20, 40}, {"3.8k", 45, 85}, {"9.6k", 70, 137}, {"18k", 96, 188}, {"30k", 120, 250}};
     supple_device *d = open_device(o, FORMATS, true);
-    printf("Table 1: A's formats; kB of values and indices (16 bits a column), zeros that are stored, and products in "
-           "microseconds:\n"
-           "the processor's (rows, double, one thread) and the device's kernels by events, of one and of three "
-           "coordinates.\n\n");
-    printf("%5s %6s %8s | %8s %8s %8s %9s | %7s %7s %7s %7s | %7s %7s %7s %7s\n", "skin", "rows", "long", "ours kB",
-           "ELL", "CRS", "ELL zeros", "1D cpu", "CRS", "ELL", "ours", "3D cpu", "CRS", "ELL", "ours");
+    printf(
+        "Table 1: A's formats; kB of values and indices (16 bits a column), zeros that ELL and ours store, of the "
+        "entries,\nand products in microseconds: the processor's (rows, double, one thread) and the device's kernels "
+        "by events,\nof one and of three coordinates. both: CRS + ELL, a row a work-item; ours: the group reads the "
+        "CRS part into local memory.\n\n");
+    printf("%5s %6s %8s | %8s %8s %8s %9s %9s", "skin", "rows", "long", "ours kB", "ELL", "CRS", "ELL zeros", "ours");
+    for (int wide = 0; wide < 2; wide++)
+        printf(" | %7s %7s %7s %7s %7s", wide ? "3D cpu" : "1D cpu", "CRS", "ELL", "both", "ours");
+    printf("\n");
     print_hero(d);
     for (size_t i = 0; i < (o->quick ? 2 : sizeof LIMBS / sizeof *LIMBS); i++) {
         scene *c = scene_make(LIMBS[i].around, LIMBS[i].rings, false, NULL);
@@ -526,8 +586,8 @@ static void run_formats(const options *o)
         print_formats(d, LIMBS[i].name, c->pd);
         scene_free(c);
     }
-    printf("authors, GTX 1080 Ti, 30k (their ns are taken for microseconds): 1D cpu 393, CRS 23.3, ELL 16.9, ours 8.3; "
-           "3D 510, 35.1, 22.0, 18.5\n");
+    printf("authors, GTX 1080 Ti, 30k (their ns are taken for microseconds): 1D cpu 393, CRS 23.3, ELL 16.9, both "
+           "17.7, ours 8.3; 3D 510, 35.1, 22.0, 26.1, 18.5\n");
     supple_device_close(d);
 }
 
