@@ -97,22 +97,20 @@ static void apply(choice *c, const struct rule *rule)
     for (int i = 0; i < c->asked->method_count; i++) c->left[i] = c->left[i] && rule->value(&m[i]) <= limit;
 }
 
-static bool choose(choice *c)
+/* The method that the rules leave of those whose frames take no more than `most` milliseconds; -1: there is none. */
+static int choose(choice *c, double most)
 {
     const cli_advice_case *a = c->asked;
-    int count = 0;
-    for (int i = 0; i < a->method_count; i++) {
-        c->left[i] = a->method[i].ran && strcmp(a->method[i].name, "reference") != 0;
-        count += c->left[i];
-    }
-    if (count == 0) return false;
+    int best = -1;
+    for (int i = 0; i < a->method_count; i++)
+        c->left[i] =
+            a->method[i].ran && strcmp(a->method[i].name, "reference") != 0 && !(a->method[i].ms_median > most);
     for (int r = 0; r < RULES; r++) apply(c, &rules[r]);
-    c->best = -1;
     for (int i = 0; i < a->method_count; i++) {
         if (!c->left[i]) continue;
-        if (c->best < 0 || a->method[i].ms_median < a->method[c->best].ms_median) c->best = i;
+        if (best < 0 || a->method[i].ms_median < a->method[best].ms_median) best = i;
     }
-    return true;
+    return best;
 }
 
 /* ---- words ---- */
@@ -242,9 +240,10 @@ static void say_time(choice *c, const cli_summary *s)
     }
     give(c, "A frame takes %s and lasts %s: %.1f times too slow for real time here.", time_of(s->ms_median).text,
          time_of(frame).text, s->ms_median / frame);
-    const cli_summary *quick = other(c, frame_time, false);
-    if (quick && quick->ms_median <= frame)
-        give(c, "Where it must be real time: `%s`, %s a frame.", quick->name, time_of(quick->ms_median).text);
+    int keeps_up = choose(c, frame);
+    if (keeps_up >= 0)
+        give(c, "Where it must be real time: `%s`, %s a frame.", c->asked->method[keeps_up].name,
+             time_of(c->asked->method[keeps_up].ms_median).text);
 }
 
 /* The quickest that keeps flesh apart as well and lost by another rule. */
@@ -307,7 +306,9 @@ bool cli_advise(const cli_advice_case *asked, cli_advice *out)
 {
     choice c = {.asked = asked, .out = out};
     *out = (cli_advice){0};
-    if (asked->method_count > MOST || !choose(&c)) return false;
+    if (asked->method_count > MOST) return false;
+    c.best = choose(&c, INFINITY);
+    if (c.best < 0) return false;
     const cli_summary *s = &asked->method[c.best];
     out->method = s->name;
     summarise(&c, s);
