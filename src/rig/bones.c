@@ -282,3 +282,12 @@ void spl_bones_release(spl_bones *bones)
     }
     *bones = (spl_bones){0};
 }
+
+bool spl_bones_bends(const spl_bones *bones, int32_t b)
+{
+    int32_t parent = bones->bone[b].parent;
+    if (parent < 0 || bones->bone[parent].node == bones->bone[b].node) return false;
+    for (int32_t k = 0; k < b; k++)
+        if (bones->bone[k].node == bones->bone[b].node) return false;
+    return true;
+}

@@ -29,4 +29,7 @@ typedef struct spl_bones {
 supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *a, spl_bones *out, supple_error *error);
 void spl_bones_release(spl_bones *bones);
 
+/* Whether a joint bends at a bone's head: it has a parent of another joint, and is the first of its own. */
+bool spl_bones_bends(const spl_bones *bones, int32_t b);
+
 #endif

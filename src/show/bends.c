@@ -56,16 +56,6 @@ static int32_t skin_of_joint(const supple_scene *scene, int32_t index)
     return -1;
 }
 
-/* It has a parent of another joint, and it is its joint's first. */
-static bool is_joint(const spl_bones *bones, int32_t b)
-{
-    int32_t parent = bones->bone[b].parent;
-    if (parent < 0 || bones->bone[parent].node == bones->bone[b].node) return false;
-    for (int32_t k = 0; k < b; k++)
-        if (bones->bone[k].node == bones->bone[b].node) return false;
-    return true;
-}
-
 /* All skinned parts as one surface, in the mesh space of the first skin. */
 static supple_result make_tree(const supple_bends *x, spl_tree *tree, double *diagonal, supple_error *error)
 {
@@ -128,7 +118,8 @@ static supple_result find_joints(supple_bends *x, supple_error *error)
     x->joint = spl_new(a, (size_t)x->bones.bone_count, sizeof *x->joint);
     if (!x->joint) r = spl_fail_memory(error, "the joints");
     for (int32_t b = 0; r == SUPPLE_OK && b < x->bones.bone_count; b++)
-        if (is_joint(&x->bones, b) && make_joint(x, b, &tree, diagonal, &x->joint[x->joint_count])) x->joint_count++;
+        if (spl_bones_bends(&x->bones, b) && make_joint(x, b, &tree, diagonal, &x->joint[x->joint_count]))
+            x->joint_count++;
     spl_tree_release(&tree);
     const char **names = spl_new(a, (size_t)x->joint_count, sizeof *names);
     spl_joint_name *read = spl_new(a, (size_t)x->joint_count, sizeof *read);

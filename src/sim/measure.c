@@ -15,16 +15,6 @@ static spl_vec3 middle_of(const spl_tets *t, int32_t k)
     return spl_scale(sum, 0.25);
 }
 
-/* A bone whose joint bends: it has a parent of another joint, and it is its joint's first. */
-static bool is_joint(const spl_bones *bones, int32_t b)
-{
-    int32_t parent = bones->bone[b].parent;
-    if (parent < 0 || bones->bone[parent].node == bones->bone[b].node) return false;
-    for (int32_t k = 0; k < b; k++)
-        if (bones->bone[k].node == bones->bone[b].node) return false;
-    return true;
-}
-
 /* Counts, and if `m->tet` is there lists, the tets of a bone's joint. */
 static int32_t gather_region(spl_measure *m, const spl_bone *bone, double radius, int32_t first)
 {
@@ -51,7 +41,7 @@ static supple_result find_regions(spl_measure *m, supple_error *error)
     result = radius && m->region ? SUPPLE_OK : spl_fail_memory(error, "the joints' volumes");
     int32_t total = 0;
     for (int32_t b = 0; result == SUPPLE_OK && b < bones->bone_count; b++) {
-        if (!is_joint(bones, b)) continue;
+        if (!spl_bones_bends(bones, b)) continue;
         spl_vec3 along = spl_sub(bones->bone[b].tail, bones->bone[b].head);
         radius[b] = REGION_RADII * spl_limb_radius(&tree, bones->bone[b].head, along, body->surface.diagonal);
         int32_t count = gather_region(m, &bones->bone[b], radius[b], 0);
