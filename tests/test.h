@@ -1,7 +1,8 @@
-/* A test program is a list of named cases. Each prints one line; the last line counts them for scripts/run-tests.
+/* A room's test program (tests/ROOM) has the cases of all its files; tests/main.c runs each in a process of its own. A
+ * file:
  *
  *     TEST(name) { CHECK(condition); CHECK_NEAR(a, b, tolerance); }
- *     TEST_MAIN(RUN(name), RUN(other))
+ *     TEST_CASES(RUN(name), RUN(other))
  */
 #ifndef SPL_TESTS_TEST_H
 #define SPL_TESTS_TEST_H
@@ -17,10 +18,21 @@ typedef struct spl_test {
     void (*run)(void);
 } spl_test;
 
+/* The cases of one file. */
+typedef struct spl_test_file {
+    const char *path;
+    const spl_test *test;
+    size_t count;
+    struct spl_test_file *next;
+} spl_test_file;
+
 enum { TEST_SHOWN = 10 }; /* failures of a case that are printed */
 
-static int test_failures; /* of the running case */
-static const char *test_skipped;
+extern int test_failures; /* of the running case */
+extern const char *test_skipped;
+
+/* Called before main() by each file of the program. */
+void test_add(spl_test_file *file);
 
 #define TEST(name) static void test_##name(void)
 #define RUN(name)                                                                                                      \
@@ -69,38 +81,12 @@ static inline int test_size(int whole, int quick)
     return getenv("SUPPLE_TEST_QUICK") ? quick : whole;
 }
 
-static int test_main(const spl_test *tests, size_t count)
-{
-    int passed = 0, failed = 0, skipped = 0;
-    const char *only = getenv("SUPPLE_TEST_ONLY"); /* cases with this in their names */
-    for (size_t i = 0; i < count; i++) {
-        if (only && !strstr(tests[i].name, only)) continue;
-        test_failures = 0;
-        test_skipped = NULL;
-        tests[i].run();
-        if (test_failures)
-            failed++;
-        else if (test_skipped)
-            skipped++;
-        else
-            passed++;
-        if (test_failures)
-            printf("FAIL %s\n", tests[i].name);
-        else if (test_skipped)
-            printf("skip %s: %s\n", tests[i].name, test_skipped);
-        else
-            printf("ok   %s\n", tests[i].name);
-        fflush(stdout);
-    }
-    printf("cases: %d passed, %d failed, %d skipped\n", passed, failed, skipped);
-    return failed != 0;
-}
-
-#define TEST_MAIN(...)                                                                                                 \
-    int main(void)                                                                                                     \
+#define TEST_CASES(...)                                                                                                \
+    static const spl_test test_list[] = {__VA_ARGS__};                                                                 \
+    static spl_test_file test_file = {__FILE__, test_list, sizeof test_list / sizeof *test_list, NULL};                \
+    __attribute__((constructor)) static void test_add_file(void)                                                       \
     {                                                                                                                  \
-        static const spl_test tests[] = {__VA_ARGS__};                                                                 \
-        return test_main(tests, sizeof tests / sizeof *tests);                                                         \
+        test_add(&test_file);                                                                                          \
     }
 
 #endif

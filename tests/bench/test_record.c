@@ -123,6 +123,6 @@ TEST(growth_takes_the_points_of_forks)
     fclose(file);
 }
 
-TEST_MAIN(RUN(exponents_of_power_laws_are_exact), RUN(exponents_of_scattered_points_are_least_squares),
-          RUN(spreads_are_quartiles), RUN(rows_are_json_whatever_their_names_are),
-          RUN(growth_takes_the_points_of_forks))
+TEST_CASES(RUN(exponents_of_power_laws_are_exact), RUN(exponents_of_scattered_points_are_least_squares),
+           RUN(spreads_are_quartiles), RUN(rows_are_json_whatever_their_names_are),
+           RUN(growth_takes_the_points_of_forks))

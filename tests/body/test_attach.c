@@ -144,5 +144,5 @@ TEST(failing_allocations_are_errors)
     free_rig(&r);
 }
 
-TEST_MAIN(RUN(each_finger_is_held_by_its_own_bone), RUN(a_finger_without_a_bone_is_held_by_the_one_it_follows),
-          RUN(bones_outside_or_too_short_take_what_is_nearest), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(each_finger_is_held_by_its_own_bone), RUN(a_finger_without_a_bone_is_held_by_the_one_it_follows),
+           RUN(bones_outside_or_too_short_take_what_is_nearest), RUN(failing_allocations_are_errors))

@@ -326,6 +326,6 @@ TEST(edge_cases)
     box_free(&b);
 }
 
-TEST_MAIN(RUN(optimality_conditions_hold), RUN(a_slow_twin_agrees), RUN(mirrored_bodies_have_mirrored_weights),
-          RUN(sums_and_strongest), RUN(nothing_is_left_without_weights), RUN(maxima_are_counted),
-          RUN(threads_and_memory), RUN(bones_can_be_cancelled), RUN(edge_cases))
+TEST_CASES(RUN(optimality_conditions_hold), RUN(a_slow_twin_agrees), RUN(mirrored_bodies_have_mirrored_weights),
+           RUN(sums_and_strongest), RUN(nothing_is_left_without_weights), RUN(maxima_are_counted),
+           RUN(threads_and_memory), RUN(bones_can_be_cancelled), RUN(edge_cases))

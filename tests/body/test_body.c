@@ -397,9 +397,10 @@ TEST(progress_goes_forward_and_can_cancel_at_every_call)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
-          RUN(morph_targets_turn_with_the_body), RUN(the_bits_do_not_depend_on_the_threads),
-          RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again),
-          RUN(stored_upsampling_that_is_damaged_is_made_again), RUN(roles_can_be_given),
-          RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken), RUN(failing_allocations_are_errors),
-          RUN(fingers_do_not_fuse), RUN(progress_goes_forward_and_can_cancel_at_every_call))
+TEST_CASES(RUN(an_arm_gets_flesh_bones_and_a_way_back), RUN(the_visual_mesh_comes_back_at_rest_and_under_rigid_motion),
+           RUN(morph_targets_turn_with_the_body), RUN(the_bits_do_not_depend_on_the_threads),
+           RUN(the_cache_gives_the_same_body_and_a_damaged_one_is_made_again),
+           RUN(stored_upsampling_that_is_damaged_is_made_again), RUN(roles_can_be_given),
+           RUN(wrong_requests_are_refused), RUN(the_users_own_tetrahedra_are_taken),
+           RUN(failing_allocations_are_errors), RUN(fingers_do_not_fuse),
+           RUN(progress_goes_forward_and_can_cancel_at_every_call))

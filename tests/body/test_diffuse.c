@@ -188,5 +188,5 @@ TEST(memory)
     box_free(&b);
 }
 
-TEST_MAIN(RUN(diffusion_solves_its_equation), RUN(heat_sums_to_one), RUN(heat_goes_through_the_body),
-          RUN(own_weights_are_the_skins), RUN(memory))
+TEST_CASES(RUN(diffusion_solves_its_equation), RUN(heat_sums_to_one), RUN(heat_goes_through_the_body),
+           RUN(own_weights_are_the_skins), RUN(memory))

@@ -401,5 +401,5 @@ TEST(fingers_of_makehuman_move_one_by_one_on_a_finer_lattice)
     close_hand(&h);
 }
 
-TEST_MAIN(RUN(fingers_of_a_hand_move_one_by_one), RUN(fingers_of_makehuman_move_one_by_one),
-          RUN(fingers_of_makehuman_move_one_by_one_on_a_finer_lattice))
+TEST_CASES(RUN(fingers_of_a_hand_move_one_by_one), RUN(fingers_of_makehuman_move_one_by_one),
+           RUN(fingers_of_makehuman_move_one_by_one_on_a_finer_lattice))

@@ -98,4 +98,4 @@ TEST(tets_of_something_else_are_told_or_refused)
     demo_body_free(&d);
 }
 
-TEST_MAIN(RUN(tets_of_the_scene_are_taken_back), RUN(tets_of_something_else_are_told_or_refused))
+TEST_CASES(RUN(tets_of_the_scene_are_taken_back), RUN(tets_of_something_else_are_told_or_refused))

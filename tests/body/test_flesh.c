@@ -509,10 +509,11 @@ TEST(characters_get_sound_bodies_at_the_automatic_resolution)
     if (!found) SKIP("../shared/assets is not there");
 }
 
-TEST_MAIN(RUN(sphere_converges_to_its_volume), RUN(cube_torus_plate_and_cone_have_their_volumes),
-          RUN(plate_thinner_than_a_cell_is_grown_and_stays_whole), RUN(input_inside_out_gives_the_same_body),
-          RUN(spheres_that_nearly_touch_stay_two), RUN(spheres_that_overlap_are_one),
-          RUN(thin_fingers_half_a_cell_apart_do_not_fuse), RUN(scale_place_and_rotation_change_nothing_but_the_frame),
-          RUN(every_number_of_threads_gives_the_same_bits), RUN(memory_running_out_anywhere_is_an_error_without_a_leak),
-          RUN(what_has_no_inside_is_refused_with_the_reason), RUN(resolutions_out_of_range_are_refused),
-          RUN(characters_get_sound_bodies_at_the_automatic_resolution))
+TEST_CASES(RUN(sphere_converges_to_its_volume), RUN(cube_torus_plate_and_cone_have_their_volumes),
+           RUN(plate_thinner_than_a_cell_is_grown_and_stays_whole), RUN(input_inside_out_gives_the_same_body),
+           RUN(spheres_that_nearly_touch_stay_two), RUN(spheres_that_overlap_are_one),
+           RUN(thin_fingers_half_a_cell_apart_do_not_fuse), RUN(scale_place_and_rotation_change_nothing_but_the_frame),
+           RUN(every_number_of_threads_gives_the_same_bits),
+           RUN(memory_running_out_anywhere_is_an_error_without_a_leak),
+           RUN(what_has_no_inside_is_refused_with_the_reason), RUN(resolutions_out_of_range_are_refused),
+           RUN(characters_get_sound_bodies_at_the_automatic_resolution))

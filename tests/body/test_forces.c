@@ -314,7 +314,7 @@ TEST(every_failed_allocation_is_survived)
     demo_body_free(&d);
 }
 
-TEST_MAIN(RUN(nine_vertices_of_the_sack_are_pushed), RUN(work_is_the_same_on_both_meshes),
-          RUN(balls_and_joints_share_evenly), RUN(a_slip_is_refused_with_its_place),
-          RUN(a_force_without_flesh_is_refused), RUN(props_cannot_be_pushed), RUN(held_vertices_are_told_from_none),
-          RUN(every_failed_allocation_is_survived))
+TEST_CASES(RUN(nine_vertices_of_the_sack_are_pushed), RUN(work_is_the_same_on_both_meshes),
+           RUN(balls_and_joints_share_evenly), RUN(a_slip_is_refused_with_its_place),
+           RUN(a_force_without_flesh_is_refused), RUN(props_cannot_be_pushed), RUN(held_vertices_are_told_from_none),
+           RUN(every_failed_allocation_is_survived))

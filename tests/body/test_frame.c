@@ -63,4 +63,4 @@ TEST(axes_go_by_spread)
     shape_free(&box);
 }
 
-TEST_MAIN(RUN(coordinates_in_the_frame_do_not_depend_on_place_and_turn), RUN(axes_go_by_spread))
+TEST_CASES(RUN(coordinates_in_the_frame_do_not_depend_on_place_and_turn), RUN(axes_go_by_spread))

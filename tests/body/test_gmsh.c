@@ -97,4 +97,4 @@ TEST(gmsh_reads_ours_and_we_read_its)
     spl_tets_release(&tets);
 }
 
-TEST_MAIN(RUN(gmsh_reads_ours_and_we_read_its))
+TEST_CASES(RUN(gmsh_reads_ours_and_we_read_its))

@@ -212,5 +212,5 @@ TEST(threads)
     shape_free(&ball);
 }
 
-TEST_MAIN(RUN(surfaces_stay_and_volumes_fill), RUN(several_parts), RUN(angles_of_a_coarsened_block),
-          RUN(doubled_points_stay_fine), RUN(memory), RUN(threads))
+TEST_CASES(RUN(surfaces_stay_and_volumes_fill), RUN(several_parts), RUN(angles_of_a_coarsened_block),
+           RUN(doubled_points_stay_fine), RUN(memory), RUN(threads))

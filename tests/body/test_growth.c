@@ -115,6 +115,6 @@ TEST(the_median_takes_outliers_and_leaves_steps)
     shape_free(&s);
 }
 
-TEST_MAIN(RUN(balls_and_tori_are_as_thick_as_they_are), RUN(a_plate_is_thin_and_its_limit_holds),
-          RUN(edges_of_a_thick_box_are_not_thin), RUN(threads_and_strides_give_the_same_numbers),
-          RUN(the_median_takes_outliers_and_leaves_steps))
+TEST_CASES(RUN(balls_and_tori_are_as_thick_as_they_are), RUN(a_plate_is_thin_and_its_limit_holds),
+           RUN(edges_of_a_thick_box_are_not_thin), RUN(threads_and_strides_give_the_same_numbers),
+           RUN(the_median_takes_outliers_and_leaves_steps))

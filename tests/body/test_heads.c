@@ -105,5 +105,5 @@ TEST(what_has_no_neck_or_shares_its_skin_has_no_skull)
     free_rig(&r);
 }
 
-TEST_MAIN(RUN(a_skull_is_what_lies_below_the_skin_at_every_resolution),
-          RUN(what_has_no_neck_or_shares_its_skin_has_no_skull))
+TEST_CASES(RUN(a_skull_is_what_lies_below_the_skin_at_every_resolution),
+           RUN(what_has_no_neck_or_shares_its_skin_has_no_skull))

@@ -57,4 +57,4 @@ TEST(failing_allocations_are_errors)
     }
 }
 
-TEST_MAIN(RUN(pieces_that_would_turn_are_held), RUN(what_is_held_stays_as_it_is), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(pieces_that_would_turn_are_held), RUN(what_is_held_stays_as_it_is), RUN(failing_allocations_are_errors))

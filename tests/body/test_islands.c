@@ -124,4 +124,4 @@ TEST(memory_may_run_out)
     demo_body_free(&arm);
 }
 
-TEST_MAIN(RUN(pieces_that_swing_are_islands), RUN(held_vertices_make_pieces_firm), RUN(memory_may_run_out))
+TEST_CASES(RUN(pieces_that_swing_are_islands), RUN(held_vertices_make_pieces_firm), RUN(memory_may_run_out))

@@ -191,7 +191,7 @@ TEST(too_many_points_are_refused)
     CHECK(!spl_lattice_make(&l, box_low, spl_v3(INFINITY, 1, 10), 0.25, 2, SIZE_MAX));
 }
 
-TEST_MAIN(RUN(cell_tets_are_positive_with_two_opposite_long_edges),
-          RUN(fan_is_the_24_tets_around_a_point_of_either_colour), RUN(directions_lead_to_the_14_neighbours_and_back),
-          RUN(common_neighbours_are_all_and_the_same_from_both_ends), RUN(points_and_numbers_go_both_ways),
-          RUN(the_box_is_covered_with_its_margin), RUN(too_many_points_are_refused))
+TEST_CASES(RUN(cell_tets_are_positive_with_two_opposite_long_edges),
+           RUN(fan_is_the_24_tets_around_a_point_of_either_colour), RUN(directions_lead_to_the_14_neighbours_and_back),
+           RUN(common_neighbours_are_all_and_the_same_from_both_ends), RUN(points_and_numbers_go_both_ways),
+           RUN(the_box_is_covered_with_its_margin), RUN(too_many_points_are_refused))

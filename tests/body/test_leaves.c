@@ -185,5 +185,5 @@ TEST(a_heads_bone_holds_no_face)
     give_back(handle, scene);
 }
 
-TEST_MAIN(RUN(leaves_of_the_demos_lie_inside), RUN(leaves_of_the_characters_lie_inside), RUN(heads_point_up),
-          RUN(legs_of_a_turtle_point_outwards), RUN(a_heads_bone_holds_no_face))
+TEST_CASES(RUN(leaves_of_the_demos_lie_inside), RUN(leaves_of_the_characters_lie_inside), RUN(heads_point_up),
+           RUN(legs_of_a_turtle_point_outwards), RUN(a_heads_bone_holds_no_face))

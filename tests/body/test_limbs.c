@@ -155,6 +155,6 @@ TEST(fingers_of_characters_are_apart)
     check_fingers("MakeHuman_Male_CMU.glb", "LeftHand", 0.24, 0.045, 45); /* a cell is wider than two fingers */
 }
 
-TEST_MAIN(RUN(fingers_thinner_than_a_cell_stay_apart_and_attached), RUN(inner_walls_are_not_lost_area),
-          RUN(threads_give_the_same_bits), RUN(a_resolution_beyond_memory_is_refused_by_its_estimate),
-          RUN(fingers_of_characters_are_apart))
+TEST_CASES(RUN(fingers_thinner_than_a_cell_stay_apart_and_attached), RUN(inner_walls_are_not_lost_area),
+           RUN(threads_give_the_same_bits), RUN(a_resolution_beyond_memory_is_refused_by_its_estimate),
+           RUN(fingers_of_characters_are_apart))

@@ -511,9 +511,9 @@ TEST(every_failed_allocation_is_survived)
     demo_body_free(&d);
 }
 
-TEST_MAIN(RUN(flesh_is_the_default), RUN(the_turtles_shell_is_stiff_and_nothing_else),
-          RUN(depth_takes_a_layer_in_metres), RUN(a_joint_means_its_limb), RUN(a_box_holds_the_centroids_in_it),
-          RUN(values_blend_over_the_border), RUN(a_colour_means_the_flesh_under_it),
-          RUN(flesh_lies_under_its_own_limbs_skin), RUN(a_slip_is_refused_with_its_place),
-          RUN(deep_and_huge_files_are_refused), RUN(a_region_without_flesh_is_refused),
-          RUN(every_failed_allocation_is_survived))
+TEST_CASES(RUN(flesh_is_the_default), RUN(the_turtles_shell_is_stiff_and_nothing_else),
+           RUN(depth_takes_a_layer_in_metres), RUN(a_joint_means_its_limb), RUN(a_box_holds_the_centroids_in_it),
+           RUN(values_blend_over_the_border), RUN(a_colour_means_the_flesh_under_it),
+           RUN(flesh_lies_under_its_own_limbs_skin), RUN(a_slip_is_refused_with_its_place),
+           RUN(deep_and_huge_files_are_refused), RUN(a_region_without_flesh_is_refused),
+           RUN(every_failed_allocation_is_survived))

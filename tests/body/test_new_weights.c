@@ -169,5 +169,5 @@ TEST(memory)
     close_body(&d);
 }
 
-TEST_MAIN(RUN(a_skin_of_the_tets_weights), RUN(the_cache_gives_the_same_bits), RUN(a_file_with_new_weights),
-          RUN(bad_requests), RUN(memory))
+TEST_CASES(RUN(a_skin_of_the_tets_weights), RUN(the_cache_gives_the_same_bits), RUN(a_file_with_new_weights),
+           RUN(bad_requests), RUN(memory))

@@ -122,5 +122,5 @@ TEST(memory_may_run_out)
     fleshed_free(&f);
 }
 
-TEST_MAIN(RUN(every_bone_has_three_pins_out_of_line), RUN(pins_carry_their_offset), RUN(islands_bring_their_springs),
-          RUN(memory_may_run_out))
+TEST_CASES(RUN(every_bone_has_three_pins_out_of_line), RUN(pins_carry_their_offset), RUN(islands_bring_their_springs),
+           RUN(memory_may_run_out))

@@ -441,7 +441,7 @@ TEST(failing_allocations_are_errors)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(the_built_in_characters), RUN(characters_from_files), RUN(a_cylinder_has_a_cylinder_inside),
-          RUN(what_a_bone_holds_moves_rigidly), RUN(sheets_that_touch_are_cut_apart),
-          RUN(tets_of_a_triangle_are_positive_in_any_order), RUN(the_same_bits_at_any_number_of_threads),
-          RUN(prisms_are_kept_in_the_cache), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(the_built_in_characters), RUN(characters_from_files), RUN(a_cylinder_has_a_cylinder_inside),
+           RUN(what_a_bone_holds_moves_rigidly), RUN(sheets_that_touch_are_cut_apart),
+           RUN(tets_of_a_triangle_are_positive_in_any_order), RUN(the_same_bits_at_any_number_of_threads),
+           RUN(prisms_are_kept_in_the_cache), RUN(failing_allocations_are_errors))

@@ -119,4 +119,4 @@ TEST(failing_allocations_are_errors)
     spl_free(&plain, parts);
 }
 
-TEST_MAIN(RUN(parts_get_their_roles_by_shape), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(parts_get_their_roles_by_shape), RUN(failing_allocations_are_errors))

@@ -213,5 +213,5 @@ TEST(memory_may_run_out)
     world_free(&w);
 }
 
-TEST_MAIN(RUN(a_rigid_motion_is_carried_exactly), RUN(bent_poses_are_blended), RUN(scales),
-          RUN(islands_hang_on_the_nearest_bone), RUN(no_bone_holds_anything), RUN(memory_may_run_out))
+TEST_CASES(RUN(a_rigid_motion_is_carried_exactly), RUN(bent_poses_are_blended), RUN(scales),
+           RUN(islands_hang_on_the_nearest_bone), RUN(no_bone_holds_anything), RUN(memory_may_run_out))

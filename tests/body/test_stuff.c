@@ -182,7 +182,7 @@ TEST(lattices_too_fine_or_too_coarse_are_errors)
     shape_free(&s);
 }
 
-TEST_MAIN(RUN(a_sphere_converges_in_second_order), RUN(closed_forms_hold), RUN(a_cone_keeps_its_volume),
-          RUN(growth_moves_the_surface_out), RUN(spheres_that_nearly_touch_stay_apart),
-          RUN(spheres_that_overlap_are_one), RUN(small_holes_do_not_matter),
-          RUN(lattices_too_fine_or_too_coarse_are_errors))
+TEST_CASES(RUN(a_sphere_converges_in_second_order), RUN(closed_forms_hold), RUN(a_cone_keeps_its_volume),
+           RUN(growth_moves_the_surface_out), RUN(spheres_that_nearly_touch_stay_apart),
+           RUN(spheres_that_overlap_are_one), RUN(small_holes_do_not_matter),
+           RUN(lattices_too_fine_or_too_coarse_are_errors))

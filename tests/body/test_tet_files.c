@@ -407,8 +407,8 @@ TEST(what_was_mended_is_told)
     spl_tets_release(&tets);
 }
 
-TEST_MAIN(RUN(every_form_round_trips_bit_by_bit), RUN(the_locale_does_not_matter), RUN(cesium_man_loads),
-          RUN(make_human_loads), RUN(a_bad_index_is_named), RUN(dialects_of_medit), RUN(dialects_of_msh),
-          RUN(dialects_of_vtk), RUN(the_other_byte_order), RUN(malformed_files_are_refused_with_the_line),
-          RUN(every_truncation_is_refused), RUN(found_files_do_no_harm), RUN(bad_outputs_are_refused),
-          RUN(failing_allocations_leave_nothing), RUN(what_was_mended_is_told))
+TEST_CASES(RUN(every_form_round_trips_bit_by_bit), RUN(the_locale_does_not_matter), RUN(cesium_man_loads),
+           RUN(make_human_loads), RUN(a_bad_index_is_named), RUN(dialects_of_medit), RUN(dialects_of_msh),
+           RUN(dialects_of_vtk), RUN(the_other_byte_order), RUN(malformed_files_are_refused_with_the_line),
+           RUN(every_truncation_is_refused), RUN(found_files_do_no_harm), RUN(bad_outputs_are_refused),
+           RUN(failing_allocations_leave_nothing), RUN(what_was_mended_is_told))

@@ -189,6 +189,6 @@ TEST(failing_allocations_leave_nothing)
     }
 }
 
-TEST_MAIN(RUN(a_block_is_oriented_and_its_surface_is_closed), RUN(a_regular_tet_has_its_angles),
-          RUN(bad_tets_are_refused_by_number), RUN(three_tets_on_a_face_are_refused),
-          RUN(unused_vertices_go_and_pieces_are_counted), RUN(failing_allocations_leave_nothing))
+TEST_CASES(RUN(a_block_is_oriented_and_its_surface_is_closed), RUN(a_regular_tet_has_its_angles),
+           RUN(bad_tets_are_refused_by_number), RUN(three_tets_on_a_face_are_refused),
+           RUN(unused_vertices_go_and_pieces_are_counted), RUN(failing_allocations_leave_nothing))

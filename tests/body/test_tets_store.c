@@ -108,4 +108,4 @@ TEST(failing_allocations_leave_nothing)
     unlink(path);
 }
 
-TEST_MAIN(RUN(tets_come_back), RUN(stored_nonsense_is_refused), RUN(failing_allocations_leave_nothing))
+TEST_CASES(RUN(tets_come_back), RUN(stored_nonsense_is_refused), RUN(failing_allocations_leave_nothing))

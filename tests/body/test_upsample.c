@@ -508,10 +508,10 @@ TEST(makehuman)
     shape_free(&fine);
 }
 
-TEST_MAIN(RUN(rest_rigid_and_affine_motions), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
-          RUN(normals_of_a_bend), RUN(weights_sum_to_one), RUN(cube_with_vertices_off_its_faces),
-          RUN(offset_of_a_flat_sheet), RUN(quadratic_motions_are_exact_in_space), RUN(eigenvectors),
-          RUN(quadratic_beats_linear_beats_nothing), RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed),
-          RUN(kernels_and_inputs_agree), RUN(kernels_agree_on_the_body), RUN(scale_changes_nothing), RUN(one_triangle),
-          RUN(degenerate_body), RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail),
-          RUN(makehuman))
+TEST_CASES(RUN(rest_rigid_and_affine_motions), RUN(normals_turn_with_rigid_motions_and_keep_the_rest),
+           RUN(normals_of_a_bend), RUN(weights_sum_to_one), RUN(cube_with_vertices_off_its_faces),
+           RUN(offset_of_a_flat_sheet), RUN(quadratic_motions_are_exact_in_space), RUN(eigenvectors),
+           RUN(quadratic_beats_linear_beats_nothing), RUN(same_bits_at_any_number_of_threads), RUN(seams_stay_closed),
+           RUN(kernels_and_inputs_agree), RUN(kernels_agree_on_the_body), RUN(scale_changes_nothing), RUN(one_triangle),
+           RUN(degenerate_body), RUN(vertices_that_are_not_finite_stay), RUN(refusals), RUN(every_allocation_may_fail),
+           RUN(makehuman))

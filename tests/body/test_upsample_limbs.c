@@ -264,7 +264,7 @@ TEST(rigid_pieces_without_normals)
     shape_free(&eye);
 }
 
-TEST_MAIN(RUN(a_finger_does_not_move_its_neighbour), RUN(a_plate_does_not_move_the_one_above),
-          RUN(overlapping_limbs_keep_what_they_accept), RUN(normals_do_not_send_where_it_is_not_accepted),
-          RUN(a_vertex_that_nothing_accepts_stays_where_it_is_nearest), RUN(a_fold_is_a_gap),
-          RUN(rigid_pieces_without_normals), RUN(eyes_stay_round_and_hair_follows))
+TEST_CASES(RUN(a_finger_does_not_move_its_neighbour), RUN(a_plate_does_not_move_the_one_above),
+           RUN(overlapping_limbs_keep_what_they_accept), RUN(normals_do_not_send_where_it_is_not_accepted),
+           RUN(a_vertex_that_nothing_accepts_stays_where_it_is_nearest), RUN(a_fold_is_a_gap),
+           RUN(rigid_pieces_without_normals), RUN(eyes_stay_round_and_hair_follows))

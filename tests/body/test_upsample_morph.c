@@ -224,7 +224,7 @@ TEST(same_bits_with_any_threads_and_from_a_store)
     face_release(&c);
 }
 
-TEST_MAIN(RUN(the_displaced_mesh_moves_rigidly_with_the_body), RUN(displaced_normals_turn_too),
-          RUN(displacements_turn_with_a_bend), RUN(no_displacement_changes_no_bit),
-          RUN(displacements_that_were_not_announced), RUN(kernels_agree_on_displaced_vertices),
-          RUN(same_bits_with_any_threads_and_from_a_store))
+TEST_CASES(RUN(the_displaced_mesh_moves_rigidly_with_the_body), RUN(displaced_normals_turn_too),
+           RUN(displacements_turn_with_a_bend), RUN(no_displacement_changes_no_bit),
+           RUN(displacements_that_were_not_announced), RUN(kernels_agree_on_displaced_vertices),
+           RUN(same_bits_with_any_threads_and_from_a_store))

@@ -84,5 +84,5 @@ TEST(same_bits_at_any_number_of_threads_and_with_failing_memory)
     shape_free(&fine);
 }
 
-TEST_MAIN(RUN(rest_and_rigid_motions_are_exact), RUN(displacements_run_along_the_interpolated_normals),
-          RUN(same_bits_at_any_number_of_threads_and_with_failing_memory))
+TEST_CASES(RUN(rest_and_rigid_motions_are_exact), RUN(displacements_run_along_the_interpolated_normals),
+           RUN(same_bits_at_any_number_of_threads_and_with_failing_memory))

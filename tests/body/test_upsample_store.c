@@ -217,5 +217,5 @@ TEST(failing_allocations_leave_nothing)
     head_release(&h);
 }
 
-TEST_MAIN(RUN(a_stored_map_gives_the_same_bits), RUN(stored_nonsense_is_refused), RUN(a_vertex_moved_twice_is_refused),
-          RUN(truncated_files_are_refused), RUN(failing_allocations_leave_nothing))
+TEST_CASES(RUN(a_stored_map_gives_the_same_bits), RUN(stored_nonsense_is_refused), RUN(a_vertex_moved_twice_is_refused),
+           RUN(truncated_files_are_refused), RUN(failing_allocations_leave_nothing))

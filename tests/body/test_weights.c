@@ -154,4 +154,4 @@ TEST(threads_and_memory)
     box_free(&b);
 }
 
-TEST_MAIN(RUN(weights_are_harmonic), RUN(bones_that_hold_nothing), RUN(everything_is_held), RUN(threads_and_memory))
+TEST_CASES(RUN(weights_are_harmonic), RUN(bones_that_hold_nothing), RUN(everything_is_held), RUN(threads_and_memory))

@@ -154,7 +154,7 @@ TEST(what_was_asked_for_is_told)
     CHECK(says(&out, "trained model plays a frame in 0.5 ms, with 30 mm of penetration"));
 }
 
-TEST_MAIN(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches), RUN(reference_has_no_contact),
-          RUN(distance_decides_where_nothing_touches), RUN(nothing_to_mend), RUN(time_decides_between_equals),
-          RUN(the_quicker_one_is_named), RUN(real_time_is_not_the_quickest_of_all), RUN(unmeasured_does_not_win),
-          RUN(reference_is_never_advised), RUN(what_was_asked_for_is_told))
+TEST_CASES(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches), RUN(reference_has_no_contact),
+           RUN(distance_decides_where_nothing_touches), RUN(nothing_to_mend), RUN(time_decides_between_equals),
+           RUN(the_quicker_one_is_named), RUN(real_time_is_not_the_quickest_of_all), RUN(unmeasured_does_not_win),
+           RUN(reference_is_never_advised), RUN(what_was_asked_for_is_told))

@@ -212,8 +212,8 @@ TEST(every_allocation_may_fail)
     shape_free(&s);
 }
 
-TEST_MAIN(RUN(a_sphere_pushes_out_along_its_radius), RUN(a_capsule_is_all_that_is_near_its_axis),
-          RUN(below_a_plane_is_inside), RUN(the_deepest_wins_and_the_hint_breaks_ties),
-          RUN(a_mesh_answers_as_all_its_triangles_do_also_after_it_moved),
-          RUN(a_point_on_a_mesh_leaves_along_its_normal_also_when_it_is_mirrored),
-          RUN(an_open_mesh_is_refused_with_its_border), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(a_sphere_pushes_out_along_its_radius), RUN(a_capsule_is_all_that_is_near_its_axis),
+           RUN(below_a_plane_is_inside), RUN(the_deepest_wins_and_the_hint_breaks_ties),
+           RUN(a_mesh_answers_as_all_its_triangles_do_also_after_it_moved),
+           RUN(a_point_on_a_mesh_leaves_along_its_normal_also_when_it_is_mirrored),
+           RUN(an_open_mesh_is_refused_with_its_border), RUN(every_allocation_may_fail))

@@ -464,13 +464,13 @@ TEST(creation_survives_every_failed_allocation)
     }
 }
 
-TEST_MAIN(RUN(a_block_pushed_into_another_is_as_deep_as_it_was_pushed), RUN(a_face_does_not_come_out_behind),
-          RUN(excluded_pairs_are_not_found), RUN(blocks_apart_and_at_rest_have_none),
-          RUN(what_overlaps_at_rest_is_left_alone_there_and_met_elsewhere),
-          RUN(vertices_that_bones_hold_make_no_contacts_but_are_in_the_way),
-          RUN(prisms_are_left_through_their_own_triangle),
-          RUN(pairs_that_touched_are_kept_until_they_are_a_quarter_edge_apart),
-          RUN(a_partner_slides_to_the_next_triangle), RUN(refreshing_follows_the_surface),
-          RUN(the_hash_finds_what_trying_all_finds), RUN(neighbours_are_those_within_two_edges),
-          RUN(the_same_bits_at_any_number_of_threads), RUN(vertices_rise_and_none_stands_twice),
-          RUN(numbers_that_are_none_do_no_harm), RUN(creation_survives_every_failed_allocation))
+TEST_CASES(RUN(a_block_pushed_into_another_is_as_deep_as_it_was_pushed), RUN(a_face_does_not_come_out_behind),
+           RUN(excluded_pairs_are_not_found), RUN(blocks_apart_and_at_rest_have_none),
+           RUN(what_overlaps_at_rest_is_left_alone_there_and_met_elsewhere),
+           RUN(vertices_that_bones_hold_make_no_contacts_but_are_in_the_way),
+           RUN(prisms_are_left_through_their_own_triangle),
+           RUN(pairs_that_touched_are_kept_until_they_are_a_quarter_edge_apart),
+           RUN(a_partner_slides_to_the_next_triangle), RUN(refreshing_follows_the_surface),
+           RUN(the_hash_finds_what_trying_all_finds), RUN(neighbours_are_those_within_two_edges),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(vertices_rise_and_none_stands_twice),
+           RUN(numbers_that_are_none_do_no_harm), RUN(creation_survives_every_failed_allocation))

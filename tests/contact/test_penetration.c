@@ -202,7 +202,7 @@ TEST(an_elbow_that_linear_folds_goes_into_itself)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(blocks_pushed_through_each_other_are_as_deep_as_they_were_pushed),
-          RUN(depths_are_those_that_trying_all_gives), RUN(the_same_bits_at_any_number_of_threads),
-          RUN(creation_survives_every_failed_allocation), RUN(demos_at_rest_have_no_contacts),
-          RUN(assets_at_rest_have_no_contacts), RUN(an_elbow_that_linear_folds_goes_into_itself))
+TEST_CASES(RUN(blocks_pushed_through_each_other_are_as_deep_as_they_were_pushed),
+           RUN(depths_are_those_that_trying_all_gives), RUN(the_same_bits_at_any_number_of_threads),
+           RUN(creation_survives_every_failed_allocation), RUN(demos_at_rest_have_no_contacts),
+           RUN(assets_at_rest_have_no_contacts), RUN(an_elbow_that_linear_folds_goes_into_itself))

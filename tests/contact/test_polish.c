@@ -149,6 +149,6 @@ TEST(creation_survives_every_failed_allocation)
     }
 }
 
-TEST_MAIN(RUN(vertices_come_out_of_the_flesh_they_are_in), RUN(copies_at_seams_move_as_one_and_neighbours_follow),
-          RUN(what_is_deep_is_left_to_the_solver), RUN(without_contacts_no_bit_changes),
-          RUN(the_same_bits_at_any_number_of_threads), RUN(creation_survives_every_failed_allocation))
+TEST_CASES(RUN(vertices_come_out_of_the_flesh_they_are_in), RUN(copies_at_seams_move_as_one_and_neighbours_follow),
+           RUN(what_is_deep_is_left_to_the_solver), RUN(without_contacts_no_bit_changes),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(creation_survives_every_failed_allocation))

@@ -80,5 +80,5 @@ TEST(a_place_at_a_corner_is_in_the_same_triangle_wherever_a_walk_began)
     blocks_free(&b);
 }
 
-TEST_MAIN(RUN(a_place_on_an_edge_is_in_the_same_triangle_wherever_a_walk_began),
-          RUN(a_place_at_a_corner_is_in_the_same_triangle_wherever_a_walk_began))
+TEST_CASES(RUN(a_place_on_an_edge_is_in_the_same_triangle_wherever_a_walk_began),
+           RUN(a_place_at_a_corner_is_in_the_same_triangle_wherever_a_walk_began))

@@ -223,7 +223,7 @@ TEST(creation_survives_every_failed_allocation)
     arm_free(&w);
 }
 
-TEST_MAIN(RUN(bones_that_are_in_no_flesh_stay_to_the_last_bit),
-          RUN(an_arm_swung_into_the_body_is_turned_aside_as_a_whole), RUN(a_turn_fades_and_is_forgotten),
-          RUN(a_slow_swing_is_turned_aside_without_jumps), RUN(the_same_bits_at_any_number_of_threads),
-          RUN(creation_survives_every_failed_allocation))
+TEST_CASES(RUN(bones_that_are_in_no_flesh_stay_to_the_last_bit),
+           RUN(an_arm_swung_into_the_body_is_turned_aside_as_a_whole), RUN(a_turn_fades_and_is_forgotten),
+           RUN(a_slow_swing_is_turned_aside_without_jumps), RUN(the_same_bits_at_any_number_of_threads),
+           RUN(creation_survives_every_failed_allocation))

@@ -451,7 +451,8 @@ TEST(failing_allocations_are_survived)
     leave();
 }
 
-TEST_MAIN(RUN(what_was_kept_is_found), RUN(the_folder_is_chosen_by_the_environment), RUN(untrusted_folders_are_refused),
-          RUN(read_only_and_unreadable_folders_are_warnings), RUN(a_full_disk_is_a_warning),
-          RUN(bad_files_are_removed_and_made_again), RUN(the_longest_unused_go_first), RUN(what_dead_writers_left_goes),
-          RUN(processes_fill_one_cache_at_once), RUN(failing_allocations_are_survived))
+TEST_CASES(RUN(what_was_kept_is_found), RUN(the_folder_is_chosen_by_the_environment),
+           RUN(untrusted_folders_are_refused), RUN(read_only_and_unreadable_folders_are_warnings),
+           RUN(a_full_disk_is_a_warning), RUN(bad_files_are_removed_and_made_again), RUN(the_longest_unused_go_first),
+           RUN(what_dead_writers_left_goes), RUN(processes_fill_one_cache_at_once),
+           RUN(failing_allocations_are_survived))

@@ -91,4 +91,4 @@ TEST(edges_come_back)
     CHECK(wrong == 0);
 }
 
-TEST_MAIN(RUN(known_numbers), RUN(floats_come_back), RUN(edges_come_back))
+TEST_CASES(RUN(known_numbers), RUN(floats_come_back), RUN(edges_come_back))

@@ -70,5 +70,5 @@ TEST(progress_can_cancel)
     CHECK(spl_progress(NULL, "factor", 0.5, &error) == SUPPLE_OK);
 }
 
-TEST_MAIN(RUN(control_characters_are_replaced), RUN(utf8_survives_and_broken_utf8_does_not),
-          RUN(long_messages_are_cut_not_overrun), RUN(configs_are_checked), RUN(progress_can_cancel))
+TEST_CASES(RUN(control_characters_are_replaced), RUN(utf8_survives_and_broken_utf8_does_not),
+           RUN(long_messages_are_cut_not_overrun), RUN(configs_are_checked), RUN(progress_can_cancel))

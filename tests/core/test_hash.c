@@ -19,4 +19,4 @@ TEST(one_bit_changes_half_the_bits)
     CHECK_NEAR(flipped / 4096, 32, 0.5);
 }
 
-TEST_MAIN(RUN(equal_bytes_hash_equal_and_order_matters), RUN(one_bit_changes_half_the_bits))
+TEST_CASES(RUN(equal_bytes_hash_equal_and_order_matters), RUN(one_bit_changes_half_the_bits))

@@ -31,4 +31,4 @@ TEST(suite_of_the_rfc)
         }
 }
 
-TEST_MAIN(RUN(suite_of_the_rfc))
+TEST_CASES(RUN(suite_of_the_rfc))

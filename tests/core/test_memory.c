@@ -42,4 +42,4 @@ TEST(arena_aligns_and_rewinds)
     spl_arena_release(&arena);
 }
 
-TEST_MAIN(RUN(sizes_that_overflow_are_refused), RUN(new_memory_is_zero), RUN(arena_aligns_and_rewinds))
+TEST_CASES(RUN(sizes_that_overflow_are_refused), RUN(new_memory_is_zero), RUN(arena_aligns_and_rewinds))

@@ -368,7 +368,7 @@ TEST(large_arrays_are_fast)
     unlink(path);
 }
 
-TEST_MAIN(RUN(arrays_come_back), RUN(the_format_is_what_it_was), RUN(wrong_wants_are_refused), RUN(damage_is_seen),
-          RUN(forged_tables_are_refused), RUN(another_identity_is_refused), RUN(writers_refuse_what_readers_would),
-          RUN(failing_allocations_leave_nothing), RUN(digests_do_not_depend_on_the_pieces), RUN(keys_tell_fields_apart),
-          RUN(large_arrays_are_fast))
+TEST_CASES(RUN(arrays_come_back), RUN(the_format_is_what_it_was), RUN(wrong_wants_are_refused), RUN(damage_is_seen),
+           RUN(forged_tables_are_refused), RUN(another_identity_is_refused), RUN(writers_refuse_what_readers_would),
+           RUN(failing_allocations_leave_nothing), RUN(digests_do_not_depend_on_the_pieces),
+           RUN(keys_tell_fields_apart), RUN(large_arrays_are_fast))

@@ -118,6 +118,6 @@ TEST(host_tasks_take_the_place_of_threads)
     spl_pool_destroy(pool);
 }
 
-TEST_MAIN(RUN(every_index_is_visited_once_at_any_thread_count), RUN(pieces_depend_on_count_and_grain_alone),
-          RUN(loops_find_threads_that_spin_and_threads_that_sleep), RUN(threads_rest_between_frames),
-          RUN(host_tasks_take_the_place_of_threads))
+TEST_CASES(RUN(every_index_is_visited_once_at_any_thread_count), RUN(pieces_depend_on_count_and_grain_alone),
+           RUN(loops_find_threads_that_spin_and_threads_that_sleep), RUN(threads_rest_between_frames),
+           RUN(host_tasks_take_the_place_of_threads))

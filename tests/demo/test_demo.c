@@ -564,9 +564,10 @@ TEST(bytes_are_written_whole)
     supple_bytes_free(glb, NULL);
 }
 
-TEST_MAIN(RUN(every_surface_is_closed_and_oriented), RUN(weights_sum_to_one_and_texture_coordinates_lie_in_the_square),
-          RUN(clips_have_their_names_and_lengths), RUN(the_bars_bend_evenly), RUN(the_hero_folds_and_twists),
-          RUN(loops_close_without_a_jump), RUN(the_hero_walks_on_the_ground), RUN(the_hero_touches_itself),
-          RUN(the_hero_has_the_measures_of_a_person), RUN(the_heros_weights_stay_on_their_side),
-          RUN(the_turtle_has_two_materials), RUN(the_same_bytes_every_time), RUN(the_list_names_every_character),
-          RUN(wrong_names_and_details_are_refused), RUN(memory_that_runs_out_is_reported), RUN(bytes_are_written_whole))
+TEST_CASES(RUN(every_surface_is_closed_and_oriented), RUN(weights_sum_to_one_and_texture_coordinates_lie_in_the_square),
+           RUN(clips_have_their_names_and_lengths), RUN(the_bars_bend_evenly), RUN(the_hero_folds_and_twists),
+           RUN(loops_close_without_a_jump), RUN(the_hero_walks_on_the_ground), RUN(the_hero_touches_itself),
+           RUN(the_hero_has_the_measures_of_a_person), RUN(the_heros_weights_stay_on_their_side),
+           RUN(the_turtle_has_two_materials), RUN(the_same_bytes_every_time), RUN(the_list_names_every_character),
+           RUN(wrong_names_and_details_are_refused), RUN(memory_that_runs_out_is_reported),
+           RUN(bytes_are_written_whole))

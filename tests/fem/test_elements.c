@@ -264,7 +264,7 @@ TEST(failing_allocations_leave_nothing)
     lattice_free(&m);
 }
 
-TEST_MAIN(RUN(affine_maps_have_their_gradient), RUN(gradients_and_volumes), RUN(forces_and_moments_sum_to_zero),
-          RUN(masses_add_up), RUN(stiffness_is_its_definition), RUN(stiffness_is_the_derivative_of_the_forces),
-          RUN(rest_stiffness_is_linear_elasticity), RUN(bad_tets_are_refused_by_number), RUN(scale_does_not_matter),
-          RUN(failing_allocations_leave_nothing))
+TEST_CASES(RUN(affine_maps_have_their_gradient), RUN(gradients_and_volumes), RUN(forces_and_moments_sum_to_zero),
+           RUN(masses_add_up), RUN(stiffness_is_its_definition), RUN(stiffness_is_the_derivative_of_the_forces),
+           RUN(rest_stiffness_is_linear_elasticity), RUN(bad_tets_are_refused_by_number), RUN(scale_does_not_matter),
+           RUN(failing_allocations_leave_nothing))

@@ -314,7 +314,7 @@ TEST(failing_allocations_leave_nothing)
     box_free(&b);
 }
 
-TEST_MAIN(RUN(stars_list_every_corner_once), RUN(forces_are_the_gradient_of_the_energy), RUN(patch_test),
-          RUN(rigid_motions_pull_nothing), RUN(residual_is_relative), RUN(strain_of_known_maps), RUN(strain_of_members),
-          RUN(strain_of_collapsed_tets), RUN(same_bits_at_any_number_of_threads),
-          RUN(failing_allocations_leave_nothing))
+TEST_CASES(RUN(stars_list_every_corner_once), RUN(forces_are_the_gradient_of_the_energy), RUN(patch_test),
+           RUN(rigid_motions_pull_nothing), RUN(residual_is_relative), RUN(strain_of_known_maps),
+           RUN(strain_of_members), RUN(strain_of_collapsed_tets), RUN(same_bits_at_any_number_of_threads),
+           RUN(failing_allocations_leave_nothing))

@@ -51,4 +51,4 @@ TEST(every_truncation_of_a_small_file_is_refused)
     free(bytes);
 }
 
-TEST_MAIN(RUN(found_files_do_no_harm), RUN(every_truncation_of_a_small_file_is_refused))
+TEST_CASES(RUN(found_files_do_no_harm), RUN(every_truncation_of_a_small_file_is_refused))

@@ -41,4 +41,4 @@ TEST(found_files_do_no_harm)
     CHECK(seeds == 5);
 }
 
-TEST_MAIN(RUN(found_files_do_no_harm))
+TEST_CASES(RUN(found_files_do_no_harm))

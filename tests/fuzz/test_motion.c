@@ -32,4 +32,4 @@ TEST(found_files_do_no_harm)
     CHECK(good >= 3 && bad >= 2);
 }
 
-TEST_MAIN(RUN(found_files_do_no_harm))
+TEST_CASES(RUN(found_files_do_no_harm))

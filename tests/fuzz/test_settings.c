@@ -50,4 +50,4 @@ TEST(the_examples_in_the_documentation_are_read)
     spl_free(&a, text);
 }
 
-TEST_MAIN(RUN(found_files_do_no_harm), RUN(the_examples_in_the_documentation_are_read))
+TEST_CASES(RUN(found_files_do_no_harm), RUN(the_examples_in_the_documentation_are_read))

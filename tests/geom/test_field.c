@@ -358,9 +358,9 @@ TEST(failing_allocations_are_errors)
     shape_free(&box);
 }
 
-TEST_MAIN(RUN(a_box_has_its_closed_form), RUN(a_torus_has_its_closed_form_up_to_facets),
-          RUN(lattices_hold_the_exact_field), RUN(lattices_are_the_same_at_any_number_of_threads),
-          RUN(interpolation_is_near_and_refinement_exact), RUN(refinement_is_exact_near_the_surface),
-          RUN(too_large_lattices_are_refused_before_allocating), RUN(empty_and_single_triangle_fields),
-          RUN(batches_equal_single_queries), RUN(thickness_of_a_tube_a_slab_a_ball_and_a_ring),
-          RUN(characters_get_lattices), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(a_box_has_its_closed_form), RUN(a_torus_has_its_closed_form_up_to_facets),
+           RUN(lattices_hold_the_exact_field), RUN(lattices_are_the_same_at_any_number_of_threads),
+           RUN(interpolation_is_near_and_refinement_exact), RUN(refinement_is_exact_near_the_surface),
+           RUN(too_large_lattices_are_refused_before_allocating), RUN(empty_and_single_triangle_fields),
+           RUN(batches_equal_single_queries), RUN(thickness_of_a_tube_a_slab_a_ball_and_a_ring),
+           RUN(characters_get_lattices), RUN(failing_allocations_are_errors))

@@ -118,11 +118,12 @@ TEST(a_box_is_walked_around)
     spl_surface s = shape_surface(&box);
     spl_geodesic g = scratch_for(&s);
     int checked = 0;
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 20000; i++) {
         spl_place a = random_place(&s), b = random_place(&s);
         spl_vec3 p = spl_surface_point(&s, &a), q = spl_surface_point(&s, &b);
         if (s.face[a.triangle].x < 0.5 || s.face[b.triangle].y < 0.5) continue;
-        if (p.y < 0.2 || q.x < 0.2) continue; /* near their common edge no other way is shorter */
+        /* Near their common edge, and away from its ends, where the way over a third face may be shorter. */
+        if (p.y < 0.2 || q.x < 0.2 || fabs(p.z) > 0.3 || fabs(q.z) > 0.3) continue;
         double u = (0.5 - p.y) + (0.5 - q.x), z = p.z - q.z, d = sqrt(u * u + z * z);
         CHECK_NEAR(spl_geodesic_distance(&g, &s, &a, &b, INFINITY), d, 0.02 * d);
         CHECK_NEAR(spl_geodesic_distance(&g, &s, &b, &a, INFINITY), d, 0.02 * d);
@@ -253,8 +254,8 @@ TEST(failing_allocations_are_errors)
     }
 }
 
-TEST_MAIN(RUN(a_plane_is_exact_or_nearly_if_its_triangles_are_bad), RUN(a_sphere_is_right_to_two_percent),
-          RUN(a_tube_is_right_to_one_percent), RUN(a_box_is_walked_around),
-          RUN(components_are_infinitely_far_and_neighbours_in_space_are_not_on_the_surface),
-          RUN(bounded_searches_agree_with_the_whole), RUN(one_triangle_and_slivers), RUN(a_character_is_searched_fast),
-          RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(a_plane_is_exact_or_nearly_if_its_triangles_are_bad), RUN(a_sphere_is_right_to_two_percent),
+           RUN(a_tube_is_right_to_one_percent), RUN(a_box_is_walked_around),
+           RUN(components_are_infinitely_far_and_neighbours_in_space_are_not_on_the_surface),
+           RUN(bounded_searches_agree_with_the_whole), RUN(one_triangle_and_slivers), RUN(a_character_is_searched_fast),
+           RUN(failing_allocations_are_errors))

@@ -359,7 +359,7 @@ TEST(every_allocation_may_fail)
     free_mesh(&m);
 }
 
-TEST_MAIN(RUN(a_rigid_motion_rotates_exactly), RUN(a_quarter_turn_is_exact), RUN(a_mirror_image_has_mirrored_normals),
-          RUN(a_stretched_sphere_has_the_ellipsoid_s_normals), RUN(seams_stay_closed_and_hard_edges_hard),
-          RUN(collapsed_triangles_give_the_rest_normal), RUN(threads_do_not_change_bits),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(a_rigid_motion_rotates_exactly), RUN(a_quarter_turn_is_exact), RUN(a_mirror_image_has_mirrored_normals),
+           RUN(a_stretched_sphere_has_the_ellipsoid_s_normals), RUN(seams_stay_closed_and_hard_edges_hard),
+           RUN(collapsed_triangles_give_the_rest_normal), RUN(threads_do_not_change_bits),
+           RUN(every_allocation_may_fail))

@@ -181,7 +181,7 @@ TEST(failing_allocations_are_errors)
     shape_free(&box);
 }
 
-TEST_MAIN(RUN(a_box_with_split_vertices_is_welded_and_closed), RUN(neighbours_and_links_agree_with_the_triangles),
-          RUN(orientation_is_repaired), RUN(an_open_tube_turned_inside_out_is_turned_back_and_a_sheet_is_not),
-          RUN(degenerate_and_duplicate_triangles_go_and_so_do_loose_vertices), RUN(nothing_and_bad_numbers),
-          RUN(a_moebius_strip_is_reported), RUN(scale_and_place_do_not_matter), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(a_box_with_split_vertices_is_welded_and_closed), RUN(neighbours_and_links_agree_with_the_triangles),
+           RUN(orientation_is_repaired), RUN(an_open_tube_turned_inside_out_is_turned_back_and_a_sheet_is_not),
+           RUN(degenerate_and_duplicate_triangles_go_and_so_do_loose_vertices), RUN(nothing_and_bad_numbers),
+           RUN(a_moebius_strip_is_reported), RUN(scale_and_place_do_not_matter), RUN(failing_allocations_are_errors))

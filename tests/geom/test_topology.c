@@ -73,6 +73,6 @@ TEST(failing_allocations_are_errors)
     }
 }
 
-TEST_MAIN(RUN(a_tetrahedron_is_closed), RUN(a_missing_face_leaves_a_border),
-          RUN(degenerate_and_duplicate_triangles_are_left_out), RUN(a_fin_is_not_manifold),
-          RUN(components_are_numbered_by_first_triangle), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(a_tetrahedron_is_closed), RUN(a_missing_face_leaves_a_border),
+           RUN(degenerate_and_duplicate_triangles_are_left_out), RUN(a_fin_is_not_manifold),
+           RUN(components_are_numbered_by_first_triangle), RUN(failing_allocations_are_errors))

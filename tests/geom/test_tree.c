@@ -318,8 +318,9 @@ TEST(failing_allocations_are_errors)
     shape_free(&box);
 }
 
-TEST_MAIN(RUN(nearest_equals_brute_force), RUN(flat_and_needle_triangles),
-          RUN(coinciding_triangles_and_geometric_progressions), RUN(no_triangles_and_no_numbers),
-          RUN(rays_meet_a_sphere_where_they_should), RUN(rays_through_a_soup_equal_brute_force),
-          RUN(boxes_find_every_triangle_once), RUN(refitting_follows_the_vertices), RUN(scaling_changes_only_the_scale),
-          RUN(characters_are_searched_fast_and_right), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(nearest_equals_brute_force), RUN(flat_and_needle_triangles),
+           RUN(coinciding_triangles_and_geometric_progressions), RUN(no_triangles_and_no_numbers),
+           RUN(rays_meet_a_sphere_where_they_should), RUN(rays_through_a_soup_equal_brute_force),
+           RUN(boxes_find_every_triangle_once), RUN(refitting_follows_the_vertices),
+           RUN(scaling_changes_only_the_scale), RUN(characters_are_searched_fast_and_right),
+           RUN(failing_allocations_are_errors))

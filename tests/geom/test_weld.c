@@ -66,5 +66,5 @@ TEST(failing_allocations_are_errors)
     }
 }
 
-TEST_MAIN(RUN(equal_positions_become_one), RUN(a_random_cloud_equals_brute_force),
-          RUN(huge_coordinates_do_not_overflow), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(equal_positions_become_one), RUN(a_random_cloud_equals_brute_force),
+           RUN(huge_coordinates_do_not_overflow), RUN(failing_allocations_are_errors))

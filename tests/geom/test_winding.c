@@ -216,7 +216,7 @@ TEST(failing_allocations_are_errors)
     close_world(&w);
 }
 
-TEST_MAIN(RUN(a_sphere_is_1_inside_and_0_outside), RUN(an_open_cap_covers_its_solid_angle), RUN(parts_add_up),
-          RUN(exact_sums_agree_with_crossing_rays), RUN(soups_agree_with_the_exact_sum),
-          RUN(characters_agree_with_the_exact_sum), RUN(nothing_and_nowhere), RUN(scale_does_not_matter),
-          RUN(refitting_follows_the_vertices), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(a_sphere_is_1_inside_and_0_outside), RUN(an_open_cap_covers_its_solid_angle), RUN(parts_add_up),
+           RUN(exact_sums_agree_with_crossing_rays), RUN(soups_agree_with_the_exact_sum),
+           RUN(characters_agree_with_the_exact_sum), RUN(nothing_and_nowhere), RUN(scale_does_not_matter),
+           RUN(refitting_follows_the_vertices), RUN(failing_allocations_are_errors))

@@ -183,6 +183,6 @@ TEST(allocations_may_fail)
     CHECK(done);
 }
 
-TEST_MAIN(RUN(characters_come_whole), RUN(clips_last_as_long_as_the_file_says), RUN(a_program_gone_wrong_is_a_bad_file),
-          RUN(a_program_that_stops_is_ended), RUN(files_that_are_none), RUN(truncations_are_refused),
-          RUN(allocations_may_fail))
+TEST_CASES(RUN(characters_come_whole), RUN(clips_last_as_long_as_the_file_says),
+           RUN(a_program_gone_wrong_is_a_bad_file), RUN(a_program_that_stops_is_ended), RUN(files_that_are_none),
+           RUN(truncations_are_refused), RUN(allocations_may_fail))

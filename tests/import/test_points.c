@@ -351,6 +351,6 @@ TEST(real_characters)
     check_asset("Quaternius_Velociraptor_run.dae", spl_points_read_collada, 626, 1248, 37);
 }
 
-TEST_MAIN(RUN(binary_fbx_of_both_widths_plain_and_compressed), RUN(text_fbx), RUN(collada),
-          RUN(every_truncation_is_refused), RUN(damaged_bytes_do_no_harm), RUN(every_allocation_may_fail),
-          RUN(a_small_file_cannot_claim_gigabytes), RUN(real_characters))
+TEST_CASES(RUN(binary_fbx_of_both_widths_plain_and_compressed), RUN(text_fbx), RUN(collada),
+           RUN(every_truncation_is_refused), RUN(damaged_bytes_do_no_harm), RUN(every_allocation_may_fail),
+           RUN(a_small_file_cannot_claim_gigabytes), RUN(real_characters))

@@ -44,4 +44,4 @@ TEST(odd_polygons_end)
     CHECK(import_triangulate(bow, 4, left, corner) == 2);
 }
 
-TEST_MAIN(RUN(convex_and_concave_polygons), RUN(odd_polygons_end))
+TEST_CASES(RUN(convex_and_concave_polygons), RUN(odd_polygons_end))

@@ -70,6 +70,6 @@ TEST(affine_maps_keep_their_linear_part)
     CHECK(spl_distance(spl_mat4_point(&m, p), spl_add(spl_mat3_apply(&a, p), t)) < 1e-15);
 }
 
-TEST_MAIN(RUN(inverse_times_matrix_is_identity_at_any_scale), RUN(singular_and_broken_matrices_have_no_inverse),
-          RUN(products_agree_with_their_definition), RUN(cofactor_is_det_times_inverse_transpose),
-          RUN(affine_maps_keep_their_linear_part))
+TEST_CASES(RUN(inverse_times_matrix_is_identity_at_any_scale), RUN(singular_and_broken_matrices_have_no_inverse),
+           RUN(products_agree_with_their_definition), RUN(cofactor_is_det_times_inverse_transpose),
+           RUN(affine_maps_keep_their_linear_part))

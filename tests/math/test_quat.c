@@ -122,7 +122,7 @@ TEST(blending_keeps_the_centre_of_rotation)
     CHECK(spl_distance(spl_dualquat_point(&middle, p), expected) < 1e-14);
 }
 
-TEST_MAIN(RUN(matrix_and_back_for_every_rotation), RUN(product_and_rotate_agree_with_matrices),
-          RUN(normalise_works_at_any_scale_and_on_rubbish), RUN(axis_and_angle_there_and_back),
-          RUN(shortest_arc_turns_one_direction_into_the_other), RUN(slerp_moves_at_constant_speed),
-          RUN(dual_quaternions_are_rigid_motions), RUN(blending_keeps_the_centre_of_rotation))
+TEST_CASES(RUN(matrix_and_back_for_every_rotation), RUN(product_and_rotate_agree_with_matrices),
+           RUN(normalise_works_at_any_scale_and_on_rubbish), RUN(axis_and_angle_there_and_back),
+           RUN(shortest_arc_turns_one_direction_into_the_other), RUN(slerp_moves_at_constant_speed),
+           RUN(dual_quaternions_are_rigid_motions), RUN(blending_keeps_the_centre_of_rotation))

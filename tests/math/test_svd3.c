@@ -336,10 +336,10 @@ TEST(newton_never_fails)
     for (int lane = 0; lane < 8; lane++) CHECK(start.q[3][lane] == 1);
 }
 
-TEST_MAIN(RUN(svd_reproduces_every_kind_at_every_scale), RUN(svd_finds_known_singular_values),
-          RUN(polar_is_a_rotation_times_a_symmetric_matrix), RUN(polar_rotation_is_the_nearest_one),
-          RUN(polar_is_continuous_through_flat_and_inverted), RUN(what_is_undetermined_turns_as_little_as_it_can),
-          RUN(entries_that_are_not_finite_give_the_identity_and_false), RUN(svd_of_blocks_agrees_with_double),
-          RUN(polar_of_blocks_agrees_with_double), RUN(blocks_isolate_entries_that_are_not_finite),
-          RUN(newton_converges_quadratically_from_a_warm_start), RUN(newton_arrives_from_far_away),
-          RUN(newton_never_fails))
+TEST_CASES(RUN(svd_reproduces_every_kind_at_every_scale), RUN(svd_finds_known_singular_values),
+           RUN(polar_is_a_rotation_times_a_symmetric_matrix), RUN(polar_rotation_is_the_nearest_one),
+           RUN(polar_is_continuous_through_flat_and_inverted), RUN(what_is_undetermined_turns_as_little_as_it_can),
+           RUN(entries_that_are_not_finite_give_the_identity_and_false), RUN(svd_of_blocks_agrees_with_double),
+           RUN(polar_of_blocks_agrees_with_double), RUN(blocks_isolate_entries_that_are_not_finite),
+           RUN(newton_converges_quadratically_from_a_warm_start), RUN(newton_arrives_from_far_away),
+           RUN(newton_never_fails))

@@ -378,10 +378,10 @@ TEST(every_failing_allocation_is_reported_without_a_leak)
     rig_free(r);
 }
 
-TEST_MAIN(RUN(agrees_with_the_slow_twin_for_every_number_of_influences),
-          RUN(common_scale_and_mirror_do_not_change_the_deformation), RUN(rigid_motion_of_all_bones_is_rigid_motion),
-          RUN(single_influences_follow_any_matrix), RUN(degenerate_bones_never_give_nan),
-          RUN(twist_keeps_the_radius_where_linear_collapses), RUN(twist_through_half_a_turn_does_not_jump),
-          RUN(reset_forgets_the_past), RUN(a_turning_body_does_not_disturb_the_twist),
-          RUN(scaled_bones_blend_about_their_joint), RUN(same_bits_at_any_number_of_threads),
-          RUN(every_failing_allocation_is_reported_without_a_leak))
+TEST_CASES(RUN(agrees_with_the_slow_twin_for_every_number_of_influences),
+           RUN(common_scale_and_mirror_do_not_change_the_deformation), RUN(rigid_motion_of_all_bones_is_rigid_motion),
+           RUN(single_influences_follow_any_matrix), RUN(degenerate_bones_never_give_nan),
+           RUN(twist_keeps_the_radius_where_linear_collapses), RUN(twist_through_half_a_turn_does_not_jump),
+           RUN(reset_forgets_the_past), RUN(a_turning_body_does_not_disturb_the_twist),
+           RUN(scaled_bones_blend_about_their_joint), RUN(same_bits_at_any_number_of_threads),
+           RUN(every_failing_allocation_is_reported_without_a_leak))

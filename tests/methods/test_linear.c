@@ -127,7 +127,7 @@ TEST(scalar_and_simd_kernels_agree)
 #endif
 }
 
-TEST_MAIN(RUN(agrees_with_its_definition_for_every_number_of_influences),
-          RUN(rigid_motion_of_all_bones_is_rigid_motion), RUN(same_bits_at_any_number_of_threads),
-          RUN(every_failing_allocation_is_reported_without_a_leak), RUN(joints_out_of_range_are_refused),
-          RUN(nothing_beyond_the_output_is_written), RUN(scalar_and_simd_kernels_agree))
+TEST_CASES(RUN(agrees_with_its_definition_for_every_number_of_influences),
+           RUN(rigid_motion_of_all_bones_is_rigid_motion), RUN(same_bits_at_any_number_of_threads),
+           RUN(every_failing_allocation_is_reported_without_a_leak), RUN(joints_out_of_range_are_refused),
+           RUN(nothing_beyond_the_output_is_written), RUN(scalar_and_simd_kernels_agree))

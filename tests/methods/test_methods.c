@@ -57,6 +57,6 @@ TEST(scenes_without_a_skin_or_without_vertices_are_no_trouble)
     }
 }
 
-TEST_MAIN(RUN(the_registry_finds_methods_by_name_and_index),
-          RUN(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin),
-          RUN(scenes_without_a_skin_or_without_vertices_are_no_trouble))
+TEST_CASES(RUN(the_registry_finds_methods_by_name_and_index),
+           RUN(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin),
+           RUN(scenes_without_a_skin_or_without_vertices_are_no_trouble))

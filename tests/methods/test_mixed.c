@@ -280,7 +280,8 @@ TEST(a_pose_that_is_not_finite_is_refused)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(rest_gives_rest), RUN(rigid_motions_are_rigid), RUN(every_energy_finds_its_balance),
-          RUN(polar_rotations_converge_to_the_reference), RUN(the_solvers_agree),
-          RUN(the_bits_do_not_depend_on_the_threads), RUN(memory_may_run_out), RUN(extreme_poses_end_and_are_forgotten),
-          RUN(elements_that_invert_are_counted), RUN(a_pose_that_is_not_finite_is_refused))
+TEST_CASES(RUN(rest_gives_rest), RUN(rigid_motions_are_rigid), RUN(every_energy_finds_its_balance),
+           RUN(polar_rotations_converge_to_the_reference), RUN(the_solvers_agree),
+           RUN(the_bits_do_not_depend_on_the_threads), RUN(memory_may_run_out),
+           RUN(extreme_poses_end_and_are_forgotten), RUN(elements_that_invert_are_counted),
+           RUN(a_pose_that_is_not_finite_is_refused))

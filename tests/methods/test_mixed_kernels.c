@@ -365,8 +365,8 @@ TEST(every_allocation_may_fail)
     setup_free(&s);
 }
 
-TEST_MAIN(RUN(forces_are_those_of_the_law), RUN(matrix_is_the_derivative_of_the_forces),
-          RUN(twins_make_the_same_matrix), RUN(matrix_by_rows_and_by_its_triangle),
-          RUN(the_past_solves_what_lies_in_its_plane), RUN(solvers_and_twins_agree),
-          RUN(bits_do_not_depend_on_threads_and_forgetting_is_complete),
-          RUN(a_piece_on_a_hinge_does_not_break_the_factor), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(forces_are_those_of_the_law), RUN(matrix_is_the_derivative_of_the_forces),
+           RUN(twins_make_the_same_matrix), RUN(matrix_by_rows_and_by_its_triangle),
+           RUN(the_past_solves_what_lies_in_its_plane), RUN(solvers_and_twins_agree),
+           RUN(bits_do_not_depend_on_threads_and_forgetting_is_complete),
+           RUN(a_piece_on_a_hinge_does_not_break_the_factor), RUN(every_allocation_may_fail))

@@ -181,6 +181,6 @@ TEST(every_allocation_may_fail)
     CHECK(f.live == 0);
 }
 
-TEST_MAIN(RUN(samples_come_out_bit_by_bit_and_are_interpolated_between),
-          RUN(without_an_animation_there_is_nothing_to_play), RUN(caches_are_read_strictly),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(samples_come_out_bit_by_bit_and_are_interpolated_between),
+           RUN(without_an_animation_there_is_nothing_to_play), RUN(caches_are_read_strictly),
+           RUN(every_allocation_may_fail))

@@ -440,9 +440,9 @@ TEST(equilibria_are_those_of_the_factor)
     supple_device_close(d);
 }
 
-TEST_MAIN(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
-          RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
-          RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
-          RUN(a_small_accelerated_limb_settles), RUN(joint_bodies_are_as_alone),
-          RUN(nothing_to_solve_and_nothing_finite), RUN(acceleration_on_the_device_is_the_processors),
-          RUN(equilibria_are_those_of_the_factor))
+TEST_CASES(RUN(the_format_multiplies_as_rows_do), RUN(columns_take_sixteen_bits_up_to_65536_rows),
+           RUN(nothing_is_padded_but_the_last_block), RUN(a_step_is_the_processors_at_any_work_group_size),
+           RUN(the_device_multiplies_as_the_format_does), RUN(rotations_are_found_in_knots),
+           RUN(a_small_accelerated_limb_settles), RUN(joint_bodies_are_as_alone),
+           RUN(nothing_to_solve_and_nothing_finite), RUN(acceleration_on_the_device_is_the_processors),
+           RUN(equilibria_are_those_of_the_factor))

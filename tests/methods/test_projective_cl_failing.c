@@ -453,9 +453,9 @@ TEST(every_call_of_showing_may_fail)
     CHECK(failing_cl.live == 0);
 }
 
-TEST_MAIN(RUN(every_call_of_showing_may_fail), RUN(a_batch_goes_on_where_its_device_is_lost),
-          RUN(opening_fails_cleanly_at_every_call), RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line),
-          RUN(every_call_of_a_solve_may_fail), RUN(memory_of_the_host_may_run_out_too),
-          RUN(too_little_device_memory_is_told), RUN(a_devices_limits_are_kept), RUN(a_body_beyond_32_bits_is_refused),
-          RUN(numbers_that_no_device_has_are_not_errors_of_spelling),
-          RUN(a_simulation_goes_on_where_its_device_is_lost))
+TEST_CASES(RUN(every_call_of_showing_may_fail), RUN(a_batch_goes_on_where_its_device_is_lost),
+           RUN(opening_fails_cleanly_at_every_call), RUN(a_kernel_that_does_not_compile_is_told_by_its_first_line),
+           RUN(every_call_of_a_solve_may_fail), RUN(memory_of_the_host_may_run_out_too),
+           RUN(too_little_device_memory_is_told), RUN(a_devices_limits_are_kept), RUN(a_body_beyond_32_bits_is_refused),
+           RUN(numbers_that_no_device_has_are_not_errors_of_spelling),
+           RUN(a_simulation_goes_on_where_its_device_is_lost))

@@ -235,5 +235,5 @@ TEST(two_simulations_share_a_device)
     supple_device_close(d);
 }
 
-TEST_MAIN(RUN(a_simulation_and_its_mesh_are_the_processors), RUN(meshes_are_upsampled_there_as_here),
-          RUN(two_simulations_share_a_device), RUN(a_batch_of_simulations_is_as_each_alone))
+TEST_CASES(RUN(a_simulation_and_its_mesh_are_the_processors), RUN(meshes_are_upsampled_there_as_here),
+           RUN(two_simulations_share_a_device), RUN(a_batch_of_simulations_is_as_each_alone))

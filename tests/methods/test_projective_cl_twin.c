@@ -207,4 +207,4 @@ TEST(the_devices_step_is_the_slow_twins)
     }
 }
 
-TEST_MAIN(RUN(the_processors_step_is_the_slow_twins), RUN(the_devices_step_is_the_slow_twins))
+TEST_CASES(RUN(the_processors_step_is_the_slow_twins), RUN(the_devices_step_is_the_slow_twins))

@@ -138,6 +138,6 @@ TEST(failing_allocations_are_errors)
     }
 }
 
-TEST_MAIN(RUN(only_joints_with_influence_have_bones), RUN(joints_at_one_place_merge),
-          RUN(a_leaf_ends_where_its_flesh_does), RUN(a_root_at_the_origin_is_left_out_unless_it_holds_flesh),
-          RUN(no_skin_no_bones), RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(only_joints_with_influence_have_bones), RUN(joints_at_one_place_merge),
+           RUN(a_leaf_ends_where_its_flesh_does), RUN(a_root_at_the_origin_is_left_out_unless_it_holds_flesh),
+           RUN(no_skin_no_bones), RUN(failing_allocations_are_errors))

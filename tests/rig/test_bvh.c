@@ -283,6 +283,6 @@ TEST(the_bad_file)
     free(text);
 }
 
-TEST_MAIN(RUN(a_small_file), RUN(any_order_of_rotations), RUN(positions_below_a_root), RUN(odd_but_right),
-          RUN(refusals_say_where), RUN(limits), RUN(cut_off_everywhere), RUN(every_allocation_may_fail),
-          RUN(captured_motions), RUN(the_bad_file))
+TEST_CASES(RUN(a_small_file), RUN(any_order_of_rotations), RUN(positions_below_a_root), RUN(odd_but_right),
+           RUN(refusals_say_where), RUN(limits), RUN(cut_off_everywhere), RUN(every_allocation_may_fail),
+           RUN(captured_motions), RUN(the_bad_file))

@@ -120,5 +120,5 @@ TEST(words_that_depend_on_their_company)
     check_skeleton(game, game_parts, 4);
 }
 
-TEST_MAIN(RUN(the_same_joint_in_many_spellings), RUN(parts), RUN(what_is_not_a_part),
-          RUN(words_that_depend_on_their_company))
+TEST_CASES(RUN(the_same_joint_in_many_spellings), RUN(parts), RUN(what_is_not_a_part),
+           RUN(words_that_depend_on_their_company))

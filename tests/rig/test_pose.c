@@ -171,7 +171,7 @@ TEST(failing_allocations_are_errors)
     }
 }
 
-TEST_MAIN(RUN(step_and_linear_keys), RUN(rotations_take_the_shorter_arc_at_constant_speed),
-          RUN(cubic_keys_reproduce_a_cubic), RUN(the_rest_pose_multiplies_down_the_tree),
-          RUN(given_matrices_carry_what_hangs_below), RUN(channels_of_a_node_stand_in_any_order),
-          RUN(failing_allocations_are_errors))
+TEST_CASES(RUN(step_and_linear_keys), RUN(rotations_take_the_shorter_arc_at_constant_speed),
+           RUN(cubic_keys_reproduce_a_cubic), RUN(the_rest_pose_multiplies_down_the_tree),
+           RUN(given_matrices_carry_what_hangs_below), RUN(channels_of_a_node_stand_in_any_order),
+           RUN(failing_allocations_are_errors))

@@ -454,7 +454,7 @@ TEST(every_allocation_may_fail)
     CHECK(f.live == 0);
 }
 
-TEST_MAIN(RUN(left_is_left_and_a_t_pose_is_a_t_pose), RUN(any_axes_and_units),
-          RUN(a_rest_pose_that_is_not_the_bind_pose), RUN(captured_motions_on_makehuman),
-          RUN(captured_motions_on_the_hero), RUN(captured_motions_on_a_posed_fbx), RUN(a_map_overrides_names),
-          RUN(what_cannot_be_put_on), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(left_is_left_and_a_t_pose_is_a_t_pose), RUN(any_axes_and_units),
+           RUN(a_rest_pose_that_is_not_the_bind_pose), RUN(captured_motions_on_makehuman),
+           RUN(captured_motions_on_the_hero), RUN(captured_motions_on_a_posed_fbx), RUN(a_map_overrides_names),
+           RUN(what_cannot_be_put_on), RUN(every_allocation_may_fail))

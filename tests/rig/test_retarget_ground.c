@@ -59,5 +59,5 @@ TEST(one_frame)
     CHECK(isfinite(lift));
 }
 
-TEST_MAIN(RUN(a_floor_that_leans_a_little_is_levelled), RUN(stairs_are_motion), RUN(a_jump_stays_a_jump),
-          RUN(one_frame))
+TEST_CASES(RUN(a_floor_that_leans_a_little_is_levelled), RUN(stairs_are_motion), RUN(a_jump_stays_a_jump),
+           RUN(one_frame))

@@ -196,6 +196,6 @@ TEST(a_cut_spool_is_an_error)
     fclose(file);
 }
 
-TEST_MAIN(RUN(eigenvectors), RUN(orthonormal_columns), RUN(a_known_rank_is_found), RUN(the_bound_is_kept),
-          RUN(stillness_has_no_components), RUN(threads_change_nothing), RUN(every_allocation_may_fail),
-          RUN(a_cut_spool_is_an_error))
+TEST_CASES(RUN(eigenvectors), RUN(orthonormal_columns), RUN(a_known_rank_is_found), RUN(the_bound_is_kept),
+           RUN(stillness_has_no_components), RUN(threads_change_nothing), RUN(every_allocation_may_fail),
+           RUN(a_cut_spool_is_an_error))

@@ -250,7 +250,7 @@ TEST(running_out_of_memory_anywhere_is_an_error_without_a_leak)
     }
 }
 
-TEST_MAIN(RUN(every_asset_loads_with_the_counts_of_its_catalogue), RUN(every_bad_file_is_refused_in_words),
-          RUN(a_file_without_a_skin_loads), RUN(a_missing_file_and_a_folder_are_bad_input),
-          RUN(truncated_assets_are_refused), RUN(assets_with_flipped_bytes_load_or_are_refused),
-          RUN(running_out_of_memory_anywhere_is_an_error_without_a_leak))
+TEST_CASES(RUN(every_asset_loads_with_the_counts_of_its_catalogue), RUN(every_bad_file_is_refused_in_words),
+           RUN(a_file_without_a_skin_loads), RUN(a_missing_file_and_a_folder_are_bad_input),
+           RUN(truncated_assets_are_refused), RUN(assets_with_flipped_bytes_load_or_are_refused),
+           RUN(running_out_of_memory_anywhere_is_an_error_without_a_leak))

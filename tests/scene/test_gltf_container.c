@@ -394,9 +394,9 @@ TEST(running_out_of_memory_anywhere_is_an_error_without_a_leak)
     CHECK(failures > 50);
 }
 
-TEST_MAIN(RUN(chunks_are_found_and_padding_is_ignored), RUN(a_glb_needs_no_binary_chunk),
-          RUN(broken_containers_are_refused), RUN(what_is_no_gltf_is_refused),
-          RUN(a_flood_of_values_is_refused_before_parsing), RUN(required_extensions_are_supported_or_named),
-          RUN(data_uris_are_decoded), RUN(files_are_read_below_the_folder_only),
-          RUN(warnings_are_logged_and_loading_can_be_cancelled), RUN(a_flood_of_warnings_is_cut),
-          RUN(running_out_of_memory_anywhere_is_an_error_without_a_leak))
+TEST_CASES(RUN(chunks_are_found_and_padding_is_ignored), RUN(a_glb_needs_no_binary_chunk),
+           RUN(broken_containers_are_refused), RUN(what_is_no_gltf_is_refused),
+           RUN(a_flood_of_values_is_refused_before_parsing), RUN(required_extensions_are_supported_or_named),
+           RUN(data_uris_are_decoded), RUN(files_are_read_below_the_folder_only),
+           RUN(warnings_are_logged_and_loading_can_be_cancelled), RUN(a_flood_of_warnings_is_cut),
+           RUN(running_out_of_memory_anywhere_is_an_error_without_a_leak))

@@ -356,11 +356,11 @@ TEST(materials_find_their_images)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(nodes_keep_their_transforms), RUN(parents_come_before_children),
-          RUN(hierarchies_that_are_no_forest_are_refused), RUN(a_deep_chain_is_ordered_without_recursion),
-          RUN(bind_matrices_must_be_invertible), RUN(skins_are_checked), RUN(channels_of_every_interpolation_are_read),
-          RUN(integer_rotations_are_normalised), RUN(broken_keys_are_refused_by_clip_and_channel),
-          RUN(of_equal_times_the_last_key_stays), RUN(rotations_of_length_zero_become_identity),
-          RUN(channels_that_move_nothing_are_left_out), RUN(morph_weights_are_animated),
-          RUN(clips_have_unique_names_and_are_found), RUN(frames_are_counted_as_designed),
-          RUN(totals_that_do_not_fit_are_refused), RUN(materials_find_their_images))
+TEST_CASES(RUN(nodes_keep_their_transforms), RUN(parents_come_before_children),
+           RUN(hierarchies_that_are_no_forest_are_refused), RUN(a_deep_chain_is_ordered_without_recursion),
+           RUN(bind_matrices_must_be_invertible), RUN(skins_are_checked), RUN(channels_of_every_interpolation_are_read),
+           RUN(integer_rotations_are_normalised), RUN(broken_keys_are_refused_by_clip_and_channel),
+           RUN(of_equal_times_the_last_key_stays), RUN(rotations_of_length_zero_become_identity),
+           RUN(channels_that_move_nothing_are_left_out), RUN(morph_weights_are_animated),
+           RUN(clips_have_unique_names_and_are_found), RUN(frames_are_counted_as_designed),
+           RUN(totals_that_do_not_fit_are_refused), RUN(materials_find_their_images))

@@ -300,6 +300,6 @@ TEST(every_allocation_may_fail)
     free(source[1].data);
 }
 
-TEST_MAIN(RUN(png_colour_kinds), RUN(png_grey_and_palette_kinds), RUN(jpeg_kinds), RUN(truncations_are_refused),
-          RUN(flipped_bytes_are_survived), RUN(huge_sizes_ask_for_no_memory),
-          RUN(encoding_round_trips_and_is_deterministic), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(png_colour_kinds), RUN(png_grey_and_palette_kinds), RUN(jpeg_kinds), RUN(truncations_are_refused),
+           RUN(flipped_bytes_are_survived), RUN(huge_sizes_ask_for_no_memory),
+           RUN(encoding_round_trips_and_is_deterministic), RUN(every_allocation_may_fail))

@@ -192,8 +192,8 @@ TEST(every_allocation_may_fail)
     CHECK(done);
 }
 
-TEST_MAIN(RUN(compressed_files_read_as_plain_ones), RUN(wrong_numbers_are_refused), RUN(damaged_bytes_do_no_harm),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(compressed_files_read_as_plain_ones), RUN(wrong_numbers_are_refused), RUN(damaged_bytes_do_no_harm),
+           RUN(every_allocation_may_fail))
 
 #else
 
@@ -203,6 +203,6 @@ TEST(compressed_files_are_refused_by_name)
     CHECK(refused(nothing, sizeof nothing, "'extensionsRequired':['EXT_meshopt_compression']", "meshopt"));
 }
 
-TEST_MAIN(RUN(compressed_files_are_refused_by_name))
+TEST_CASES(RUN(compressed_files_are_refused_by_name))
 
 #endif

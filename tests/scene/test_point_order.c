@@ -130,5 +130,5 @@ TEST(unit_axis_and_rate_of_an_imported_file)
     supple_scene_destroy(s);
 }
 
-TEST_MAIN(RUN(points_of_instances), RUN(caches_are_in_the_order_of_points), RUN(ids_that_do_not_fit_are_ignored),
-          RUN(unit_axis_and_rate_of_an_imported_file))
+TEST_CASES(RUN(points_of_instances), RUN(caches_are_in_the_order_of_points), RUN(ids_that_do_not_fit_are_ignored),
+           RUN(unit_axis_and_rate_of_an_imported_file))

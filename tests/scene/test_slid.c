@@ -145,5 +145,5 @@ TEST(allocations_may_fail)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(polygons_take_their_own_triangles), RUN(polygons_without_all_their_triangles),
-          RUN(other_formats_are_as_before), RUN(wrong_frames_are_refused), RUN(allocations_may_fail))
+TEST_CASES(RUN(polygons_take_their_own_triangles), RUN(polygons_without_all_their_triangles),
+           RUN(other_formats_are_as_before), RUN(wrong_frames_are_refused), RUN(allocations_may_fail))

@@ -440,7 +440,7 @@ TEST(every_allocation_may_fail)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(npy_holds_the_bits), RUN(caches_of_one_mesh), RUN(names_from_files_stay_in_the_folder), RUN(safe_names),
-          RUN(obj_sequence_is_exact), RUN(plans_are_checked), RUN(frames_come_in_order_and_are_numbers),
-          RUN(the_input_is_never_overwritten), RUN(whole_or_nothing), RUN(a_folder_in_the_way),
-          RUN(a_full_disk_is_an_error), RUN(a_limit_on_files_is_an_error), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(npy_holds_the_bits), RUN(caches_of_one_mesh), RUN(names_from_files_stay_in_the_folder), RUN(safe_names),
+           RUN(obj_sequence_is_exact), RUN(plans_are_checked), RUN(frames_come_in_order_and_are_numbers),
+           RUN(the_input_is_never_overwritten), RUN(whole_or_nothing), RUN(a_folder_in_the_way),
+           RUN(a_full_disk_is_an_error), RUN(a_limit_on_files_is_an_error), RUN(every_allocation_may_fail))

@@ -274,5 +274,5 @@ TEST(sliding_coordinates_are_samples)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(samples_are_exact), RUN(still_frames_are_stored_once), RUN(many_frames_at_a_rate),
-          RUN(sliding_coordinates_are_samples))
+TEST_CASES(RUN(samples_are_exact), RUN(still_frames_are_stored_once), RUN(many_frames_at_a_rate),
+           RUN(sliding_coordinates_are_samples))

@@ -231,7 +231,7 @@ TEST(errors_out_of_range)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(more_than_255_frames), RUN(a_textured_figure), RUN(props_stay_as_they_are),
-          RUN(exact_where_it_is_asked_for), RUN(a_bound_out_of_reach_is_said),
-          RUN(the_same_bytes_at_any_number_of_threads), RUN(every_allocation_may_fail),
-          RUN(a_limit_on_files_is_an_error), RUN(errors_out_of_range))
+TEST_CASES(RUN(more_than_255_frames), RUN(a_textured_figure), RUN(props_stay_as_they_are),
+           RUN(exact_where_it_is_asked_for), RUN(a_bound_out_of_reach_is_said),
+           RUN(the_same_bytes_at_any_number_of_threads), RUN(every_allocation_may_fail),
+           RUN(a_limit_on_files_is_an_error), RUN(errors_out_of_range))

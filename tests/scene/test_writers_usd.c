@@ -154,4 +154,4 @@ TEST(sliding_coordinates_are_samples)
     free_frames(&f);
 }
 
-TEST_MAIN(RUN(samples_are_exact), RUN(a_mesh_without_normals_gets_none), RUN(sliding_coordinates_are_samples))
+TEST_CASES(RUN(samples_are_exact), RUN(a_mesh_without_normals_gets_none), RUN(sliding_coordinates_are_samples))

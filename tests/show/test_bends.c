@@ -173,5 +173,5 @@ TEST(out_of_memory)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(arm_is_a_closed_form), RUN(cameras_look_along_the_axis), RUN(cameras_look_round_what_is_in_the_way),
-          RUN(persons_joints_are_distinct), RUN(out_of_memory))
+TEST_CASES(RUN(arm_is_a_closed_form), RUN(cameras_look_along_the_axis), RUN(cameras_look_round_what_is_in_the_way),
+           RUN(persons_joints_are_distinct), RUN(out_of_memory))

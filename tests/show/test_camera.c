@@ -100,5 +100,5 @@ TEST(rays_invert_projection)
     }
 }
 
-TEST_MAIN(RUN(framing_is_tight), RUN(views_look_the_right_way), RUN(degenerate_boxes_have_cameras),
-          RUN(rays_invert_projection))
+TEST_CASES(RUN(framing_is_tight), RUN(views_look_the_right_way), RUN(degenerate_boxes_have_cameras),
+           RUN(rays_invert_projection))

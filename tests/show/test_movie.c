@@ -180,5 +180,5 @@ TEST(allocations_may_fail)
     CHECK(failed > 10);
 }
 
-TEST_MAIN(RUN(every_picture_reaches_it), RUN(it_stands_upright), RUN(threads_change_nothing), RUN(without_ffmpeg),
-          RUN(nothing_is_left_of_a_failure), RUN(cancelled_or_aborted), RUN(allocations_may_fail))
+TEST_CASES(RUN(every_picture_reaches_it), RUN(it_stands_upright), RUN(threads_change_nothing), RUN(without_ffmpeg),
+           RUN(nothing_is_left_of_a_failure), RUN(cancelled_or_aborted), RUN(allocations_may_fail))

@@ -195,5 +195,5 @@ TEST(out_of_memory)
     toy_release(&t);
 }
 
-TEST_MAIN(RUN(display_is_the_mesh), RUN(display_welds_what_moves_as_one), RUN(strip_frames_what_it_is_told),
-          RUN(whole_frames_are_seen_whole), RUN(out_of_memory))
+TEST_CASES(RUN(display_is_the_mesh), RUN(display_welds_what_moves_as_one), RUN(strip_frames_what_it_is_told),
+           RUN(whole_frames_are_seen_whole), RUN(out_of_memory))

@@ -287,7 +287,7 @@ TEST(every_allocation_may_fail)
     }
 }
 
-TEST_MAIN(RUN(coverage_equals_point_in_triangle), RUN(shared_edges_are_hit_exactly_once),
-          RUN(a_fan_around_a_sample_covers_it_once), RUN(perspective_weights_equal_the_ray_intersection),
-          RUN(near_plane_clips), RUN(wild_coordinates_are_survived), RUN(blended_triangles_are_sorted),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(coverage_equals_point_in_triangle), RUN(shared_edges_are_hit_exactly_once),
+           RUN(a_fan_around_a_sample_covers_it_once), RUN(perspective_weights_equal_the_ray_intersection),
+           RUN(near_plane_clips), RUN(wild_coordinates_are_survived), RUN(blended_triangles_are_sorted),
+           RUN(every_allocation_may_fail))

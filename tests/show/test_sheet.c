@@ -235,6 +235,6 @@ TEST(text_is_measured_and_clipped)
     spl_pixels_free(&p, &a);
 }
 
-TEST_MAIN(RUN(eight_frames_from_two_sides), RUN(the_camera_follows), RUN(several_clips_and_threads),
-          RUN(a_damaged_texture_is_a_warning), RUN(nothing_is_left_of_an_aborted_sheet), RUN(every_allocation_may_fail),
-          RUN(text_is_measured_and_clipped))
+TEST_CASES(RUN(eight_frames_from_two_sides), RUN(the_camera_follows), RUN(several_clips_and_threads),
+           RUN(a_damaged_texture_is_a_warning), RUN(nothing_is_left_of_an_aborted_sheet),
+           RUN(every_allocation_may_fail), RUN(text_is_measured_and_clipped))

@@ -273,6 +273,6 @@ TEST(sizes_are_checked)
     spl_pixels_free(&p, &a);
 }
 
-TEST_MAIN(RUN(nearer_hides_farther), RUN(blend_and_mask), RUN(texture_is_perspective_correct),
-          RUN(texture_levels_keep_the_mean), RUN(threads_do_not_change_the_picture), RUN(wild_positions_are_survived),
-          RUN(every_allocation_may_fail), RUN(vertex_colours_replace_materials), RUN(sizes_are_checked))
+TEST_CASES(RUN(nearer_hides_farther), RUN(blend_and_mask), RUN(texture_is_perspective_correct),
+           RUN(texture_levels_keep_the_mean), RUN(threads_do_not_change_the_picture), RUN(wild_positions_are_survived),
+           RUN(every_allocation_may_fail), RUN(vertex_colours_replace_materials), RUN(sizes_are_checked))

@@ -319,6 +319,6 @@ TEST(the_scale_is_for_everybody)
     CHECK(a[0] >= 0 && a[0] <= 1);
 }
 
-TEST_MAIN(RUN(textures_slide_with_their_corners), RUN(films_slide_from_frame_to_frame),
-          RUN(corners_of_a_vertex_may_differ), RUN(stretch_is_shown_as_heat), RUN(threads_give_the_same_bits),
-          RUN(allocations_may_fail), RUN(the_scale_is_for_everybody))
+TEST_CASES(RUN(textures_slide_with_their_corners), RUN(films_slide_from_frame_to_frame),
+           RUN(corners_of_a_vertex_may_differ), RUN(stretch_is_shown_as_heat), RUN(threads_give_the_same_bits),
+           RUN(allocations_may_fail), RUN(the_scale_is_for_everybody))

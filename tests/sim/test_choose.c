@@ -185,5 +185,5 @@ TEST(memory_runs_out)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(what_is_asked_for), RUN(how_large), RUN(budget), RUN(frames_per_second), RUN(the_same_as_running),
-          RUN(memory_runs_out))
+TEST_CASES(RUN(what_is_asked_for), RUN(how_large), RUN(budget), RUN(frames_per_second), RUN(the_same_as_running),
+           RUN(memory_runs_out))

@@ -464,12 +464,13 @@ TEST(steps_allocate_nothing)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(frame_rates_share_their_motion), RUN(a_frame_between_two_states_lies_between_them),
-          RUN(the_first_frame_is_in_equilibrium_and_the_same_time_leaves_the_state),
-          RUN(seeking_back_or_far_ahead_starts_anew), RUN(a_loops_last_frame_meets_its_first),
-          RUN(a_preroll_lets_flesh_come_to_rest), RUN(without_root_inertia_the_roots_motion_does_nothing),
-          RUN(without_root_inertia_flesh_swings_on_with_the_root),
-          RUN(flesh_swings_on_when_its_bones_stop_and_comes_to_rest),
-          RUN(a_walk_that_stops_jiggles_with_dynamics_and_not_without), RUN(a_teleport_is_over_in_half_a_second),
-          RUN(any_length_of_time_between_poses_will_do), RUN(flesh_shown_between_steps_is_where_its_bones_are),
-          RUN(gravity_is_the_weight_of_the_flesh), RUN(what_a_method_cannot_do_is_refused), RUN(steps_allocate_nothing))
+TEST_CASES(RUN(frame_rates_share_their_motion), RUN(a_frame_between_two_states_lies_between_them),
+           RUN(the_first_frame_is_in_equilibrium_and_the_same_time_leaves_the_state),
+           RUN(seeking_back_or_far_ahead_starts_anew), RUN(a_loops_last_frame_meets_its_first),
+           RUN(a_preroll_lets_flesh_come_to_rest), RUN(without_root_inertia_the_roots_motion_does_nothing),
+           RUN(without_root_inertia_flesh_swings_on_with_the_root),
+           RUN(flesh_swings_on_when_its_bones_stop_and_comes_to_rest),
+           RUN(a_walk_that_stops_jiggles_with_dynamics_and_not_without), RUN(a_teleport_is_over_in_half_a_second),
+           RUN(any_length_of_time_between_poses_will_do), RUN(flesh_shown_between_steps_is_where_its_bones_are),
+           RUN(gravity_is_the_weight_of_the_flesh), RUN(what_a_method_cannot_do_is_refused),
+           RUN(steps_allocate_nothing))

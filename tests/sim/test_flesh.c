@@ -428,7 +428,7 @@ TEST(auto_takes_flesh_where_it_can)
     supple_scene_destroy(flat);
 }
 
-TEST_MAIN(RUN(dumps_have_the_residual_in_them), RUN(dumps_that_cannot_be), RUN(joints_keep_their_volume_at_rest),
-          RUN(without_measures_there_are_none), RUN(verified_frames_know_their_distance), RUN(a_reset_starts_again),
-          RUN(simulations_run_side_by_side), RUN(a_body_of_another_scene), RUN(islands_go_along),
-          RUN(auto_takes_flesh_where_it_can))
+TEST_CASES(RUN(dumps_have_the_residual_in_them), RUN(dumps_that_cannot_be), RUN(joints_keep_their_volume_at_rest),
+           RUN(without_measures_there_are_none), RUN(verified_frames_know_their_distance), RUN(a_reset_starts_again),
+           RUN(simulations_run_side_by_side), RUN(a_body_of_another_scene), RUN(islands_go_along),
+           RUN(auto_takes_flesh_where_it_can))

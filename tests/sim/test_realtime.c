@@ -78,4 +78,4 @@ TEST(characters_in_threads_move_as_they_do_alone)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(characters_in_threads_move_as_they_do_alone))
+TEST_CASES(RUN(characters_in_threads_move_as_they_do_alone))

@@ -234,7 +234,7 @@ TEST(a_report_names_the_bones_and_roles)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(the_hosts_matrices_equal_the_clip), RUN(the_bits_do_not_depend_on_the_threads),
-          RUN(strides_are_honoured_and_gaps_left_alone), RUN(stepping_and_reading_allocate_nothing),
-          RUN(wrong_requests_are_refused_with_a_reason), RUN(failing_allocations_are_errors),
-          RUN(a_report_names_the_bones_and_roles))
+TEST_CASES(RUN(the_hosts_matrices_equal_the_clip), RUN(the_bits_do_not_depend_on_the_threads),
+           RUN(strides_are_honoured_and_gaps_left_alone), RUN(stepping_and_reading_allocate_nothing),
+           RUN(wrong_requests_are_refused_with_a_reason), RUN(failing_allocations_are_errors),
+           RUN(a_report_names_the_bones_and_roles))

@@ -180,6 +180,6 @@ TEST(every_allocation_may_fail)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(a_file_says_where_things_are_and_how_they_move), RUN(slips_of_the_pen_are_named),
-          RUN(flesh_gives_way_to_a_plane), RUN(contacts_of_mixed_are_the_same_at_any_number_of_threads),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(a_file_says_where_things_are_and_how_they_move), RUN(slips_of_the_pen_are_named),
+           RUN(flesh_gives_way_to_a_plane), RUN(contacts_of_mixed_are_the_same_at_any_number_of_threads),
+           RUN(every_allocation_may_fail))

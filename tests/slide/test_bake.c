@@ -502,8 +502,8 @@ TEST(every_allocation_may_fail)
     free_charts(&c);
 }
 
-TEST_MAIN(RUN(still_skin_bakes_the_input), RUN(covered_texels_are_the_input), RUN(a_shift_is_a_shifted_image),
-          RUN(charts_over_the_border), RUN(a_swirl_is_looked_up_where_it_came_from),
-          RUN(no_foreign_colour_in_the_gutters), RUN(gutters_go_on_straight), RUN(normals_turn_with_the_skin),
-          RUN(the_first_of_charts_on_one_another), RUN(wild_skin_is_bounded), RUN(threads_give_the_same_bits),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(still_skin_bakes_the_input), RUN(covered_texels_are_the_input), RUN(a_shift_is_a_shifted_image),
+           RUN(charts_over_the_border), RUN(a_swirl_is_looked_up_where_it_came_from),
+           RUN(no_foreign_colour_in_the_gutters), RUN(gutters_go_on_straight), RUN(normals_turn_with_the_skin),
+           RUN(the_first_of_charts_on_one_another), RUN(wild_skin_is_bounded), RUN(threads_give_the_same_bits),
+           RUN(every_allocation_may_fail))

@@ -192,5 +192,5 @@ TEST(every_allocation_may_fail)
     free_charts(&c);
 }
 
-TEST_MAIN(RUN(a_picture_a_frame), RUN(bad_textures_and_folders), RUN(parts_that_the_texture_belongs_to),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(a_picture_a_frame), RUN(bad_textures_and_folders), RUN(parts_that_the_texture_belongs_to),
+           RUN(every_allocation_may_fail))

@@ -83,4 +83,4 @@ TEST(a_baked_texture_looks_as_the_slid_one)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(a_baked_texture_looks_as_the_slid_one))
+TEST_CASES(RUN(a_baked_texture_looks_as_the_slid_one))

@@ -254,6 +254,6 @@ TEST(adaptive_steps_end_where_short_ones_do)
     free(end[1]);
 }
 
-TEST_MAIN(RUN(bodies_in_trouble), RUN(inverted_skin_is_mended), RUN(any_surface_will_do),
-          RUN(the_same_bits_at_any_number_of_threads), RUN(every_allocation_may_fail_and_steps_make_none),
-          RUN(crossing_curves_are_named), RUN(adaptive_steps_end_where_short_ones_do))
+TEST_CASES(RUN(bodies_in_trouble), RUN(inverted_skin_is_mended), RUN(any_surface_will_do),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(every_allocation_may_fail_and_steps_make_none),
+           RUN(crossing_curves_are_named), RUN(adaptive_steps_end_where_short_ones_do))

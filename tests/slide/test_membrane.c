@@ -157,5 +157,5 @@ TEST(bounded)
                 }
 }
 
-TEST_MAIN(RUN(energy_gradient_and_hessian), RUN(closed_forms), RUN(laws_agree_near_rest),
-          RUN(projection_is_positive_and_idle_where_it_may_be), RUN(bounded))
+TEST_CASES(RUN(energy_gradient_and_hessian), RUN(closed_forms), RUN(laws_agree_near_rest),
+           RUN(projection_is_positive_and_idle_where_it_may_be), RUN(bounded))

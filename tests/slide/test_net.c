@@ -127,6 +127,6 @@ TEST(every_allocation_may_fail)
     shape_free(&s);
 }
 
-TEST_MAIN(RUN(walks_in_the_plane_are_exact), RUN(traces_from_vertices_are_exact_in_the_plane),
-          RUN(walks_follow_geodesics), RUN(transport_is_a_rotation_and_exact_in_the_plane), RUN(walks_end_on_anything),
-          RUN(every_allocation_may_fail))
+TEST_CASES(RUN(walks_in_the_plane_are_exact), RUN(traces_from_vertices_are_exact_in_the_plane),
+           RUN(walks_follow_geodesics), RUN(transport_is_a_rotation_and_exact_in_the_plane), RUN(walks_end_on_anything),
+           RUN(every_allocation_may_fail))

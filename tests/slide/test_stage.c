@@ -370,6 +370,6 @@ TEST(every_allocation_may_fail)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(texture_coordinates_slide_over_seams), RUN(results_do_not_depend_on_where_seams_are),
-          RUN(a_characters_skin_slides_and_comes_back), RUN(settings_are_checked),
-          RUN(regions_are_found_and_contradictions_named), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(texture_coordinates_slide_over_seams), RUN(results_do_not_depend_on_where_seams_are),
+           RUN(a_characters_skin_slides_and_comes_back), RUN(settings_are_checked),
+           RUN(regions_are_found_and_contradictions_named), RUN(every_allocation_may_fail))

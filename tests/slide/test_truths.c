@@ -290,6 +290,6 @@ TEST(energy_decays_on_curved_bodies)
         }
 }
 
-TEST_MAIN(RUN(a_half_twisted_tube_is_twisted_evenly), RUN(a_body_turns_under_skin_that_may_slide_at_its_end),
-          RUN(a_torus_spreads_distortion), RUN(a_shaken_torus_sticks_or_lags), RUN(nothing_moves_in_rigid_motion),
-          RUN(energy_decays_on_curved_bodies))
+TEST_CASES(RUN(a_half_twisted_tube_is_twisted_evenly), RUN(a_body_turns_under_skin_that_may_slide_at_its_end),
+           RUN(a_torus_spreads_distortion), RUN(a_shaken_torus_sticks_or_lags), RUN(nothing_moves_in_rigid_motion),
+           RUN(energy_decays_on_curved_bodies))

@@ -196,5 +196,5 @@ TEST(every_allocation_may_fail)
     lattice_free(&m);
 }
 
-TEST_MAIN(RUN(equals_the_naive_sum), RUN(springs_triangles_and_ties), RUN(bits_do_not_depend_on_threads),
-          RUN(products_equal_the_dense_ones), RUN(patterns_find_expand_and_refuse), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(equals_the_naive_sum), RUN(springs_triangles_and_ties), RUN(bits_do_not_depend_on_threads),
+           RUN(products_equal_the_dense_ones), RUN(patterns_find_expand_and_refuse), RUN(every_allocation_may_fail))

@@ -357,7 +357,7 @@ TEST(every_allocation_may_fail)
     matrix_free(&m);
 }
 
-TEST_MAIN(RUN(solves_every_shape_like_a_dense_solver), RUN(agrees_with_elimination), RUN(an_empty_matrix_is_fine),
-          RUN(meshes_solve_to_rounding), RUN(bits_do_not_depend_on_threads), RUN(dense_matrices_of_any_width),
-          RUN(pivots_of_both_signs_when_asked), RUN(failures_are_named), RUN(weakly_held_is_not_singular),
-          RUN(a_factor_is_used_many_times), RUN(wrong_arguments_are_refused), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(solves_every_shape_like_a_dense_solver), RUN(agrees_with_elimination), RUN(an_empty_matrix_is_fine),
+           RUN(meshes_solve_to_rounding), RUN(bits_do_not_depend_on_threads), RUN(dense_matrices_of_any_width),
+           RUN(pivots_of_both_signs_when_asked), RUN(failures_are_named), RUN(weakly_held_is_not_singular),
+           RUN(a_factor_is_used_many_times), RUN(wrong_arguments_are_refused), RUN(every_allocation_may_fail))

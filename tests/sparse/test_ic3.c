@@ -272,7 +272,7 @@ TEST(memory_may_run_out)
     matrix_free(&m);
 }
 
-TEST_MAIN(RUN(it_is_exact_where_there_is_no_fill), RUN(it_reproduces_the_matrix_on_its_pattern),
-          RUN(parts_run_on_threads_with_the_same_bits), RUN(stiffening_acts_and_is_taken_back),
-          RUN(a_matrix_that_is_not_definite_is_refused_or_shifted), RUN(reaches_give_what_whole_solves_give),
-          RUN(memory_may_run_out))
+TEST_CASES(RUN(it_is_exact_where_there_is_no_fill), RUN(it_reproduces_the_matrix_on_its_pattern),
+           RUN(parts_run_on_threads_with_the_same_bits), RUN(stiffening_acts_and_is_taken_back),
+           RUN(a_matrix_that_is_not_definite_is_refused_or_shifted), RUN(reaches_give_what_whole_solves_give),
+           RUN(memory_may_run_out))

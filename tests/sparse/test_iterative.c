@@ -256,6 +256,6 @@ TEST(every_allocation_may_fail)
     matrix_free(&m);
 }
 
-TEST_MAIN(RUN(ic0_is_exact_without_fill), RUN(ic0_keeps_the_pattern_and_the_entries_there),
-          RUN(ic0_shifts_until_it_succeeds), RUN(pcg_equals_the_direct_solution),
-          RUN(pcg_bits_do_not_depend_on_threads), RUN(pcg_reports_how_it_went), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(ic0_is_exact_without_fill), RUN(ic0_keeps_the_pattern_and_the_entries_there),
+           RUN(ic0_shifts_until_it_succeeds), RUN(pcg_equals_the_direct_solution),
+           RUN(pcg_bits_do_not_depend_on_threads), RUN(pcg_reports_how_it_went), RUN(every_allocation_may_fail))

@@ -141,5 +141,5 @@ TEST(memory_may_run_out)
     matrix_free(&m);
 }
 
-TEST_MAIN(RUN(products_equal_those_of_the_dense_matrix), RUN(the_upper_triangle_of_a_diagonal_block_is_not_read),
-          RUN(the_bits_do_not_depend_on_the_threads), RUN(a_second_fill_replaces_the_first), RUN(memory_may_run_out))
+TEST_CASES(RUN(products_equal_those_of_the_dense_matrix), RUN(the_upper_triangle_of_a_diagonal_block_is_not_read),
+           RUN(the_bits_do_not_depend_on_the_threads), RUN(a_second_fill_replaces_the_first), RUN(memory_may_run_out))

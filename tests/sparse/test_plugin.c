@@ -217,5 +217,5 @@ TEST(cholmod_failures_are_named)
 #endif
 }
 
-TEST_MAIN(RUN(the_solver_of_a_config_is_called), RUN(what_is_no_plugin_is_refused), RUN(cholmod_agrees_with_ours),
-          RUN(cholmod_failures_are_named))
+TEST_CASES(RUN(the_solver_of_a_config_is_called), RUN(what_is_no_plugin_is_refused), RUN(cholmod_agrees_with_ours),
+           RUN(cholmod_failures_are_named))

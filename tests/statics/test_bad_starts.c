@@ -83,4 +83,4 @@ TEST(every_built_in_character)
         all_starts(all[i].name, all[i].resolution, &all[i].pose, &spl_law_corot, 1e-6);
 }
 
-TEST_MAIN(RUN(a_bent_beam_with_every_law), RUN(a_random_start_is_given_up), RUN(every_built_in_character))
+TEST_CASES(RUN(a_bent_beam_with_every_law), RUN(a_random_start_is_given_up), RUN(every_built_in_character))

@@ -346,7 +346,7 @@ TEST(too_few_steps_are_reported)
     flesh_free(&f);
 }
 
-TEST_MAIN(RUN(patch), RUN(rest_and_rigid_motions), RUN(given_rotations_turn_the_body),
-          RUN(the_last_steps_converge_quadratically), RUN(forces_balance_at_the_solution), RUN(direct_and_pcg_agree),
-          RUN(the_bits_do_not_depend_on_the_threads), RUN(every_allocation_may_fail_and_a_solve_makes_none),
-          RUN(wrong_requests_are_refused), RUN(too_few_steps_are_reported))
+TEST_CASES(RUN(patch), RUN(rest_and_rigid_motions), RUN(given_rotations_turn_the_body),
+           RUN(the_last_steps_converge_quadratically), RUN(forces_balance_at_the_solution), RUN(direct_and_pcg_agree),
+           RUN(the_bits_do_not_depend_on_the_threads), RUN(every_allocation_may_fail_and_a_solve_makes_none),
+           RUN(wrong_requests_are_refused), RUN(too_few_steps_are_reported))

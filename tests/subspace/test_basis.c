@@ -338,6 +338,6 @@ TEST(memory_runs_out)
     sample_free(&s);
 }
 
-TEST_MAIN(RUN(columns_are_the_principal_ones), RUN(shares), RUN(shapes_that_poses_span), RUN(seams_count),
-          RUN(ranks_follow_the_poses), RUN(nothing_to_learn_from), RUN(bits_do_not_depend_on_threads),
-          RUN(memory_runs_out))
+TEST_CASES(RUN(columns_are_the_principal_ones), RUN(shares), RUN(shapes_that_poses_span), RUN(seams_count),
+           RUN(ranks_follow_the_poses), RUN(nothing_to_learn_from), RUN(bits_do_not_depend_on_threads),
+           RUN(memory_runs_out))

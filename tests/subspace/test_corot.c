@@ -147,4 +147,4 @@ TEST(sets_sum_as_the_law_does)
     }
 }
 
-TEST_MAIN(RUN(split_is_the_polar_decomposition), RUN(stress_and_hessian_are_the_laws), RUN(sets_sum_as_the_law_does))
+TEST_CASES(RUN(split_is_the_polar_decomposition), RUN(stress_and_hessian_are_the_laws), RUN(sets_sum_as_the_law_does))

@@ -259,5 +259,5 @@ TEST(memory_runs_out)
     reduced_free(&r);
 }
 
-TEST_MAIN(RUN(all_tets_are_the_whole_integral), RUN(forces_of_states_never_seen), RUN(limits),
-          RUN(poses_without_forces), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))
+TEST_CASES(RUN(all_tets_are_the_whole_integral), RUN(forces_of_states_never_seen), RUN(limits),
+           RUN(poses_without_forces), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))

@@ -132,5 +132,5 @@ TEST(each_allocation_may_fail)
     training_free(&t);
 }
 
-TEST_MAIN(RUN(responses_are_those_of_the_stiffness), RUN(dents_stay_near), RUN(appended_columns_have_all_dents),
-          RUN(each_allocation_may_fail))
+TEST_CASES(RUN(responses_are_those_of_the_stiffness), RUN(dents_stay_near), RUN(appended_columns_have_all_dents),
+           RUN(each_allocation_may_fail))

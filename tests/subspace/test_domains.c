@@ -307,5 +307,6 @@ TEST(memory_runs_out)
     training_free(&t);
 }
 
-TEST_MAIN(RUN(hero_by_either_rule), RUN(an_arm_is_cut_at_its_elbow), RUN(as_few_as_asked_for), RUN(a_bone_without_tets),
-          RUN(a_loose_piece), RUN(nothing_left_to_deform), RUN(makehuman), RUN(memory_runs_out))
+TEST_CASES(RUN(hero_by_either_rule), RUN(an_arm_is_cut_at_its_elbow), RUN(as_few_as_asked_for),
+           RUN(a_bone_without_tets), RUN(a_loose_piece), RUN(nothing_left_to_deform), RUN(makehuman),
+           RUN(memory_runs_out))

@@ -338,6 +338,6 @@ TEST(memory_runs_out)
     box_solid_free(&b);
 }
 
-TEST_MAIN(RUN(a_beam_vibrates_as_timoshenkos), RUN(modes_solve_the_eigenproblem),
-          RUN(derivatives_are_those_of_the_static_answer), RUN(pairs), RUN(more_modes_than_there_are),
-          RUN(a_loose_body_floats), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))
+TEST_CASES(RUN(a_beam_vibrates_as_timoshenkos), RUN(modes_solve_the_eigenproblem),
+           RUN(derivatives_are_those_of_the_static_answer), RUN(pairs), RUN(more_modes_than_there_are),
+           RUN(a_loose_body_floats), RUN(bits_do_not_depend_on_threads), RUN(memory_runs_out))

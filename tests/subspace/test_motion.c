@@ -206,7 +206,7 @@ TEST(a_cycle_goes_on_across_its_ends)
     spl_track_release(&t);
 }
 
-TEST_MAIN(RUN(central_differences_converge_with_the_square_of_the_step), RUN(backward_differences_know_the_past_alone),
-          RUN(differences_do_not_grow_with_time), RUN(a_jump_by_any_angle_is_finite),
-          RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(short_tracks_and_failing_memory),
-          RUN(a_cycle_goes_on_across_its_ends))
+TEST_CASES(RUN(central_differences_converge_with_the_square_of_the_step), RUN(backward_differences_know_the_past_alone),
+           RUN(differences_do_not_grow_with_time), RUN(a_jump_by_any_angle_is_finite),
+           RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(short_tracks_and_failing_memory),
+           RUN(a_cycle_goes_on_across_its_ends))

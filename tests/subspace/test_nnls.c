@@ -203,5 +203,5 @@ TEST(memory_runs_out)
     CHECK(done);
 }
 
-TEST_MAIN(RUN(answers_are_optimal), RUN(answers_are_those_of_brute_force), RUN(columns_come_and_go),
-          RUN(dependent_columns), RUN(memory_runs_out))
+TEST_CASES(RUN(answers_are_optimal), RUN(answers_are_those_of_brute_force), RUN(columns_come_and_go),
+           RUN(dependent_columns), RUN(memory_runs_out))

@@ -408,5 +408,5 @@ TEST(memory)
     fixture_free(&f);
 }
 
-TEST_MAIN(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
-          RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files), RUN(memory))
+TEST_CASES(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
+           RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files), RUN(memory))

@@ -542,10 +542,10 @@ TEST(each_allocation_may_fail_and_steps_make_none)
     beam_free(&b);
 }
 
-TEST_MAIN(RUN(one_full_domain_is_the_unreduced_solver), RUN(several_full_domains_differ_by_the_inverse_of_kappa),
-          RUN(a_spinning_domain_stretches_as_the_unreduced_solver_says), RUN(newmark_keeps_energy_and_damping_takes_it),
-          RUN(a_spin_without_damping_keeps_its_energy), RUN(dynamics_settles_where_statics_is),
-          RUN(without_fast_sandwiches_the_motion_is_the_same), RUN(the_same_bits_at_any_number_of_threads),
-          RUN(an_inverted_start_recovers), RUN(frames_that_teleport_leave_shapes_bounded),
-          RUN(far_outside_the_training_shapes_are_held_back), RUN(numbers_that_are_not_finite_reset),
-          RUN(each_allocation_may_fail_and_steps_make_none))
+TEST_CASES(RUN(one_full_domain_is_the_unreduced_solver), RUN(several_full_domains_differ_by_the_inverse_of_kappa),
+           RUN(a_spinning_domain_stretches_as_the_unreduced_solver_says),
+           RUN(newmark_keeps_energy_and_damping_takes_it), RUN(a_spin_without_damping_keeps_its_energy),
+           RUN(dynamics_settles_where_statics_is), RUN(without_fast_sandwiches_the_motion_is_the_same),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(an_inverted_start_recovers),
+           RUN(frames_that_teleport_leave_shapes_bounded), RUN(far_outside_the_training_shapes_are_held_back),
+           RUN(numbers_that_are_not_finite_reset), RUN(each_allocation_may_fail_and_steps_make_none))

@@ -439,8 +439,8 @@ TEST(each_allocation_may_fail_and_steps_make_none)
     scene_free(&s);
 }
 
-TEST_MAIN(RUN(spheres_hold_their_vertices), RUN(queries_find_what_trying_all_finds),
-          RUN(forces_are_those_of_the_vertices), RUN(a_ball_dents_a_block_and_it_recovers),
-          RUN(equilibria_store_the_work_of_the_ball), RUN(stiff_contacts_stay_calm),
-          RUN(the_same_bits_at_any_number_of_threads), RUN(a_collider_far_away_changes_no_bit),
-          RUN(each_allocation_may_fail_and_steps_make_none))
+TEST_CASES(RUN(spheres_hold_their_vertices), RUN(queries_find_what_trying_all_finds),
+           RUN(forces_are_those_of_the_vertices), RUN(a_ball_dents_a_block_and_it_recovers),
+           RUN(equilibria_store_the_work_of_the_ball), RUN(stiff_contacts_stay_calm),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(a_collider_far_away_changes_no_bit),
+           RUN(each_allocation_may_fail_and_steps_make_none))

@@ -164,5 +164,5 @@ TEST(frames_of_clips)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(turns_and_back), RUN(poses_have_their_turns), RUN(clips_say_how_far), RUN(poses_are_stratified),
-          RUN(files_of_limits), RUN(frames_of_clips))
+TEST_CASES(RUN(turns_and_back), RUN(poses_have_their_turns), RUN(clips_say_how_far), RUN(poses_are_stratified),
+           RUN(files_of_limits), RUN(frames_of_clips))

@@ -351,7 +351,7 @@ TEST(a_basis_that_is_not_orthonormal_is_refused)
     beam_free(&b);
 }
 
-TEST_MAIN(RUN(kernels_equal_their_twins), RUN(block_cholesky_solves_what_the_dense_matrix_says),
-          RUN(fast_sandwiches_equal_sums_over_vertices), RUN(coupling_forces_equal_springs_at_vertices),
-          RUN(coupling_jacobian_equals_differences_of_forces), RUN(frame_forces_equal_differences_of_positions),
-          RUN(a_basis_that_is_not_orthonormal_is_refused))
+TEST_CASES(RUN(kernels_equal_their_twins), RUN(block_cholesky_solves_what_the_dense_matrix_says),
+           RUN(fast_sandwiches_equal_sums_over_vertices), RUN(coupling_forces_equal_springs_at_vertices),
+           RUN(coupling_jacobian_equals_differences_of_forces), RUN(frame_forces_equal_differences_of_positions),
+           RUN(a_basis_that_is_not_orthonormal_is_refused))

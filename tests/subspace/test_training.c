@@ -455,6 +455,6 @@ TEST(few_poses)
     supple_scene_destroy(scene);
 }
 
-TEST_MAIN(RUN(bits_at_any_threads_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin),
-          RUN(a_ball_from_a_file), RUN(dents_are_columns_of_their_own), RUN(damaged_and_foreign_files),
-          RUN(edited_files), RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))
+TEST_CASES(RUN(bits_at_any_threads_and_resuming), RUN(plays_what_it_learned), RUN(dynamics_and_its_twin),
+           RUN(a_ball_from_a_file), RUN(dents_are_columns_of_their_own), RUN(damaged_and_foreign_files),
+           RUN(edited_files), RUN(cancelled_training), RUN(bad_requests), RUN(few_poses))

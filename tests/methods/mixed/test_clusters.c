@@ -263,7 +263,7 @@ TEST(memory_may_run_out)
     fleshed_free(&f);
 }
 
-TEST_MAIN(RUN(tets_belong_to_the_nearest_bone_joint_or_middle), RUN(user_clusters_fall_back_to_bones),
-          RUN(hierarchy_takes_the_bone_that_points_to_the_tet), RUN(a_rigid_motion_is_one_rotation),
-          RUN(hard_clusters_turn_with_their_bone), RUN(smooth_weights_sum_to_one),
-          RUN(smooth_rotations_lie_between_the_bones), RUN(memory_may_run_out))
+TEST_CASES(RUN(tets_belong_to_the_nearest_bone_joint_or_middle), RUN(user_clusters_fall_back_to_bones),
+           RUN(hierarchy_takes_the_bone_that_points_to_the_tet), RUN(a_rigid_motion_is_one_rotation),
+           RUN(hard_clusters_turn_with_their_bone), RUN(smooth_weights_sum_to_one),
+           RUN(smooth_rotations_lie_between_the_bones), RUN(memory_may_run_out))

@@ -423,6 +423,6 @@ TEST(memory_may_run_out)
     problem_free(&p);
 }
 
-TEST_MAIN(RUN(the_condensed_system_is_the_whole_one_with_six_multipliers), RUN(with_nine_multipliers_it_locks),
-          RUN(all_solvers_agree_with_newton), RUN(the_rest_factor_follows_a_rotation), RUN(limits_and_faults),
-          RUN(memory_may_run_out))
+TEST_CASES(RUN(the_condensed_system_is_the_whole_one_with_six_multipliers), RUN(with_nine_multipliers_it_locks),
+           RUN(all_solvers_agree_with_newton), RUN(the_rest_factor_follows_a_rotation), RUN(limits_and_faults),
+           RUN(memory_may_run_out))

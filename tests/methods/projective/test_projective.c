@@ -362,7 +362,7 @@ TEST(memory_that_runs_out_is_told)
     actor_free(&a);
 }
 
-TEST_MAIN(RUN(soft_anchors_tend_to_hard_ones), RUN(solutions_tell_all_forces), RUN(flesh_jiggles_and_comes_to_rest),
-          RUN(a_resting_contact_does_not_jitter), RUN(contacts_do_not_lag_behind_a_jump),
-          RUN(jumps_and_odd_steps_are_recovered_from), RUN(a_bone_inside_out_is_survived),
-          RUN(odd_materials_and_starts_are_survived), RUN(memory_that_runs_out_is_told))
+TEST_CASES(RUN(soft_anchors_tend_to_hard_ones), RUN(solutions_tell_all_forces), RUN(flesh_jiggles_and_comes_to_rest),
+           RUN(a_resting_contact_does_not_jitter), RUN(contacts_do_not_lag_behind_a_jump),
+           RUN(jumps_and_odd_steps_are_recovered_from), RUN(a_bone_inside_out_is_survived),
+           RUN(odd_materials_and_starts_are_survived), RUN(memory_that_runs_out_is_told))

@@ -557,10 +557,10 @@ TEST(memory_that_runs_out_is_told)
     tube_free(&t);
 }
 
-TEST_MAIN(RUN(energy_falls_in_every_iteration), RUN(equilibrium_is_that_of_newtons_method),
-          RUN(volume_constraints_settle_where_their_law_does), RUN(projection_to_a_volume_is_the_nearest),
-          RUN(momentum_is_kept_without_bones), RUN(contacts_equal_a_refactorised_solve),
-          RUN(columns_are_kept_and_made_room_for), RUN(contacts_do_not_feel_translations),
-          RUN(bits_do_not_depend_on_threads), RUN(plain_code_comes_to_the_same), RUN(local_steps_find_polar_rotations),
-          RUN(numbers_stay_finite_in_bad_company), RUN(positions_that_are_no_numbers_are_refused),
-          RUN(memory_that_runs_out_is_told))
+TEST_CASES(RUN(energy_falls_in_every_iteration), RUN(equilibrium_is_that_of_newtons_method),
+           RUN(volume_constraints_settle_where_their_law_does), RUN(projection_to_a_volume_is_the_nearest),
+           RUN(momentum_is_kept_without_bones), RUN(contacts_equal_a_refactorised_solve),
+           RUN(columns_are_kept_and_made_room_for), RUN(contacts_do_not_feel_translations),
+           RUN(bits_do_not_depend_on_threads), RUN(plain_code_comes_to_the_same), RUN(local_steps_find_polar_rotations),
+           RUN(numbers_stay_finite_in_bad_company), RUN(positions_that_are_no_numbers_are_refused),
+           RUN(memory_that_runs_out_is_told))

@@ -245,6 +245,6 @@ TEST(memory_may_run_out)
     kept_free(&k);
 }
 
-TEST_MAIN(RUN(a_second_time_gives_the_same_bits), RUN(without_a_cache_nothing_is_kept),
-          RUN(numbers_that_make_no_sense_are_made_again), RUN(what_has_no_factor_is_made_again),
-          RUN(damaged_files_are_made_again), RUN(memory_may_run_out))
+TEST_CASES(RUN(a_second_time_gives_the_same_bits), RUN(without_a_cache_nothing_is_kept),
+           RUN(numbers_that_make_no_sense_are_made_again), RUN(what_has_no_factor_is_made_again),
+           RUN(damaged_files_are_made_again), RUN(memory_may_run_out))

@@ -146,5 +146,5 @@ TEST(newton_ends_at_its_limit)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(a_collider_engulfs_the_arm), RUN(bones_are_pressed_through_each_other), RUN(ways_out_may_be_ambiguous),
-          RUN(bones_may_hold_nothing), RUN(newton_ends_at_its_limit))
+TEST_CASES(RUN(a_collider_engulfs_the_arm), RUN(bones_are_pressed_through_each_other), RUN(ways_out_may_be_ambiguous),
+           RUN(bones_may_hold_nothing), RUN(newton_ends_at_its_limit))

@@ -56,4 +56,4 @@ TEST(dissection_is_a_permutation_of_low_height)
     fleshed_free(&f);
 }
 
-TEST_MAIN(RUN(dissection_is_a_permutation_of_low_height))
+TEST_CASES(RUN(dissection_is_a_permutation_of_low_height))

@@ -472,8 +472,8 @@ TEST(surface_and_volume_agree_with_the_same_contacts)
     fleshed_free(&f);
 }
 
-TEST_MAIN(RUN(forces_are_the_laws_and_affine), RUN(at_rest_it_is_the_canonical_energy),
-          RUN(narrow_products_are_the_wide_ones), RUN(the_operator_is_the_schur_complement),
-          RUN(the_sparse_matrix_has_the_schur_complements_entries), RUN(the_sparse_matrix_is_definite),
-          RUN(a_turn_of_the_whole_changes_no_residual), RUN(with_the_whole_matrix_one_iteration_is_enough),
-          RUN(surface_and_volume_agree_with_the_same_contacts))
+TEST_CASES(RUN(forces_are_the_laws_and_affine), RUN(at_rest_it_is_the_canonical_energy),
+           RUN(narrow_products_are_the_wide_ones), RUN(the_operator_is_the_schur_complement),
+           RUN(the_sparse_matrix_has_the_schur_complements_entries), RUN(the_sparse_matrix_is_definite),
+           RUN(a_turn_of_the_whole_changes_no_residual), RUN(with_the_whole_matrix_one_iteration_is_enough),
+           RUN(surface_and_volume_agree_with_the_same_contacts))

@@ -220,7 +220,7 @@ TEST(frames_without_a_solution_end_and_are_forgotten)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(rest_and_rigid_motions_are_exact), RUN(all_ways_find_the_same_balance),
-          RUN(it_lies_near_the_corotational_answer), RUN(a_folded_arm_is_in_balance_with_its_contacts),
-          RUN(a_plane_presses_the_flesh), RUN(the_bits_do_not_depend_on_the_threads), RUN(memory_may_run_out),
-          RUN(frames_without_a_solution_end_and_are_forgotten))
+TEST_CASES(RUN(rest_and_rigid_motions_are_exact), RUN(all_ways_find_the_same_balance),
+           RUN(it_lies_near_the_corotational_answer), RUN(a_folded_arm_is_in_balance_with_its_contacts),
+           RUN(a_plane_presses_the_flesh), RUN(the_bits_do_not_depend_on_the_threads), RUN(memory_may_run_out),
+           RUN(frames_without_a_solution_end_and_are_forgotten))

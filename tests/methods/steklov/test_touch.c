@@ -84,4 +84,4 @@ TEST(a_ball_dents_a_belly)
     posed_free(&p);
 }
 
-TEST_MAIN(RUN(a_folded_arm_does_not_enter_itself), RUN(a_ball_dents_a_belly))
+TEST_CASES(RUN(a_folded_arm_does_not_enter_itself), RUN(a_ball_dents_a_belly))

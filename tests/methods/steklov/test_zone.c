@@ -169,5 +169,5 @@ TEST(bones_taper_so_that_they_do_not_meet)
     fleshed_free(&f);
 }
 
-TEST_MAIN(RUN(the_zone_is_solved_exactly), RUN(it_saves_iterations_and_nothing_breaks_without_it),
-          RUN(bones_taper_so_that_they_do_not_meet))
+TEST_CASES(RUN(the_zone_is_solved_exactly), RUN(it_saves_iterations_and_nothing_breaks_without_it),
+           RUN(bones_taper_so_that_they_do_not_meet))
