@@ -5,12 +5,14 @@ from .character import multiply, quat_matrix, quat_of, swing, turn
 
 UNIT = 0.056  # metres
 RATE = 120
-# name, parent, the hero's joint whose turn it has, the hero's joints whose ways from their parents are its offset
+BREAST = (0, 0.22, 0.005)  # from the hero's chest to between the shoulders, where captures have their last joint of the spine
+BACK = (0, -0.22, -0.005)
+# name, parent, the hero's joint whose turn it has, its offset: the hero's joints, by their ways from their parents, and plain ways
 LEG = [("{0}HipJoint", "Hips", "hips", ()), ("{1}UpLeg", "{0}HipJoint", "thigh", ("thigh",)), ("{1}Leg", "{1}UpLeg", "shin", ("shin",)),
        ("{1}Foot", "{1}Leg", "foot", ("foot",)), ("{1}ToeBase", "{1}Foot", "toes", ("toes",))]
-TRUNK = [("LowerBack", "Hips", "spine", ()), ("Spine", "LowerBack", "spine", ("spine",)), ("Spine1", "Spine", "chest", ("chest",)),
-         ("Neck", "Spine1", "neck", ()), ("Neck1", "Neck", "neck", ("neck",)), ("Head", "Neck1", "head", ("head",))]
-ARM = [("{1}Shoulder", "Spine1", "shoulder", ()), ("{1}Arm", "{1}Shoulder", "upper_arm", ("shoulder", "upper_arm")),
+TRUNK = [("LowerBack", "Hips", "spine", ()), ("Spine", "LowerBack", "chest", ("spine", "chest")), ("Spine1", "Spine", "chest", (BREAST,)),
+         ("Neck", "Spine1", "neck", ()), ("Neck1", "Neck", "neck", ("neck", BACK)), ("Head", "Neck1", "head", ("head",))]
+ARM = [("{1}Shoulder", "Spine1", "shoulder", ()), ("{1}Arm", "{1}Shoulder", "upper_arm", ("shoulder", "upper_arm", BACK)),
        ("{1}ForeArm", "{1}Arm", "forearm", ("forearm",)), ("{1}Hand", "{1}ForeArm", "hand", ("hand",)),
        ("{1}FingerBase", "{1}Hand", "hand", ()), ("{1}HandIndex1", "{1}FingerBase", "fingers", ("fingers",)), ("{0}Thumb", "{1}Hand", "thumb", ())]
 ENDS = {"LeftToeBase": (0, 0, 0.06), "RightToeBase": (0, 0, 0.06), "Head": (0, 0.12, 0), "LeftHandIndex1": (0.05, 0, 0),
@@ -25,7 +27,7 @@ def skeleton():
         for short, long in sides:
             end = f".{short}" if short else ""
             middle = ("hips", "spine", "chest", "neck", "head")
-            out += [(n.format(short, long), p.format(short, long), j + ("" if j in middle else end), tuple(k + end if end else k for k in way))
+            out += [(n.format(short, long), p.format(short, long), j + ("" if j in middle else end), tuple(k if isinstance(k, tuple) else k + end for k in way))
                     for n, p, j, way in rows]
     return out
 
@@ -48,6 +50,9 @@ def offsets(hero, rows, rest):
     for name, parent, _, way in rows:
         total = np.zeros(3)
         for k in way if parent else ():
+            if isinstance(k, tuple):
+                total += k
+                continue
             node = hero.nodes[hero.find(k)]
             total += rest[hero.nodes[node.parent].name].T @ node.translation
         out[name] = np.round(total / UNIT, 5) + 0.0
@@ -153,13 +158,13 @@ def both(name, axis, degrees):
 
 
 def dance_keys():
-    """(seconds, turns, turn of the whole, height of the hips above standing)."""
+    """(seconds, turns, turn of the whole, height of the lower foot above the ground)."""
     over = {**both("upper_arm", Z, 125), **both("forearm", Z, 20), "chest": turn(X, -8)}
     crossed = {**both("upper_arm", Y, -70), **both("forearm", Y, -75), "upper_arm.L": multiply(turn(Y, -70), turn(X, -20))}
     squat = {**both("thigh", X, -55), **both("shin", X, 100), **both("foot", X, -45), **both("upper_arm", X, 35), "spine": turn(X, 15)}
     lunge = {"thigh.L": turn(X, -40), "shin.L": turn(X, 45), "thigh.R": turn(X, 25), "foot.L": turn(X, -5), "head": turn(Y, 30), "spine": turn(Y, 25)}
-    return [(0.0, {}, 0, 0), (0.35, over, 0, 0), (0.75, crossed, 60, 0), (1.05, squat, 150, -0.13), (1.25, over, 230, 0.05),
-            (1.45, squat, 280, -0.13), (1.75, lunge, 340, -0.05), (2.0, {}, 360, 0)]
+    return [(0.0, {}, 0, 0), (0.35, over, 0, 0), (0.75, crossed, 60, 0), (1.05, squat, 150, 0), (1.25, over, 230, 0.05),
+            (1.45, squat, 280, 0), (1.75, lunge, 340, 0), (2.0, {}, 360, 0)]
 
 
 def blend_turns(a, b, s):
@@ -174,6 +179,15 @@ def blend_turns(a, b, s):
     return out
 
 
+def lowest_foot(hero, turns):
+    """The height of the lowest joint of the feet, with the hips where the hero has them."""
+    local = {hero.find(name): as_matrix(q) for name, q in turns.items()}
+    for i in local:
+        local[i][:3, 3] = hero.nodes[i].translation
+    world = hero.world(local)
+    return min(world[hero.find(f"toes.{side}")][1, 3] for side in "LR")
+
+
 def dance_frames(hero):
     """Arms over the head, crossed arms, a whole turn, a hop."""
     keys, frames = dance_keys(), []
@@ -185,5 +199,6 @@ def dance_frames(hero):
         s = s * s * (3 - 2 * s)
         turns = blend_turns(a, b, s)
         turns["hips"] = turn(Y, y0 + s * (y1 - y0))
-        frames.append((turns, hero.nodes[0].translation + [0.1 * np.sin(t), h0 + s * (h1 - h0), 0]))
+        up = h0 + s * (h1 - h0) + lowest_foot(hero, {}) - lowest_foot(hero, turns)
+        frames.append((turns, hero.nodes[0].translation + [0.1 * np.sin(t), up, 0]))
     return frames
