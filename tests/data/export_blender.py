@@ -92,10 +92,11 @@ def build(c, clips, scale=1, mesh_scale=1, materials=1, turned=True):
     return armature, actions
 
 
-def write_fbx(name, **options):
+def write_fbx(name, simplify=0.0, **options):
     bpy.ops.export_scene.fbx(filepath=os.path.join(HERE, name), object_types={"ARMATURE", "MESH"}, add_leaf_bones=False, bake_anim=True,
                              bake_anim_use_all_bones=False, bake_anim_use_nla_strips=False, bake_anim_use_all_actions=True,
-                             bake_anim_simplify_factor=0.0, mesh_smooth_type="OFF", **options)
+                             bake_anim_simplify_factor=simplify, bake_anim_force_startend_keying=simplify == 0,
+                             mesh_smooth_type="OFF", **options)
 
 
 def first_frames(c, clip, count):
@@ -139,7 +140,7 @@ def export_hero(hero):
 def export_creature():
     creature = make_creature()
     build(creature, creature.clips, scale=3, mesh_scale=0.5, materials=len(creature.materials))
-    write_fbx("creature.fbx")
+    write_fbx("creature.fbx", simplify=1.0)
 
 
 if __name__ == "__main__":

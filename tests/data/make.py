@@ -10,6 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from generator import bodies, motion, parts  # noqa: E402
+from generator.fbx_text import to_text  # noqa: E402
 from generator.gltf_file import read_glb, write_character  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,8 +25,9 @@ def demo(tool, name, detail):
             return read_glb(file.read(), name)
 
 
-def plain_files(hero):
+def plain_files(hero, arm):
     """Characters and motions as usual exporters write them."""
+    yield "arm.glb", write_character(arm).glb()
     yield "hero.glb", write_character(hero).glb()
     yield "hand.glb", write_character(bodies.make_hand()).glb()
     yield "quadruped.glb", write_character(bodies.make_quadruped()).glb()
@@ -36,10 +38,17 @@ def plain_files(hero):
     yield "dance.bvh", motion.write_bvh(hero, motion.dance_frames(hero))
 
 
+def text_of_fbx():
+    """The same character as text, from the binary file that is there."""
+    with open(os.path.join(HERE, "hero.fbx"), "rb") as file:
+        yield "hero_ascii.fbx", to_text(file.read())
+
+
 def all_files(tool):
     """(name, bytes) of every file."""
     hero = demo(tool, "hero", 0.4)
-    yield from plain_files(hero)
+    yield from plain_files(hero, demo(tool, "arm", 0.3))
+    yield from text_of_fbx()
 
 
 def write(name, data):

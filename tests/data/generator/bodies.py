@@ -1,7 +1,7 @@
 """Characters of our own that are not built in: a hand, a four-legged animal, a low-poly figure, a strip."""
 import numpy as np
 
-from .character import Character, Node, Part, normals, snap, turn
+from .character import FINE, Character, Node, Part, normals, snap, turn
 from .gltf_file import whole_weights
 from .solid import check_closed, round_body, weights_by_distance
 
@@ -102,7 +102,7 @@ def quadruped_motion(c, seconds, count, stride, nod, loops=True):
 
     def add(name, axis, degrees):
         values = np.array([turn(axis, d) for d in degrees])
-        channels.append((c.find(name), "rotation", times, snap(values, 2.0 ** -20)))
+        channels.append((c.find(name), "rotation", times, snap(values, FINE)))
     for kind, side, shift in (("fore", "L", 0), ("fore", "R", np.pi), ("hind", "L", np.pi), ("hind", "R", 0)):
         if stride:
             add(f"{kind}_upper_{side}", (1, 0, 0), stride * np.sin(phase + shift))
@@ -220,15 +220,15 @@ def figure_clip(c):
         elif name.startswith("arm"):
             degrees = -side * 22 * np.sin(phase) * (name.endswith("1") or name.endswith("2"))
         axis = (1, 0, 0) if name.startswith("leg") else (0, 0, 1) if name.endswith("2") else (0, 1, 0)
-        channels.append((j, "rotation", times, snap([turn(axis, d) for d in degrees], 2.0 ** -20)))
-        channels.append((j, "scale", times, 1 + snap(np.outer(np.sin(phase + k), [4e-6, -3e-6, 2e-6]), 2.0 ** -20)))
+        channels.append((j, "rotation", times, snap([turn(axis, d) for d in degrees], FINE)))
+        channels.append((j, "scale", times, 1 + snap(np.outer(np.sin(phase + k), [4e-6, -3e-6, 2e-6]), FINE)))
     return channels
 
 
 def make_figure():
     """Z_UP above both the skeleton and the mesh stands it up."""
     c = Character("figure")
-    c.nodes.append(Node("Z_UP", rotation=snap(turn((1, 0, 0), -90), 2.0 ** -20)))
+    c.nodes.append(Node("Z_UP", rotation=snap(turn((1, 0, 0), -90), FINE)))
     c.nodes[0].place = np.zeros(3)
     bones = figure_skeleton(c)
     filled, axes = figure_blocks()
@@ -259,5 +259,5 @@ def make_strip():
     c.parts = [Part("strip", position, triangles, np.tile([0, 1, 0, 0], (10, 1)), weights)]
     times = 0.5 * np.arange(12)
     degrees = 90 * np.array([0, 0, 0.5, 1, 1, 0.5, 0, -0.5, -1, -1, -0.5, 0])
-    c.clips = [("", [(1, "rotation", times, snap([turn((0, 0, 1), d) for d in degrees], 2.0 ** -20))])]
+    c.clips = [("", [(1, "rotation", times, snap([turn((0, 0, 1), d) for d in degrees], FINE))])]
     return c

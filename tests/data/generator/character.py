@@ -5,6 +5,8 @@ import numpy as np
 
 GRID = 2.0 ** -16  # numbers are written as multiples of this: no machine's last bit gets into a file
 
+FINE = 2.0 ** -20  # of times, turns and matrices
+
 
 def snap(values, grid=GRID):
     """Rounded to the grid, without negative zeros."""

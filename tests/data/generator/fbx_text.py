@@ -23,7 +23,7 @@ def read_property(raw, at):
 
 
 def read_node(raw, at):
-    """(name, properties, children, end); None where the list ends."""
+    """(name, properties, children or None, end); None where the list ends."""
     end, count, _, size = struct.unpack_from("<IIIB", raw, at)
     if end == 0:
         return None
@@ -32,13 +32,14 @@ def read_node(raw, at):
     for _ in range(count):
         kind, value, at = read_property(raw, at)
         properties.append((kind, value))
+    listed = at < end  # even of nothing: text needs its braces
     while at < end:
         child = read_node(raw, at)
         if child is None:
             break
         children.append(child)
         at = child[3]
-    return name, properties, children, end
+    return name, properties, children if listed else None, end
 
 
 def read_binary(raw):
@@ -80,6 +81,13 @@ def array_lines(kind, values, tab):
     return [f"*{len(values)} {{", f"{tab}\ta: " + (",\n".join(rows) if rows else ""), f"{tab}}}"]
 
 
+def is_normals(node):
+    """Normals, and what refers to them: half of the file's text, and a file may go without."""
+    name, _, children, _ = node
+    named = any(child[0] == "Type" and child[1] == [("S", b"LayerElementNormal")] for child in children or [])
+    return name == "LayerElementNormal" or (name == "LayerElement" and named)
+
+
 def write_node(node, depth, out):
     name, properties, children, _ = node
     tab = "\t" * depth
@@ -89,12 +97,13 @@ def write_node(node, depth, out):
         out.extend(rest)
         return
     text = f"{tab}{name}: " + ", ".join(property_text(*p) for p in properties)
-    if not children and properties:
+    if children is None and properties:
         out.append(text)
         return
-    out.append(text + (" {" if properties else " {"))
-    for child in children:
-        write_node(child, depth + 1, out)
+    out.append(text + " {")
+    for child in children or []:
+        if not is_normals(child):
+            write_node(child, depth + 1, out)
     out.append(f"{tab}}}")
 
 

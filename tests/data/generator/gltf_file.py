@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from .character import Character, Node, Part, snap
+from .character import FINE, Character, Node, Part, snap
 
 COMPONENT = {np.dtype(np.int8): 5120, np.dtype(np.uint8): 5121, np.dtype(np.int16): 5122, np.dtype(np.uint16): 5123,
              np.dtype(np.uint32): 5125, np.dtype(np.float32): 5126}
@@ -47,7 +47,7 @@ class Writer:
         return len(self.json["accessors"]) - 1
 
     def floats(self, values, bounds=False, target=None):
-        return self.accessor(snap(values, 2.0 ** -20).astype(np.float32), bounds, target)
+        return self.accessor(snap(values, FINE).astype(np.float32), bounds, target)
 
     def text(self):
         for key in ("accessors", "bufferViews"):
@@ -197,7 +197,8 @@ def read_glb(raw, name):
         c.parts.append(Part(j["nodes"][i]["name"], snap(a["POSITION"]), read(p["indices"]).reshape(-1, 3), a["JOINTS_0"].astype(int),
                             whole_weights(a["WEIGHTS_0"]), snap(a["NORMAL"], 2.0 ** -10), snap(a["TEXCOORD_0"], 2.0 ** -12)))
     for clip in j["animations"]:
-        channels = [(kept.index(ch["target"]["node"]), ch["target"]["path"], snap(read(s["input"])[:, 0]), snap(read(s["output"])))
+        channels = [(kept.index(ch["target"]["node"]), ch["target"]["path"], snap(read(s["input"])[:, 0], FINE),
+                     snap(read(s["output"]), FINE))
                     for ch in clip["channels"] for s in [clip["samplers"][ch["sampler"]]]]
         c.clips.append((clip["name"], channels))
     return c

@@ -1,7 +1,7 @@
 """The hero cut into parts, with things that hang on bones."""
 import numpy as np
 
-from .character import Part, normals, snap, turn, welded
+from .character import FINE, Part, normals, snap, turn, welded
 from .solid import check_closed
 
 GROUPS = {"Head": ("head", "neck"), "ArmLeft": (".L", "upper_arm", "forearm", "hand", "fingers", "thumb"),
@@ -111,7 +111,7 @@ def every(channels, step, speed=1.0):
     out = []
     for node, path, times, values in channels:
         keys = np.unique(np.append(np.arange(0, len(times), step), len(times) - 1))
-        out.append((node, path, snap(times[keys] / speed), values[keys]))
+        out.append((node, path, snap(times[keys] / speed, FINE), values[keys]))
     return out
 
 
@@ -121,14 +121,14 @@ def single(channels, at):
 
 
 def backwards(channels):
-    return [(node, path, snap(times[-1] - times[::-1]), values[::-1]) for node, path, times, values in channels]
+    return [(node, path, snap(times[-1] - times[::-1], FINE), values[::-1]) for node, path, times, values in channels]
 
 
 def swing_clip(c, seconds, turns):
     """A clip of single joints that swing out and back: {name: (axis, degrees)}."""
     times = snap(np.linspace(0, seconds, 9))
     curve = np.sin(np.pi * np.linspace(0, 1, 9)) ** 2
-    return [(c.find(name), "rotation", times, snap([turn(axis, degrees * s) for s in curve], 2.0 ** -20))
+    return [(c.find(name), "rotation", times, snap([turn(axis, degrees * s) for s in curve], FINE))
             for name, (axis, degrees) in turns.items()]
 
 
