@@ -10,6 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from generator import bodies, motion, parts  # noqa: E402
+from generator.bad import bad_files  # noqa: E402
 from generator.fbx_text import to_text  # noqa: E402
 from generator.gltf_file import read_glb, write_character  # noqa: E402
 
@@ -38,17 +39,19 @@ def plain_files(hero, arm):
     yield "dance.bvh", motion.write_bvh(hero, motion.dance_frames(hero))
 
 
-def text_of_fbx():
-    """The same character as text, from the binary file that is there."""
-    with open(os.path.join(HERE, "hero.fbx"), "rb") as file:
-        yield "hero_ascii.fbx", to_text(file.read())
-
-
 def all_files(tool):
-    """(name, bytes) of every file."""
-    hero = demo(tool, "hero", 0.4)
-    yield from plain_files(hero, demo(tool, "arm", 0.3))
-    yield from text_of_fbx()
+    """(name, bytes) of every file; those that other programs wrote are read where they are."""
+    made = {}
+
+    def read(name):
+        if name in made:
+            return made[name]
+        with open(os.path.join(HERE, name), "rb") as file:
+            return file.read()
+    made.update(plain_files(demo(tool, "hero", 0.4), demo(tool, "arm", 0.3)))
+    made["hero_ascii.fbx"] = to_text(read("hero.fbx"))
+    made.update(bad_files(read))
+    return made
 
 
 def write(name, data):
@@ -71,7 +74,7 @@ def main():
     parser.add_argument("--tool", required=True, help="the program supple")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not what would be written")
     options = parser.parse_args()
-    files = list(all_files(os.path.abspath(options.tool)))
+    files = all_files(os.path.abspath(options.tool)).items()
     if not options.check:
         for name, data in files:
             write(name, data)
