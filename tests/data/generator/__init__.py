@@ -1,0 +1,1 @@
+"""Writes the test characters of tests/data; numpy only."""
