@@ -60,10 +60,10 @@ sanitize: ## every test under ASan and UBSan (build-asan), the threaded ones und
 	@scripts/install-deps build test
 	@scripts/run-sanitizers
 
-fuzz: ## FUZZ_SECONDS=60 of libFuzzer per target, and 200 truncations of every glTF asset
+fuzz: ## FUZZ_SECONDS=60 of libFuzzer per target, and 200 truncations of every glTF file of the tests
 	@scripts/install-deps build test fuzz
 	@$(MAKE) --no-print-directory build
-	@scripts/run-fuzz $(FUZZ_SECONDS)
+	@scripts/run-fuzz $(FUZZ_SECONDS) 200
 
 interop: ## our files in the Khronos validator, Blender, three.js in Chromium; pictures in out/interop
 	@scripts/install-deps build test interop

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
-"""test_physics.py --tool BUILD/supple: the simulated methods through the tool: equilibrium by ../shared/checks, metrics, dumps, materials,
+"""test_physics.py --tool BUILD/supple: the simulated methods through the tool: equilibrium by tests/checks, metrics, dumps, materials,
 forces, the user's own tetrahedra, settings, threads."""
 import json
 import math
 import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 
-from tool import QUICK, same_files, session, shared
+from tool import QUICK, check, same_files, session, shared
 
 SMALL = ("--clip", "bend", "--resolution", 24)
 FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "max_penetration",
@@ -21,11 +19,10 @@ SETUP = {"load", "body", "weights", "factor", "upsample", "total"}
 
 
 def check_equilibrium(dump, energy, tolerance):
-    """The independent program's word on a dump. Its last line counts, not its exit code: that is 1 where its verdict is numpy's False."""
-    done = subprocess.run([sys.executable, shared("checks", "check_equilibrium.py"), dump, "--energy", energy, "--tol", str(tolerance)],
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
-    said = re.search(r"worst residual (\S+) \(.*\), largest \|F-R\| (\S+)", done.stdout)
-    assert said, f"{energy}: {done.stdout.strip()}"
+    """The independent program's word on a dump."""
+    code, text = check("check_equilibrium.py", dump, "--energy", energy, "--tol", tolerance)
+    said = re.search(r"worst residual (\S+) \(.*\), largest \|F-R\| (\S+)", text)
+    assert said and code == 0, f"{energy}: {text}"
     print(f"    {energy}: {said.group(0)}")
     assert float(said.group(1)) <= tolerance and float(said.group(2)) > 1e-6, said.group(0)
 

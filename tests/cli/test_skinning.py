@@ -1,29 +1,27 @@
 #!/usr/bin/env python3
-"""test_skinning.py --tool BUILD/supple: the numbers in the outputs, against the independent programs in ../shared/checks and each
+"""test_skinning.py --tool BUILD/supple: the numbers in the outputs, against the independent programs in tests/checks and each
 other: every clip of every character, caches, frame ranges, rates, threads."""
 import concurrent.futures
 import glob
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-from tool import QUICK, SHARED, assets, same_files, session, shared
+from tool import CHECKS, QUICK, assets, check, same_files, session, shared
 
-sys.path.insert(0, os.path.join(SHARED, "checks"))
+sys.path.insert(0, CHECKS)
 WORKERS = 2
 
 
 def checked(program, *arguments):
-    """Runs a program of ../shared/checks; its last line is the measured error."""
-    done = subprocess.run([sys.executable, shared("checks", program), *map(str, arguments)], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
-    assert done.returncode == 0, f"{program} {' '.join(map(str, arguments))}: {done.stdout.strip()}"
-    return done.stdout.strip()
+    """Runs a program of tests/checks, which must be content; its last line is the measured error."""
+    code, said = check(program, *arguments)
+    assert code == 0, f"{program} {' '.join(map(str, arguments))}: {said}"
+    return said
 
 
 def document(path):

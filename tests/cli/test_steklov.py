@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""test_steklov.py --tool BUILD/supple: steklov through the tool: equilibrium with contacts by ../shared/checks, what is kept for the next run,
+"""test_steklov.py --tool BUILD/supple: steklov through the tool: equilibrium with contacts by tests/checks, what is kept for the next run,
 and frames that do not reach their tolerance."""
 import argparse
 import glob
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
-from tool import Tool, shared
+from tool import Tool, check
 from cases import Cases
 
 FOLDED = ("--method", "steklov", "--clip", "bend", "--resolution", 36, "--frames", "34:40")
@@ -27,10 +25,9 @@ def run(tool, folder, name, *arguments):
 
 
 def worst_residual(dump):
-    done = subprocess.run([sys.executable, shared("checks", "check_equilibrium.py"), dump, "--energy", "exrotated", "--tol", "1e-5"],
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
-    said = re.search(r"worst residual (\S+) ", done.stdout)
-    assert said, done.stdout
+    _, text = check("check_equilibrium.py", dump, "--energy", "exrotated", "--tol", "1e-5")
+    said = re.search(r"worst residual (\S+) ", text)
+    assert said, text
     return float(said.group(1))
 
 

@@ -7,8 +7,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tool import SHARED, Tool, session, shared  # noqa: E402
-from cases import Skip  # noqa: E402
+from tool import check, session, shared  # noqa: E402
 
 SMALL = ("--resolution", 30)
 TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
@@ -104,17 +103,13 @@ def check_kinds(tool, folder):
 
 
 def check_linear(tool, folder):
-    """`linear` on the new file is what the weights in it say, by the checker of the shared folder."""
+    """`linear` on the new file is what the weights in it say, by the checker of tests/checks."""
     path, out = demo(tool, folder, "arm"), os.path.join(folder, "arm-bbw.glb")
     tool.good("weights", path, "-o", out, *SMALL)
     frames = os.path.join(folder, "arm.npy")
     tool.good("skin", out, "-o", frames, "--method", "linear", "--clip", 0, "--fps", 8)
-    checker = os.path.join(SHARED, "checks", "check_linear.py")
-    if not os.path.exists(checker):
-        raise Skip("no shared checker")
-    done = Tool(sys.executable)(checker, out, frames, "--clip", 0, "--fps", 8)
-    assert done.code == 0, done.out + done.err
-    assert float(done.out.split("max error")[1].split()[0]) < 1e-5, done.out
+    code, said = check("check_linear.py", out, frames, "--clip", 0, "--fps", 8)
+    assert code == 0 and float(said.split("max error")[1].split()[0]) < 1e-5, said
 
 
 def check_own(tool, folder):

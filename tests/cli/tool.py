@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from cases import Cases, Skip  # noqa: E402
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+CHECKS = os.path.join(SOURCE, "tests", "checks")  # programs that judge results and share no code with the library
 SHARED = os.path.join(os.path.dirname(SOURCE), "shared")
 QUICK = bool(os.environ.get("SUPPLE_TEST_QUICK"))
 SANITIZED = bool(os.environ.get("SUPPLE_SANITIZED"))  # slower, and its shadow memory is not the program's
@@ -89,6 +90,13 @@ def shared(*parts):
     if not os.path.exists(path):
         raise Skip(f"no {os.path.join('..', 'shared', *parts)}")
     return path
+
+
+def check(program, *arguments):
+    """Runs a program of tests/checks: exit code and what it printed, both streams together."""
+    done = subprocess.run([sys.executable, os.path.join(CHECKS, program), *map(str, arguments)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    return done.returncode, done.stdout.strip()
 
 
 def assets():

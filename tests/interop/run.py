@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 from cases import Cases, Skip
-from tool import Tool, assets, shared
+from tool import CHECKS, Tool, assets, shared
 
 DEMOS = "hero arm beam cylinder torus sack turtle".split()
 BLENDER, THREE = 1e-6, 2e-6  # largest errors, of the diagonal, of exact files
@@ -208,7 +208,7 @@ def check_abc(tool, folder):
     for name, source in (("hero", "demo:hero"), ("barbarian", next((a for a in assets() if "Barbarian" in a), "demo:arm"))):
         base = os.path.join(folder, "abc-" + name)
         tool.good("skin", source, "--method", "linear", "--frames", "0:9", "-o", base + ".abc", "-o", base + ".npy")
-        call(base + ".log", 120, "/usr/bin/python3", shared("checks", "check_abc.py"), base + ".abc", base + ".npy")
+        call(base + ".log", 120, "/usr/bin/python3", os.path.join(CHECKS, "check_abc.py"), base + ".abc", base + ".npy")
 
 
 def check_usd(tool, folder):
