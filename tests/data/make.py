@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from generator import bodies, motion, parts, person  # noqa: E402
 from generator.bad import bad_files  # noqa: E402
 from generator.fbx_text import to_text  # noqa: E402
+from generator.variants import variant_files  # noqa: E402
 from generator.gltf_file import read_glb, write_character  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -49,7 +50,9 @@ def all_files(tool):
             return made[name]
         with open(os.path.join(HERE, name), "rb") as file:
             return file.read()
-    made.update(plain_files(demo(tool, "hero", 0.4), demo(tool, "arm", 0.3)))
+    hero = demo(tool, "hero", 0.4)
+    made.update(plain_files(hero, demo(tool, "arm", 0.3)))
+    made.update(variant_files(hero))
     made["hero_ascii.fbx"] = to_text(read("hero.fbx"))
     made.update(bad_files(read))
     return made
