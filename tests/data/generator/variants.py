@@ -2,7 +2,7 @@
 import numpy as np
 
 from .character import FINE, Node, Part, multiply, quat_matrix, quat_of, snap, turn, welded
-from .gltf_file import Writer, attributes, write_character, write_clips, write_nodes, write_skin
+from .gltf_file import Writer, attributes, joint_attributes, write_character, write_clips, write_nodes, write_skin
 from .parts import cut
 
 
@@ -22,19 +22,17 @@ def only_primitive(w):
 
 def sparse(c):
     """A hundred places are wrong in the plain array and right in the sparse one; texture coordinates have no array at all."""
-    w, part = write_character(c), c.parts[0]
-    chosen = np.arange(7, len(part.position), len(part.position) // 100)[:100]
-    wrong = part.position.copy()
-    wrong[chosen] += 0.25
-    p = only_primitive(w)
-    at = w.floats(wrong, target=34962)
-    a = w.json["accessors"][at]
-    a["min"], a["max"] = (f(part.position.astype(np.float32), axis=0).tolist() for f in (np.min, np.max))
+    right, wrong = c.parts[0].position.astype(np.float32), c.copy()
+    chosen = np.arange(7, len(right), len(right) // 100)[:100]
+    wrong.parts[0].position[chosen] += 0.25
+    w = write_character(wrong)
+    attribute = only_primitive(w)["attributes"]
+    a = w.json["accessors"][attribute["POSITION"]]
+    a["min"], a["max"] = right.min(0).tolist(), right.max(0).tolist()
     a["sparse"] = {"count": len(chosen), "indices": {"bufferView": w.view(chosen.astype(np.uint16).tobytes()), "componentType": 5123},
-                   "values": {"bufferView": w.view(part.position[chosen].astype(np.float32).tobytes())}}
-    p["attributes"]["POSITION"] = at
-    w.json["accessors"].append({"componentType": 5126, "count": len(part.position), "type": "VEC2"})
-    p["attributes"]["TEXCOORD_0"] = len(w.json["accessors"]) - 1
+                   "values": {"bufferView": w.view(right[chosen].tobytes())}}
+    w.json["accessors"].append({"componentType": 5126, "count": len(right), "type": "VEC2"})
+    attribute["TEXCOORD_0"] = len(w.json["accessors"]) - 1
     return w.glb()
 
 
@@ -47,18 +45,13 @@ def quantised(c):
     grid[:3, :3] *= step
     write_skin(w, c.joint, [m @ grid for m in c.bind()], c.name)
     w.json["extensionsUsed"] = w.json["extensionsRequired"] = ["KHR_mesh_quantization"]
-    attribute = attributes(w, part)
-    attribute["POSITION"] = w.accessor(np.round(part.position / step).astype(np.int16), bounds=True, target=34962)
+    attribute = {"POSITION": w.accessor(np.round(part.position / step).astype(np.int16), bounds=True, target=34962), **joint_attributes(w, part)}
     p = {"attributes": attribute, "indices": w.accessor(part.triangles.reshape(-1, 1).astype(np.uint16), target=34963)}
     w.json["meshes"] = [{"name": part.name, "primitives": [p]}]
     w.json["nodes"].append({"name": part.name, "mesh": 0, "skin": 0})
     w.json["scenes"][0]["nodes"].append(len(w.json["nodes"]) - 1)
-    write_clips(w, c.clips)
-    for clip in w.json["animations"]:
-        for channel, (_, path, _, values) in zip(clip["channels"], c.clips[0][1]):
-            if path == "rotation":
-                short = w.accessor(np.round(32767 * values).astype(np.int16), normalized=True)
-                clip["samplers"][channel["sampler"]]["output"] = short
+    short = [(n, path, t, np.round(32767 * v).astype(np.int16) if path == "rotation" else v) for n, path, t, v in c.clips[0][1]]
+    write_clips(w, [("walk", short)])
     return w.glb()
 
 
