@@ -153,16 +153,16 @@ def fish_weights(position):
 
 
 def make_fish():
-    """A trunk that is open at the mouth and before the fin, thin fins, two closed eyes; half a metre and more long."""
+    """A trunk that is open at the mouth, at the belly and before the fin, a thin fin, two closed eyes; nearly a metre long."""
     c = Character("fish")
     chain(c, ["head", "trunk1", "trunk2", "trunk3", "tail"], [(0, 0, 0.35 - 0.2 * k) for k in range(5)], -1)
-    stations = [(0.42, 0.06), (0.34, 0.12), (0.22, 0.16), (0.08, 0.17), (-0.08, 0.14), (-0.24, 0.09), (-0.36, 0.05)]
+    stations = [(0.4, 0.12), (0.31, 0.15), (0.2, 0.17), (0.08, 0.17), (-0.08, 0.15), (-0.22, 0.12), (-0.34, 0.09)]
     around = 16
     angle = 2 * np.pi * np.arange(around) / around
     trunk = snap([(0.6 * r * np.cos(t), r * np.sin(t), z) for z, r in stations for t in angle])
     faces = []
     for k in range(len(stations) - 1):
-        for i in range(around):
+        for i in (*range(10), *range(14, around)):
             n, low, high = (i + 1) % around, k * around, (k + 1) * around
             faces += [(low + i, high + n, low + n), (low + i, high + i, high + n)]
     fin = snap([(0, y * s, z) for z, y in ((-0.34, 0.05), (-0.42, 0.12), (-0.5, 0.16)) for s in (-1, -0.3, 0.3, 1)])
