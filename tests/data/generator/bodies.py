@@ -221,7 +221,7 @@ def figure_clip(c):
             degrees = -side * 22 * np.sin(phase) * (name.endswith("1") or name.endswith("2"))
         axis = (1, 0, 0) if name.startswith("leg") else (0, 0, 1) if name.endswith("2") else (0, 1, 0)
         channels.append((j, "rotation", times, snap([turn(axis, d) for d in degrees], FINE)))
-        channels.append((j, "scale", times, 1 + snap(np.outer(np.sin(phase + k), [4e-6, -3e-6, 2e-6]), FINE)))
+        channels.append((j, "scale", times, 1 + snap(np.outer(np.sin(phase + k), [4e-3, -3e-3, 2e-3]), FINE)))
     return channels
 
 

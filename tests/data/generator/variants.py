@@ -40,12 +40,12 @@ def quantised(c):
     """KHR_mesh_quantization: places in 16 bits, their scale in the bind matrices; turns in 16 bits."""
     w, part = Writer(), c.parts[0]
     write_nodes(w, c)
-    step = 2.0 ** -14
-    grid = np.eye(4)
-    grid[:3, :3] *= step
+    size = 2.0  # of the 32767 steps
+    grid = np.diag([size, size, size, 1])
     write_skin(w, c.joint, [m @ grid for m in c.bind()], c.name)
     w.json["extensionsUsed"] = w.json["extensionsRequired"] = ["KHR_mesh_quantization"]
-    attribute = {"POSITION": w.accessor(np.round(part.position / step).astype(np.int16), bounds=True, target=34962), **joint_attributes(w, part)}
+    attribute = {"POSITION": w.accessor(np.round(32767 * part.position / size).astype(np.int16), bounds=True, target=34962, normalized=True),
+                 **joint_attributes(w, part)}
     p = {"attributes": attribute, "indices": w.accessor(part.triangles.reshape(-1, 1).astype(np.uint16), target=34963)}
     w.json["meshes"] = [{"name": part.name, "primitives": [p]}]
     w.json["nodes"].append({"name": part.name, "mesh": 0, "skin": 0})
