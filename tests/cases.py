@@ -26,7 +26,7 @@ class Cases:
         except AssertionError as error:
             self.failed += 1
             where = traceback.extract_tb(error.__traceback__)[-1]
-            print(f"    {where.filename}:{where.lineno}: {error or where.line}\nFAIL {name}", flush=True)
+            print(f"    {where.filename}:{where.lineno}: {str(error) or where.line}\nFAIL {name}", flush=True)
         except Exception:
             self.failed += 1
             print("    " + traceback.format_exc().replace("\n", "\n    ") + f"\nFAIL {name}", flush=True)
