@@ -193,18 +193,20 @@ def depths(folder):
 
 
 def numbers(tool, arm):
-    """check_linear and the readers of caches are content with what the tool wrote, and not with a vertex that is off by a little."""
+    """check_linear and the readers of caches are content with what the tool wrote, and not with a vertex that is off by a little or is no number."""
     base = os.path.join(arm.folder, "cache")
     # Readers of a .glb play it from its first frame on.
     outputs = [word for ending in ("npy", "pc2", "mdd", "glb", "abc") for word in ("-o", f"{base}.{ending}")]
     tool.good("skin", arm.glb, "--method", "linear", "--clip", 0, "--fps", FPS, "--frames", "0:8", *outputs)
     frames = np.load(base + ".npy")
     off = os.path.join(arm.folder, "off.npy")
-    spoiled = frames.copy()
-    spoiled[5, 11, 1] += 1e-4 * arm.diagonal
-    np.save(off, spoiled)
+    nothing = os.path.join(arm.folder, "nan.npy")
+    for path, value in ((off, frames[5, 11, 1] + 1e-4 * arm.diagonal), (nothing, np.nan)):
+        spoiled = frames.copy()
+        spoiled[5, 11, 1] = value
+        np.save(path, spoiled)
     how = ("--clip", 0, "--fps", FPS)
-    for reference, expected in ((base + ".npy", 0), (off, 1)):
+    for reference, expected in ((base + ".npy", 0), (off, 1), (nothing, 1)):
         for program, arguments in (("check_linear.py", (arm.glb, reference, *how)), ("check_abc.py", (base + ".abc", reference)),
                                    *(("check_caches.py", (reference, f"{base}.{e}", "--fps", FPS)) for e in ("pc2", "mdd", "glb"))):
             code, said = check(program, *arguments)
@@ -212,7 +214,7 @@ def numbers(tool, arm):
 
 
 def equilibrium(tool, arm):
-    """Forces balance in what the tool dumped, and no longer when one free vertex is moved."""
+    """Forces balance in what the tool dumped, and no longer when one free vertex is moved, or is nowhere."""
     dump = os.path.join(arm.folder, "dump")
     tool.good("skin", arm.glb, "--method", "mixed", "--clip", 0, "--resolution", 16, "--frames", "20:21",
               "-o", os.path.join(arm.folder, "mixed.npy"), "--dump-sim", dump)
@@ -220,10 +222,11 @@ def equilibrium(tool, arm):
     assert code == 0, said
     frame = sorted(name for name in os.listdir(dump) if name.startswith("x_"))[-1]
     x, free = np.load(os.path.join(dump, frame)), np.nonzero(np.load(os.path.join(dump, "bone.npy")) < 0)[0]
-    x[free[0]] += 0.005 * arm.diagonal
-    np.save(os.path.join(dump, frame), x)
-    code, said = check("check_equilibrium.py", dump, "--energy", "mixed")
-    assert code == 1 and "worst residual" in said, said
+    for move in (0.005 * arm.diagonal, np.nan):
+        x[free[0]] += move
+        np.save(os.path.join(dump, frame), x)
+        code, said = check("check_equilibrium.py", dump, "--energy", "mixed")
+        assert code == 1 and "worst residual" in said, said
 
 
 def corpus(tool, arm):
