@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from tool import CHECKS, check, session  # noqa: E402
+from tool import CHECKS, SOURCE, Tool, check, session  # noqa: E402
 
 sys.path.insert(0, CHECKS)
 from gltf import Gltf, instances  # noqa: E402
@@ -243,6 +243,42 @@ def corpus(tool, arm):
     assert code == 1 and "FAILED not read" in said and said.endswith("1 unharmed, 0 harmed, 1 failed"), said
 
 
+SPOILER = """#!{python}
+import subprocess, sys
+import numpy as np
+words = sys.argv[1:]
+code = subprocess.call([{tool!r}, *words])
+if code == 0 and words[0] == "skin" and {method!r} in words:
+    path = words[words.index("-o") + 1]
+    frames = np.load(path)
+    frames[2] += 0.1 * np.ptp(frames)
+    np.save(path, frames)
+sys.exit(code)
+"""
+
+
+def floor(tool, arm):
+    """scripts/run-corpus: a harmed character is shown, one that was unharmed fails it; so does wrong linear skinning; none at all is well."""
+    folder, listed, empty = (os.path.join(arm.folder, name) for name in ("floor", "listed.txt", "empty.txt"))
+    os.makedirs(folder)
+    os.link(arm.glb, os.path.join(folder, "arm.glb"))
+    for path, text in ((listed, "arm # of the tests\n"), (empty, "# nothing\n")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    for method, floor_file, count, expected in ((None, listed, "1 unharmed, 0 harmed\n1 passed, 0 failed", 0),
+                                                ("auto", empty, "0 unharmed, 1 harmed\n1 passed, 0 failed", 0),
+                                                ("auto", listed, "0 unharmed, 1 harmed\n0 passed, 1 failed", 1), ("linear", empty, "0 passed, 1 failed", 1)):
+        spoiler = os.path.join(arm.folder, f"spoil-{method}")
+        with open(spoiler, "w", encoding="utf-8") as file:
+            file.write(SPOILER.format(python=sys.executable, tool=tool.path, method=method))
+        os.chmod(spoiler, 0o755)
+        done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), "--tool", spoiler, "--frames", "0:4", "--floor", floor_file,
+                                    "--out", os.path.join(arm.folder, f"floor-{method}"), folder)
+        assert done.code == expected and done.out.strip().endswith(count), f"{method}, {floor_file}: exit {done.code}: {done.out}{done.err}"
+    done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), os.path.join(arm.folder, "absent"))
+    assert done.code == 0 and done.out.count("\n") == 1 and "no characters" in done.out, done.out + done.err
+
+
 def main():
     with session(__doc__) as (tool, cases, folder):
         arm = Arm(tool, folder)
@@ -252,6 +288,7 @@ def main():
         cases.run("numbers", numbers, tool, arm)
         cases.run("equilibrium", equilibrium, tool, arm)
         cases.run("corpus", corpus, tool, arm)
+        cases.run("corpus_floor", floor, tool, arm)
 
 
 if __name__ == "__main__":
