@@ -10,12 +10,14 @@ METHOD  ?= auto
 CLIP    ?= $(if $(filter demo:hero,$(IN)),walk,)
 NAME    ?= $(shell n="$(subst demo:,,$(IN))"; n="$${n##*/}"; echo "$${n%.*}")
 FUZZ_SECONDS ?= 60
+METHODS ?= auto
+DRAW    ?=
 
 CONFIGURE = cmake -G Ninja -S . -DSUPPLE_WERROR=$(WERROR)
 FORMATTED = git ls-files '*.c' '*.h'
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test bench results format format-check sanitize fuzz interop docs install clean
+.PHONY: help deps build run test bench results format format-check tidy sanitize coverage fuzz corpus interop docs install clean
 
 help: ## this list
 	@echo "Supple: physics-based skinning for rigged characters. make TARGET, with VARIABLE=VALUE where named:"
@@ -56,14 +58,28 @@ format-check: ## fail if `make format` would change something
 	@scripts/install-deps format
 	@$(FORMATTED) | xargs clang-format --dry-run -Werror && echo "format: clean"
 
+tidy: ## clang-tidy on the whole tree (half an hour); scripts/run-tidy: on the lines that changed
+	@scripts/install-deps build tidy
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) scripts/run-tidy --all
+
 sanitize: ## every test under ASan and UBSan (build-asan), the threaded ones under TSan (build-tsan)
 	@scripts/install-deps build test
 	@scripts/run-sanitizers
+
+coverage: ## which lines the tests run (build-coverage); pages in out/coverage, percentages here
+	@scripts/install-deps build test coverage
+	@scripts/run-coverage
 
 fuzz: ## FUZZ_SECONDS=60 of libFuzzer per target, and 200 truncations of every glTF file of the tests
 	@scripts/install-deps build test fuzz
 	@$(MAKE) --no-print-directory build
 	@scripts/run-fuzz $(FUZZ_SECONDS) 200
+
+corpus: ## METHODS=auto on the characters beside the clone, if any (DRAW=8: of the day), against their own skinning
+	@scripts/install-deps build test
+	@$(MAKE) --no-print-directory build
+	@scripts/run-corpus --tool $(BUILD)/supple --methods $(METHODS) $(if $(DRAW),--draw $(DRAW))
 
 interop: ## our files in the Khronos validator, Blender, three.js in Chromium; pictures in out/interop
 	@scripts/install-deps build test interop
@@ -78,4 +94,4 @@ install: build ## install to DESTDIR/PREFIX (PREFIX=/usr/local)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 clean: ## remove what the targets above made
-	rm -rf build build-asan build-tsan build-fuzz build-clang build-debug build-scalar out tests/interop/node_modules
+	rm -rf build build-asan build-tsan build-coverage build-fuzz build-clang build-debug build-scalar out tests/interop/node_modules

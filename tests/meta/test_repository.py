@@ -16,8 +16,8 @@ EXCEPTIONS = {
     ("src/scene/writers/", "rig/pose.h"),  # a glb carries the rest pose of the nodes it keeps
 }
 # What lies at the top of the repository; a new room is a decision, a stray file is not.
-TOP = set("""README.md CHANGES.md CONTRIBUTING.md LICENSE CMakeLists.txt CMakePresets.json Makefile .clang-format .clang-tidy .gitignore
-.ci include src cli import report tests bench examples docs scripts cmake""".split())
+TOP = set("""README.md CHANGES.md CONTRIBUTING.md SECURITY.md LICENSE CMakeLists.txt CMakePresets.json Makefile .clang-format .clang-tidy .gitignore
+.ci .github include src cli import report tests bench examples docs scripts cmake""".split())
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 FUNCTION_LINES, FILE_LINES = 120, 800
 
