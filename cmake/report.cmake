@@ -13,3 +13,14 @@ if(SUPPLE_REPORT)
 endif()
 add_custom_target(supple_report ${SUPPLE_REPORT_ALL} DEPENDS ${SUPPLE_REPORT_DIR}/report.html)
 install(FILES ${SUPPLE_REPORT_DIR}/report.html DESTINATION ${CMAKE_INSTALL_DATADIR}/supple OPTIONAL)
+
+# Without it the tool writes its pages itself, in the same style and words.
+foreach(name style.css words.json)
+  get_filename_component(stem ${name} NAME_WE)
+  set(made ${CMAKE_BINARY_DIR}/generated/report_${stem}.c)
+  add_custom_command(OUTPUT ${made}
+    COMMAND ${CMAKE_COMMAND} -DFILES=${CMAKE_SOURCE_DIR}/report/${name} -DNAME=cli_report_${stem} -DOUT=${made}
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${CMAKE_SOURCE_DIR}/report/${name} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+  target_sources(supple_tool PRIVATE ${made})
+endforeach()
