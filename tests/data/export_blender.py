@@ -1,6 +1,6 @@
 """Inside Blender: blender -b --factory-startup --python tests/data/export_blender.py -- BUILD/supple
 
-Writes hero.fbx, hero.dae, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
+Writes hero.fbx, hero_posed.fbx, hero.dae, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
 another version writes other bytes, so make.py does not check these files."""
 import os
 import sys
@@ -92,8 +92,8 @@ def build(c, clips, scale=1, mesh_scale=1, materials=1, turned=True):
     return armature, actions
 
 
-def write_fbx(name, simplify=0.0, **options):
-    bpy.ops.export_scene.fbx(filepath=os.path.join(HERE, name), object_types={"ARMATURE", "MESH"}, add_leaf_bones=False, bake_anim=True,
+def write_fbx(name, simplify=0.0, clips=True, **options):
+    bpy.ops.export_scene.fbx(filepath=os.path.join(HERE, name), object_types={"ARMATURE", "MESH"}, add_leaf_bones=False, bake_anim=clips,
                              bake_anim_use_all_bones=False, bake_anim_use_nla_strips=False, bake_anim_use_all_actions=True,
                              bake_anim_simplify_factor=simplify, bake_anim_force_startend_keying=simplify == 0,
                              mesh_smooth_type="OFF", **options)
@@ -137,6 +137,24 @@ def export_hero(hero):
                               triangulate=False, keep_flat_curves=True)
 
 
+def export_posed(hero):
+    """Turned to look along +x, and the nodes in the middle of a punch, on the flat left foot: neither is the bind pose."""
+    hero = welded(hero)
+    armature, _ = build(hero, first_frames(hero, "walk", 2))
+    armature.rotation_euler[2] = 1.5707963267948966
+    for name, axis, degrees in (("hips", (0, 1, 0), 25), ("spine", (1, 0, 0), 20), ("chest", (0, 1, 0), -35), ("neck", (1, 0, 0), -15),
+                                ("upper_arm.R", (0.3, 1, 0.2), 60), ("forearm.R", (0, 1, 0.5), 20), ("upper_arm.L", (1, 0, 1), 40),
+                                ("forearm.L", (1, 0, 0.2), -95), ("thigh.L", (1, 0, 0), -35), ("shin.L", (1, 0, 0), 30),
+                                ("foot.L", (1, 0, 0), 5), ("thigh.R", (1, 0, 0.2), 15), ("shin.R", (1, 0, 0), 60)):
+        bone = armature.pose.bones[name]
+        bone.rotation_mode, bone.rotation_axis_angle = "AXIS_ANGLE", (np.radians(degrees), *axis)
+    bpy.context.view_layer.update()
+    foot = armature.pose.bones["foot.L"]
+    armature.pose.bones["hips"].location[1] = foot.bone.head_local[1] - foot.head[1]
+    bpy.context.view_layer.update()
+    write_fbx("hero_posed.fbx", clips=False)
+
+
 def export_creature():
     creature = make_creature()
     build(creature, creature.clips, scale=3, mesh_scale=0.5, materials=len(creature.materials))
@@ -146,5 +164,6 @@ def export_creature():
 if __name__ == "__main__":
     program = sys.argv[sys.argv.index("--") + 1]
     export_hero(make.demo(program, "hero", 0.4))
+    export_posed(make.demo(program, "hero", 0.4))
     export_arm(make.demo(program, "arm", 0.3))
     export_creature()
