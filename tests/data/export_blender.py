@@ -137,10 +137,20 @@ def export_hero(hero):
                               triangulate=False, keep_flat_curves=True)
 
 
+def join_triangles(thing):
+    bpy.context.view_layer.objects.active = thing
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.tris_convert_to_quads()
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
 def export_posed(hero):
-    """Turned to look along +x, and the nodes in the middle of a punch, on the flat left foot: neither is the bind pose."""
+    """Turned to look along +x, and the nodes in the middle of a punch, on the flat left foot: neither is the bind pose. Of quads
+    where triangles make some, and without a clip."""
     hero = welded(hero)
     armature, _ = build(hero, first_frames(hero, "walk", 2))
+    join_triangles(armature.children[0])
     armature.rotation_euler[2] = 1.5707963267948966
     for name, axis, degrees in (("hips", (0, 1, 0), 25), ("spine", (1, 0, 0), 20), ("chest", (0, 1, 0), -35), ("neck", (1, 0, 0), -15),
                                 ("upper_arm.R", (0.3, 1, 0.2), 60), ("forearm.R", (0, 1, 0.5), 20), ("upper_arm.L", (1, 0, 1), 40),
