@@ -320,8 +320,7 @@ TEST(fingers_do_not_fuse)
 {
     supple_scene *scene = NULL;
     supple_error error;
-    if (supple_scene_load_file(SPL_SHARED_DIR "/assets/Hand_left.glb", NULL, &scene, &error) != SUPPLE_OK)
-        SKIP("no ../shared");
+    REQUIRE(supple_scene_load_file(SPL_DATA_DIR "/hand.glb", NULL, &scene, &error) == SUPPLE_OK);
     supple_body_config bc = body_config(SUPPLE_BODY_TETS, 0);
     supple_body *b = body_create(scene, &bc, 0);
     REQUIRE(b);

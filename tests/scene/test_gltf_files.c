@@ -45,7 +45,7 @@ static const struct file_fact {
      4,
      false,
      true},
-    {"hand.glb", 1, 1766, 3528, 26, 0, {{0}}, 4, false, true},
+    {"hand.glb", 1, 1760, 3516, 26, 0, {{0}}, 4, false, true},
 };
 
 static void check_file(const struct file_fact *fact)
