@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generator import bodies, motion, parts  # noqa: E402
+from generator import bodies, motion, parts, person  # noqa: E402
 from generator.bad import bad_files  # noqa: E402
 from generator.fbx_text import to_text  # noqa: E402
 from generator.gltf_file import read_glb, write_character  # noqa: E402
@@ -31,6 +31,7 @@ def plain_files(hero, arm):
     yield "arm.glb", write_character(arm).glb()
     yield "hero.glb", write_character(hero).glb()
     yield "hand.glb", write_character(bodies.make_hand()).glb()
+    yield "person.glb", write_character(person.make_person(hero)).glb()
     yield "quadruped.glb", write_character(bodies.make_quadruped()).glb()
     yield "figure.glb", write_character(bodies.make_figure()).glb()
     yield "strip.gltf", write_character(bodies.make_strip()).embedded()
