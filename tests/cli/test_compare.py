@@ -15,7 +15,7 @@ import zlib
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tool import Tool, session, shared  # noqa: E402
+from tool import Tool, data, session  # noqa: E402
 from cases import Skip  # noqa: E402
 
 METHODS = ["linear", "dualquat", "mixed", "projective", "steklov", "reference"]
@@ -222,9 +222,9 @@ def section_names(tool, cases, folder):
         """demo:arm with a name, and a number, for everything."""
         tool.good("demo", "arm", "-o", path)
         with open(path, "rb") as f:
-            data = f.read()
-        length, = struct.unpack_from("<I", data, 12)
-        document, rest = json.loads(data[20:20 + length]), data[20 + length:]
+            raw = f.read()
+        length, = struct.unpack_from("<I", raw, 12)
+        document, rest = json.loads(raw[20:20 + length]), raw[20 + length:]
         for things in ("animations", "nodes", "meshes", "materials"):
             for i, thing in enumerate(document[things]):
                 thing["name"] = name + str(i)
@@ -394,20 +394,20 @@ def section_failures(tool, cases, folder):
 
 def section_inputs(tool, cases, folder):
     def retargeted():
-        character, motion = shared("assets", "MakeHuman_Male_CMU.glb"), shared("assets", "cmu_02_01_walk.bvh")
-        report = run_json(tool, character, "--motion", motion, "--fps", 30, "--frames", "40:41", "--methods", "linear,dualquat")
-        assert report["clips"] == [{"name": "cmu_02_01_walk", "first_frame": 40, "frames": 2}], report["clips"]
-        assert by_name(report)["linear"]["metrics"]["frames"][0]["frame"] == 40
+        character, motion = data("person.glb"), data("walk.bvh")
+        report = run_json(tool, character, "--motion", motion, "--fps", 30, "--frames", "20:21", "--methods", "linear,dualquat")
+        assert report["clips"] == [{"name": "walk 2", "first_frame": 20, "frames": 2}], report["clips"]
+        assert by_name(report)["linear"]["metrics"]["frames"][0]["frame"] == 20
 
     def points():
         """An FBX has its control points as points: vertices of the page are more than they."""
-        character, out = shared("assets", "Quaternius_Trex.fbx"), os.path.join(folder, "trex.html")
-        done = tool("compare", character, "--clips", "TRex_Attack", "--frames", "0:2", "--methods", "linear", "-o", out)
+        character, out = data("creature.fbx"), os.path.join(folder, "creature.html")
+        done = tool("compare", character, "--clips", "Armature|Walk", "--frames", "0:2", "--methods", "linear", "-o", out)
         if "supple-import" in done.err:
             raise Skip("without supple-import")
         assert done.code == 0, done.err
-        page, npy = Page(out), os.path.join(folder, "trex.npy")
-        tool("skin", character, "--clip", "TRex_Attack", "--frames", "0:2", "--method", "linear", "-o", npy)
+        page, npy = Page(out), os.path.join(folder, "creature.npy")
+        tool("skin", character, "--clip", "Armature|Walk", "--frames", "0:2", "--method", "linear", "-o", npy)
         point = np.frombuffer(page.inflate(page.json["mesh"]["point"]), np.uint32)
         decoded, meta = page.positions("linear", 0)
         truth = np.load(npy)
