@@ -292,15 +292,16 @@ def section_failures(tool, cases, folder):
 
     def limited():
         """A reference that has too little time runs on fewer frames, or says that it did not run."""
-        report = run_json(tool, "demo:arm", "--resolution", 36, "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
-                          "--reference-time", "2.5")
-        methods = by_name(report)
-        reference, stride = methods["reference"], methods["reference"]["stride"]
+        for seconds in 1.5, 0.75, 0.4, 0.2, 0.1, 0.05:  # what is too little is the machine's to say
+            methods = by_name(run_json(tool, "demo:arm", "--resolution", 30, "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
+                                       "--reference-time", seconds))
+            reference, stride = methods["reference"], methods["reference"]["stride"]
+            if reference["metrics"] is None or stride > 1:
+                break
         if reference["metrics"] is None:
             assert "--reference-time" in reference["note"]
             return
-        if stride == 1:
-            raise Skip("this machine is too quick")
+        assert stride > 1, "no time was too little"
         assert f"one frame in {stride} " in reference["note"]
         assert len(reference["metrics"]["frames"]) == 44
         for k, frame in enumerate(reference["metrics"]["frames"]):
@@ -309,7 +310,7 @@ def section_failures(tool, cases, folder):
             assert (frame["max_strain"] is not None) == ran and (methods["linear"]["error"][k] is not None) == ran
         npy = [os.path.join(folder, f"{name}.npy") for name in ("linear", "reference")]
         for name, path in zip(("linear", "reference"), npy):
-            tool.good("skin", "demo:arm", "--resolution", 36, "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
+            tool.good("skin", "demo:arm", "--resolution", 30, "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
         a, b = (np.load(path) for path in npy)
         distance = np.linalg.norm(a.astype(float) - b, axis=2).max(axis=1)
         errors = [e["max"] for e in methods["linear"]["error"] if e]
@@ -403,8 +404,6 @@ def section_inputs(tool, cases, folder):
         """An FBX has its control points as points: vertices of the page are more than they."""
         character, out = data("creature.fbx"), os.path.join(folder, "creature.html")
         done = tool("compare", character, "--clips", "Armature|Walk", "--frames", "0:2", "--methods", "linear", "-o", out)
-        if "supple-import" in done.err:
-            raise Skip("without supple-import")
         assert done.code == 0, done.err
         page, npy = Page(out), os.path.join(folder, "creature.npy")
         tool("skin", character, "--clip", "Armature|Walk", "--frames", "0:2", "--method", "linear", "-o", npy)
