@@ -16,7 +16,7 @@ import zlib
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tool import Tool, session, shared  # noqa: E402
+from tool import Tool, data, session  # noqa: E402
 from cases import Skip  # noqa: E402
 
 METHODS = ["linear", "dualquat", "mixed", "projective", "steklov", "reference"]
@@ -223,9 +223,9 @@ def renamed(tool, path, name):
     """demo:arm with a name, and a number, for everything."""
     tool.good("demo", "arm", "-o", path)
     with open(path, "rb") as f:
-        data = f.read()
-    length, = struct.unpack_from("<I", data, 12)
-    document, rest = json.loads(data[20:20 + length]), data[20 + length:]
+        raw = f.read()
+    length, = struct.unpack_from("<I", raw, 12)
+    document, rest = json.loads(raw[20:20 + length]), raw[20 + length:]
     for things in ("animations", "nodes", "meshes", "materials"):
         for i, thing in enumerate(document[things]):
             thing["name"] = name + str(i)
@@ -295,15 +295,16 @@ def section_failures(tool, cases, folder):
 
     def limited():
         """A reference that has too little time runs on fewer frames, or says that it did not run."""
-        report = run_json(tool, "demo:arm", "--resolution", 36, "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
-                          "--reference-time", "2.5")
-        methods = by_name(report)
-        reference, stride = methods["reference"], methods["reference"]["stride"]
+        for seconds in 1.5, 0.75, 0.4, 0.2, 0.1, 0.05:  # what is too little is the machine's to say
+            methods = by_name(run_json(tool, "demo:arm", "--resolution", 30, "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
+                                       "--reference-time", seconds))
+            reference, stride = methods["reference"], methods["reference"]["stride"]
+            if reference["metrics"] is None or stride > 1:
+                break
         if reference["metrics"] is None:
             assert "--reference-time" in reference["note"]
             return
-        if stride == 1:
-            raise Skip("this machine is too quick")
+        assert stride > 1, "no time was too little"
         assert f"one frame in {stride} " in reference["note"]
         assert len(reference["metrics"]["frames"]) == 44
         for k, frame in enumerate(reference["metrics"]["frames"]):
@@ -312,7 +313,7 @@ def section_failures(tool, cases, folder):
             assert (frame["max_strain"] is not None) == ran and (methods["linear"]["error"][k] is not None) == ran
         npy = [os.path.join(folder, f"{name}.npy") for name in ("linear", "reference")]
         for name, path in zip(("linear", "reference"), npy):
-            tool.good("skin", "demo:arm", "--resolution", 36, "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
+            tool.good("skin", "demo:arm", "--resolution", 30, "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
         a, b = (np.load(path) for path in npy)
         distance = np.linalg.norm(a.astype(float) - b, axis=2).max(axis=1)
         errors = [e["max"] for e in methods["linear"]["error"] if e]
@@ -397,20 +398,18 @@ def section_failures(tool, cases, folder):
 
 def section_inputs(tool, cases, folder):
     def retargeted():
-        character, motion = shared("assets", "MakeHuman_Male_CMU.glb"), shared("assets", "cmu_02_01_walk.bvh")
-        report = run_json(tool, character, "--motion", motion, "--fps", 30, "--frames", "40:41", "--methods", "linear,dualquat")
-        assert report["clips"] == [{"name": "cmu_02_01_walk", "first_frame": 40, "frames": 2}], report["clips"]
-        assert by_name(report)["linear"]["metrics"]["frames"][0]["frame"] == 40
+        character, motion = data("person.glb"), data("walk.bvh")
+        report = run_json(tool, character, "--motion", motion, "--fps", 30, "--frames", "20:21", "--methods", "linear,dualquat")
+        assert report["clips"] == [{"name": "walk 2", "first_frame": 20, "frames": 2}], report["clips"]
+        assert by_name(report)["linear"]["metrics"]["frames"][0]["frame"] == 20
 
     def points():
         """An FBX has its control points as points: vertices of the page are more than they."""
-        character, out = shared("assets", "Quaternius_Trex.fbx"), os.path.join(folder, "trex.html")
-        done = tool("compare", character, "--clips", "TRex_Attack", "--frames", "0:2", "--methods", "linear", "-o", out)
-        if "supple-import" in done.err:
-            raise Skip("without supple-import")
+        character, out = data("creature.fbx"), os.path.join(folder, "creature.html")
+        done = tool("compare", character, "--clips", "Armature|Walk", "--frames", "0:2", "--methods", "linear", "-o", out)
         assert done.code == 0, done.err
-        page, npy = Page(out), os.path.join(folder, "trex.npy")
-        tool("skin", character, "--clip", "TRex_Attack", "--frames", "0:2", "--method", "linear", "-o", npy)
+        page, npy = Page(out), os.path.join(folder, "creature.npy")
+        tool("skin", character, "--clip", "Armature|Walk", "--frames", "0:2", "--method", "linear", "-o", npy)
         point = np.frombuffer(page.inflate(page.json["mesh"]["point"]), np.uint32)
         decoded, meta = page.positions("linear", 0)
         truth = np.load(npy)

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from tool import QUICK, check, same_files, session, shared
+from tool import check, data, same_files, session
 
 SMALL = ("--clip", "bend", "--resolution", 24)
 FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "max_penetration",
@@ -188,13 +188,14 @@ def check_forces(tool, folder):
     assert abs(np.load(os.path.join(dump, "fext_0005.npy"))).max() == 0
 
 
-def check_own_tets(tool, folder, character, tets):
+def check_own_tets(tool, folder, character, tets, clip, count):
     """The user's own tetrahedra are taken as they are."""
-    character, tets = shared("assets", character), shared("assets", tets)
-    frames, m, dump = run(tool, folder, "own", "--method", "mixed", "--body", tets, character=character, frames="0:3")
+    character, tets = data(character), data(tets)
+    frames, m, dump = run(tool, folder, "own", "--method", "mixed", "--clip", clip, "--body", tets, character=character, frames="8:11")
+    assert m["body"]["tets"] == count, m["body"]
     assert np.isfinite(frames).all() and max(frame["residual"] for frame in m["frames"]) <= 1e-6
     plain = os.path.join(folder, "plain.npy")
-    tool.good("skin", character, "-o", plain, "--method", "linear", "--frames", "0:3")
+    tool.good("skin", character, "-o", plain, "--method", "linear", "--clip", clip, "--frames", "8:11")
     size = np.linalg.norm(np.ptp(frames[0], axis=0))
     apart = np.linalg.norm(frames - np.load(plain), axis=2)
     print(f"    {m['body']['tets']} tets, {m['body']['constrained']} held, from linear: mean {apart.mean() / size:.2%}, "
@@ -315,7 +316,7 @@ def check_thin_links(tool, folder):
 
 def check_flat(tool, folder):
     """A sheet has no flesh: auto says what it takes instead and why, mixed refuses."""
-    out, sheet = os.path.join(folder, "flat.npy"), shared("assets", "SimpleSkin.gltf")
+    out, sheet = os.path.join(folder, "flat.npy"), data("strip.gltf")
     done = tool.good("skin", sheet, "-o", out)
     assert "dualquat" in done.err and "open sheet" in done.err, done.err
     os.remove(out)
@@ -344,9 +345,8 @@ def main():
         cases.run("prism", check_prism, tool, folder)
         cases.run("bad_body", check_bad_body, tool, folder)
         cases.run("unread_files", check_unread, tool, folder)
-        cases.run("own_tets_CesiumMan", check_own_tets, tool, folder, "CesiumMan.glb", "CesiumMan_tet.mesh")
-        if not QUICK:
-            cases.run("own_tets_MakeHuman", check_own_tets, tool, folder, "MakeHuman_Male_CMU.glb", "MakeHuman_Male_tet.msh")
+        cases.run("own_tets_arm", check_own_tets, tool, folder, "arm.glb", "arm.mesh", "bend", 1659)
+        cases.run("own_tets_quadruped", check_own_tets, tool, folder, "quadruped.glb", "quadruped.msh", "Walk", 2236)
         for method in ("mixed", "reference"):
             cases.run(f"threads_{method}", check_threads, tool, folder, "--method", method)
         cases.run("threads_polar", check_threads, tool, folder, "--method", "mixed", "--set", "rotation=polar", "--set", "pin=soft")

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tool import check, session, shared  # noqa: E402
+from tool import check, data, session  # noqa: E402
 
 SMALL = ("--resolution", 30)
 TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
@@ -19,12 +19,12 @@ class Glb:
 
     def __init__(self, path):
         with open(path, "rb") as f:
-            data = f.read()
-        magic, version, total = struct.unpack_from("<4sII", data)
-        assert magic == b"glTF" and version == 2 and total == len(data)
-        length, = struct.unpack_from("<I", data, 12)
-        self.json = json.loads(data[20:20 + length])
-        self.bin = data[28 + length:]
+            raw = f.read()
+        magic, version, total = struct.unpack_from("<4sII", raw)
+        assert magic == b"glTF" and version == 2 and total == len(raw)
+        length, = struct.unpack_from("<I", raw, 12)
+        self.json = json.loads(raw[20:20 + length])
+        self.bin = raw[28 + length:]
 
     def view(self, index):
         view = self.json["bufferViews"][index]
@@ -33,10 +33,10 @@ class Glb:
 
     def accessor(self, index):
         a = self.json["accessors"][index]
-        data, stride = self.view(a["bufferView"])
+        raw, stride = self.view(a["bufferView"])
         kind, width = np.dtype(TYPES[a["componentType"]]), WIDTH[a["type"]]
         size = kind.itemsize * width
-        rows = np.ndarray((a["count"], width), kind, data, a.get("byteOffset", 0), (stride or size, kind.itemsize))
+        rows = np.ndarray((a["count"], width), kind, raw, a.get("byteOffset", 0), (stride or size, kind.itemsize))
         return rows.copy()
 
     def skin(self, attributes):
@@ -153,7 +153,7 @@ def check_refusals(tool, folder):
     tool.bad(2, ["--influences"], "weights", path, "-o", out, "--influences", 5)
     tool.bad(2, [".glb"], "weights", path, "-o", os.path.join(folder, "refused.obj"))
     tool.bad(2, ["grade"], "weights", path, "-o", out, "--set", "grade=perhaps")
-    tool.bad(3, ["flesh"], "weights", shared("assets", "SimpleSkin.gltf"), "-o", out)
+    tool.bad(3, ["flesh"], "weights", data("strip.gltf"), "-o", out)
     tool.bad(4, ["cannot"], "weights", path, "-o", os.path.join(folder, "none", "x.glb"), *SMALL)
     before = open(path, "rb").read()
     done = tool("weights", path, "-o", path, *SMALL)
@@ -162,7 +162,7 @@ def check_refusals(tool, folder):
 
 
 def check_asset(tool, folder, name):
-    path, out = shared("assets", name), os.path.join(folder, name)
+    path, out = data(name), os.path.join(folder, name)
     tool.good("weights", path, "-o", out, "--influences", 8, "--set", "max-tets=8000")
     check_skin(Glb(out), 8)
 
@@ -192,7 +192,7 @@ def main():
         cases.run("metrics", check_metrics, tool, folder)
         cases.run("threads", check_threads, tool, folder)
         cases.run("refusals", check_refusals, tool, folder)
-        for name in ("CesiumMan.glb", "Fox.glb", "KayKit_Barbarian.glb"):
+        for name in ("hero.glb", "quadruped.glb", "parts.glb"):
             cases.run(name, check_asset, tool, folder, name)
         cases.run("graded", check_graded, tool, folder)
 

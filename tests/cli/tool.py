@@ -15,7 +15,7 @@ from cases import Cases, Skip  # noqa: E402
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 CHECKS = os.path.join(SOURCE, "tests", "checks")  # programs that judge results and share no code with the library
-SHARED = os.path.join(os.path.dirname(SOURCE), "shared")
+DATA = os.path.join(SOURCE, "tests", "data")  # characters and motions of our own; its README.md says what each is for
 QUICK = bool(os.environ.get("SUPPLE_TEST_QUICK"))
 SANITIZED = bool(os.environ.get("SUPPLE_SANITIZED"))  # slower, and its shadow memory is not the program's
 SLOWER = 20 if SANITIZED else 1
@@ -85,10 +85,10 @@ def session(description):
     cases.end()
 
 
-def shared(*parts):
-    path = os.path.join(SHARED, *parts)
-    if not os.path.exists(path):
-        raise Skip(f"no {os.path.join('..', 'shared', *parts)}")
+def data(*parts):
+    """A file of tests/data, which is there: its absence is a failure."""
+    path = os.path.join(DATA, *parts)
+    assert os.path.exists(path), f"no {os.path.join('tests', 'data', *parts)}"
     return path
 
 
@@ -100,10 +100,10 @@ def check(program, *arguments):
 
 
 def assets():
-    """Every glTF among the shared characters."""
-    folder = os.path.join(SHARED, "assets")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [os.path.join(folder, name) for name in names if name.endswith((".glb", ".gltf"))]
+    """Every glTF of tests/data that is meant to load: what is damaged lies in a folder of its own."""
+    found = [os.path.join(DATA, name) for name in sorted(os.listdir(DATA)) if name.endswith((".glb", ".gltf"))]
+    assert found, "no characters in tests/data"
+    return found
 
 
 def same_files(a, b):
