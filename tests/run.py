@@ -46,7 +46,7 @@ def programs(build, wanted, unwanted):
             continue
         if unwanted and any(re.search(unwanted, label) for label in labels):
             continue
-        yield Program(test["name"], test["command"], labels, properties.get("WORKING_DIRECTORY", build), properties.get("TIMEOUT", 600))
+        yield Program(test["name"], test.get("command"), labels, properties.get("WORKING_DIRECTORY", build), properties.get("TIMEOUT", 600))
 
 
 def left_out(kind):
@@ -59,6 +59,8 @@ def is_left_out(name, patterns):
 
 def shares_of(program, slow, patterns, word):
     """What one process runs at a time: a slow case alone, quick ones together, a Python program whole."""
+    if not program.command:  # it is not built: no matter if it was not asked for
+        return [] if word and not word.startswith(program.name) else [Share(program, None, 0)]
     if "cases" not in program.labels:
         known = sum(cost for name, cost in slow.items() if name.startswith(program.name + "."))
         return [Share(program, None, known + 1)]
@@ -74,6 +76,8 @@ def shares_of(program, slow, patterns, word):
 def run_share(share, patterns, word):
     """The cases of one process, its text if something is wrong."""
     program = share.program
+    if not program.command:
+        return [Case(f"{program.name}.(the program)", "FAIL", 0.0, "is not built")], f"{program.name}: is not built"
     env = dict(os.environ, SUPPLE_TEST_PROGRAM=program.name, SUPPLE_TEST_LEFT_OUT=" ".join(patterns), SUPPLE_TEST_WORD=word)
     env["SUPPLE_TEST_SECONDS"] = str(int(program.seconds))
     process = subprocess.Popen([*program.command, *(share.cases or [])], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
