@@ -9,9 +9,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generator import bodies, motion, parts  # noqa: E402
+from generator import bodies, meshopt, motion, parts, person, shapes  # noqa: E402
 from generator.bad import bad_files  # noqa: E402
+from generator.character import welded  # noqa: E402
 from generator.fbx_text import to_text  # noqa: E402
+from generator.variants import variant_files  # noqa: E402
 from generator.gltf_file import read_glb, write_character  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -31,12 +33,22 @@ def plain_files(hero, arm):
     yield "arm.glb", write_character(arm).glb()
     yield "hero.glb", write_character(hero).glb()
     yield "hand.glb", write_character(bodies.make_hand()).glb()
+    yield "person.glb", write_character(person.make_person(hero)).glb()
     yield "quadruped.glb", write_character(bodies.make_quadruped()).glb()
     yield "figure.glb", write_character(bodies.make_figure()).glb()
     yield "strip.gltf", write_character(bodies.make_strip()).embedded()
     yield "parts.glb", write_character(parts.make_parts(hero)).glb()
     yield "walk.bvh", motion.write_bvh(hero, motion.walk_frames(hero))
     yield "dance.bvh", motion.write_bvh(hero, motion.dance_frames(hero))
+
+
+def shape_files(hero):
+    """Characters as people have them."""
+    body = welded(hero)
+    yield "mannequin.glb", write_character(shapes.make_mannequin(hero)).glb()
+    yield "mech.glb", write_character(shapes.make_mech(hero)).glb()
+    yield "dress.glb", write_character(shapes.make_dress(body)).glb()
+    yield "fish.glb", write_character(shapes.make_fish()).glb()
 
 
 def all_files(tool):
@@ -48,7 +60,13 @@ def all_files(tool):
             return made[name]
         with open(os.path.join(HERE, name), "rb") as file:
             return file.read()
-    made.update(plain_files(demo(tool, "hero", 0.4), demo(tool, "arm", 0.3)))
+    hero = demo(tool, "hero", 0.4)
+    made.update(plain_files(hero, demo(tool, "arm", 0.3)))
+    made.update(shape_files(hero))
+    made.update(variant_files(hero))
+    lib = meshopt.library()
+    if lib:
+        made["variants/meshopt.glb"] = meshopt.compressed(lib, made["variants/plain.glb"])
     made["hero_ascii.fbx"] = to_text(read("hero.fbx"))
     made.update(bad_files(read))
     return made

@@ -34,12 +34,12 @@ def finger_places(x, y, length, slant, _):
     """The five joints of a finger, in metres."""
     way = np.array([np.sin(np.radians(slant)), np.cos(np.radians(slant)), 0])
     root = np.array([x, y, 0.0])
-    places = [root * [0.5, 0.25, 0]] + [root + way * length * s for s in (-0.16, 0.36, 0.66, 0.93)]
+    places = [root * [0.5, 0.25, 0]] + [root + way * length * s for s in (-0.16, 0.36, 0.64, 0.84)]
     return [1e-3 * p for p in places]
 
 
 def thumb_places():
-    return [1e-3 * np.array(p, float) for p in ((16, 22, 4), (44, 44, 12), (62, 70, 16), (74, 94, 18))]
+    return [1e-3 * np.array(p, float) for p in ((16, 22, 4), (44, 44, 12), (62, 70, 16), (70, 87, 17.5))]
 
 
 def hand_cones(places):
@@ -47,10 +47,10 @@ def hand_cones(places):
     cones = []
     for name, (_, _, _, _, r) in FINGERS.items():
         m, a, b, c, d = places[name]
-        cones += [(a, b, 1.02e-3 * r, 0.97e-3 * r), (b, c, 0.97e-3 * r, 0.9e-3 * r), (c, d, 0.9e-3 * r, 0.78e-3 * r),
+        cones += [(a, b, 1.02e-3 * r, 0.97e-3 * r), (b, c, 0.97e-3 * r, 0.9e-3 * r), (c, d + 0.45 * (d - c), 0.9e-3 * r, 0.8e-3 * r),
                   (m, a, 0.0125, 0.0105)]
     m, a, b, c = places["thumb"]
-    return cones + [(m, a, 0.0135, 0.0105), (a, b, 0.0105, 0.0092), (b, c, 0.0092, 0.0075),
+    return cones + [(m, a, 0.0135, 0.0105), (a, b, 0.0105, 0.0092), (b, c + 0.4 * (c - b), 0.0092, 0.0078),
                     ((0.012, 0, 0), (-0.012, 0, 0), 0.017, 0.017), ((0.02, 0.03, 0), (-0.015, 0.03, 0), 0.014, 0.014),
                     ((0.02, 0.07, 0), (-0.02, 0.068, 0), 0.012, 0.012)]
 
@@ -67,7 +67,7 @@ def make_hand():
         names = [f"{name}_{kind}_L" for kind in kinds]
         chain(c, names, joints, wrist)
         segments += [(names[k], joints[k], joints[k + 1]) for k in range(len(joints) - 1)]
-        segments.append((names[-1], joints[-1], joints[-1] + 0.2 * (joints[-1] - joints[-2])))
+        segments.append((names[-1], joints[-1], joints[-1] + 0.4 * (joints[-1] - joints[-2])))
     position, triangles = round_body(hand_cones(places), 0.0054, 0.006, grid=2.0 ** -18)
     dress(c, position, triangles, segments, 0.012)
     return c
@@ -221,7 +221,7 @@ def figure_clip(c):
             degrees = -side * 22 * np.sin(phase) * (name.endswith("1") or name.endswith("2"))
         axis = (1, 0, 0) if name.startswith("leg") else (0, 0, 1) if name.endswith("2") else (0, 1, 0)
         channels.append((j, "rotation", times, snap([turn(axis, d) for d in degrees], FINE)))
-        channels.append((j, "scale", times, 1 + snap(np.outer(np.sin(phase + k), [4e-6, -3e-6, 2e-6]), FINE)))
+        channels.append((j, "scale", times, 1 + snap(np.outer(np.sin(phase + k), [4e-3, -3e-3, 2e-3]), FINE)))
     return channels
 
 

@@ -105,6 +105,11 @@ def attributes(w, part):
         out["NORMAL"] = w.floats(part.normal, target=34962)
     if part.uv is not None:
         out["TEXCOORD_0"] = w.floats(part.uv, target=34962)
+    return {**out, **joint_attributes(w, part)}
+
+
+def joint_attributes(w, part):
+    out = {}
     for k in range(0 if part.joints is None else part.joints.shape[1] // 4):
         out[f"JOINTS_{k}"] = w.accessor(part.joints[:, 4 * k:4 * k + 4].astype(np.uint8), target=34962)
         out[f"WEIGHTS_{k}"] = write_weights(w, part.weights[:, 4 * k:4 * k + 4], part.bytes)
@@ -143,7 +148,9 @@ def write_clips(w, clips):
             key = times.tobytes()
             if key not in inputs:
                 inputs[key] = w.floats(times.reshape(-1, 1), bounds=True)
-            clip["samplers"].append({"input": inputs[key], "output": w.floats(values.reshape(len(times), -1))})
+            values = values.reshape(len(times), -1)
+            output = w.accessor(values, normalized=True) if values.dtype == np.int16 else w.floats(values)
+            clip["samplers"].append({"input": inputs[key], "output": output})
             clip["channels"].append({"sampler": len(clip["samplers"]) - 1, "target": {"node": node, "path": path}})
         w.json.setdefault("animations", []).append(clip)
 

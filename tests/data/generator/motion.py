@@ -117,6 +117,17 @@ def as_matrix(q):
     return m
 
 
+def skinned(hero, turns, hips):
+    """The hero's vertices by linear blending, with these turns and this place of the hips."""
+    local = {hero.find(name): as_matrix(q) for name, q in {"hips": (0, 0, 0, 1), **turns}.items()}
+    for i, m in local.items():
+        m[:3, 3] = hips if hero.nodes[i].name == "hips" else hero.nodes[i].translation
+    world, part = hero.world(local), hero.parts[0]
+    matrices = np.array([world[j] @ m for j, m in zip(hero.joint, hero.bind())])
+    blend = np.einsum("nk,nkij->nij", part.weights, matrices[part.joints])
+    return np.einsum("nij,nj->ni", blend, np.c_[part.position, np.ones(len(part.position))])[:, :3]
+
+
 def numbers(values):
     return " ".join("0" if abs(v) < 5e-5 else f"{v:.4f}" for v in values)
 

@@ -30,7 +30,7 @@ def take(part, name, chosen):
     return Part(name, part.position[used], triangles.reshape(-1, 3), part.joints[used], part.weights[used])
 
 
-def cut(c):
+def cut(c, drawn_in=0.12):
     """Six parts by the joint that moves each triangle most; the rims of limbs and head are drawn in, as those of sleeves are not."""
     part = c.parts[0]
     strongest = [group_of(c.nodes[c.joint[j]].name) for j in part.joints[np.arange(len(part.joints)), np.argmax(part.weights, axis=1)]]
@@ -42,7 +42,7 @@ def cut(c):
         piece = take(part, name, corner == k)
         rim = borders(piece.triangles)
         if name != "Body":
-            piece.position[rim] = snap(piece.position[rim] + 0.12 * (piece.position[rim].mean(0) - piece.position[rim]))
+            piece.position[rim] = snap(piece.position[rim] + drawn_in * (piece.position[rim].mean(0) - piece.position[rim]))
         piece.normal = snap(normals(piece.position, piece.triangles), 2.0 ** -10)
         out.append(piece)
     return out
