@@ -104,7 +104,8 @@ static int run_named(const char *name, const request *q)
     int count = 0;
     if (!find_program(name, path, sizeof path))
         return *summary_of(name)
-                   ? cli_usage_error("benchmark '%.40s' is not built; `make bench` builds and runs all", name)
+                   ? cli_usage_error("benchmark '%.40s' is not built here; `make benches` in the sources builds all",
+                                     name)
                    : cli_usage_error("'%.40s' is no benchmark; `supple bench` lists them", name);
     argv[count++] = path;
     if (q->quick) argv[count++] = (char *)"--quick";
@@ -271,7 +272,7 @@ static int run(const cli_arguments *arguments)
     }
     find_all(&list);
     if (list.count == 0)
-        return cli_usage_error("no benchmarks are built here; `make bench` in the sources builds and runs them");
+        return cli_usage_error("no benchmarks are built here; `make benches` in the sources builds them");
     return all ? run_request(&list, &q) : print_list(&list);
 }
 

@@ -162,13 +162,10 @@ static int output_error(const char *path, const char *reason)
     return SUPPLE_ERROR_OUTPUT;
 }
 
-static int find_template(cli_compare *c)
+static void find_template(cli_compare *c)
 {
     static const char *const folders[] = {"report", SUPPLE_DATA_FROM_BIN "/supple", NULL};
-    if (cli_beside(folders, "report.html", c->template_path, sizeof c->template_path)) return 0;
-    fputs("supple: this build has no report page: build it with -DSUPPLE_REPORT=ON (needs npm), or use --json alone\n",
-          stderr);
-    return SUPPLE_ERROR_OUTPUT;
+    if (!cli_beside(folders, "report.html", c->template_path, sizeof c->template_path)) c->template_path[0] = 0;
 }
 
 /* Everything about the page that can be wrong is told before the work begins. */
@@ -185,8 +182,8 @@ static int check_output(cli_compare *c)
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         same = same || same_file(path, cli_get(c->arguments, inputs[i], 0));
     if (same) return output_error(path, "it is an input; choose another name");
-    int code = cli_check_writable(path);
-    return code ? code : find_template(c);
+    find_template(c);
+    return cli_check_writable(path);
 }
 
 /* --clips as one name, for a name may have commas in it, else as several. The words are cut in `words`. */
@@ -376,12 +373,22 @@ static void tell_written(const cli_compare *c)
     fprintf(stderr, "supple: wrote %.200s%s%s\n", c->output, advised ? ". " : "", advised ? advice.summary : "");
 }
 
+/* What the page will not have is told before the work begins, and on the page. */
+static void tell_plain(cli_compare *c)
+{
+    static const char how[] =
+        "the page has pictures and tables, but no player: `make report` in Supple's sources builds it";
+    cli_compare_tell(c, "%s", how);
+    fprintf(stderr, "supple: note: %s\n", how);
+}
+
 static int work(cli_compare *c)
 {
     int code = make_folder(c);
+    if (code == 0 && c->output && !*c->template_path) tell_plain(c);
     if (code == 0) code = cli_compare_run(c);
     if (code == 0) code = cli_compare_errors(c);
-    if (code == 0 && c->output) code = cli_compare_page(c);
+    if (code == 0 && c->output) code = *c->template_path ? cli_compare_page(c) : cli_compare_plain(c);
     if (code == 0 && cli_child_stopped()) code = EXIT_CANCELLED;
     if (code == 0 && c->output && c->shown) tell_written(c);
     remove_folder(c); /* before a pipe that nobody reads may end the tool */

@@ -1,6 +1,6 @@
 /* `supple compare`: every method on the same clips, as a page and as JSON. The parts of its work, in their order:
  * children that run the methods (compare_run.c), what their frames say (compare_frames.c), pictures (compare_views.c),
- * words (compare_advice.c), and the report (compare_report.c, compare_page.c). */
+ * words (compare_advice.c), and the report (compare_report.c, compare_page.c, compare_plain.c). */
 #ifndef SUPPLE_CLI_COMPARE_H
 #define SUPPLE_CLI_COMPARE_H
 
@@ -33,10 +33,10 @@ typedef struct cli_compare_method {
 
 typedef struct cli_compare {
     const cli_arguments *arguments;
-    const char *input, *output; /* output NULL: no page */
-    char tool[CLI_COMPARE_PATH], template_path[CLI_COMPARE_PATH];
-    char folder[1024]; /* where the children write; "" while there is none */
-    bool json, shown;  /* to stdout; progress on stderr */
+    const char *input, *output;                                   /* output NULL: no page */
+    char tool[CLI_COMPARE_PATH], template_path[CLI_COMPARE_PATH]; /* no template: "" */
+    char folder[1024];                                            /* where the children write; "" while there is none */
+    bool json, shown;                                             /* to stdout; progress on stderr */
     supple_config config;
     supple_scene *scene;
     supple_report *report;
@@ -113,6 +113,12 @@ json_t *cli_compare_json(const cli_compare *c, bool blobs);
 
 /* The page: blobs, pictures and the report set into the template. Returns 0 or an exit code after a message. */
 int cli_compare_page(cli_compare *c);
+
+/* The page without a template: pictures and tables, no player. The same. */
+int cli_compare_plain(cli_compare *c);
+
+/* Tells that the page does not fit into its limit; the exit code. */
+int cli_compare_too_large(const cli_compare *c);
 
 /* What the measured numbers recommend; false if no method ran that could be. */
 bool cli_compare_advice(const cli_compare *c, cli_advice *advice);

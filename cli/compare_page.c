@@ -1,4 +1,4 @@
-/* The page: a template that was made when Supple was built, with the report and its blobs set in. */
+/* The page with the player: a template that was made by `make report`, with the report and its blobs set in. */
 #include "child.h"
 #include "compare.h"
 #include "progress.h"
@@ -21,6 +21,11 @@ static int page_error(const char *path, const char *why)
 {
     fprintf(stderr, "supple: %.200s: %s\n", path, why);
     return SUPPLE_ERROR_OUTPUT;
+}
+
+int cli_compare_too_large(const cli_compare *c)
+{
+    return page_error(c->output, "the page would be larger than --page-limit; compare fewer methods or clips");
 }
 
 static int read_template(const cli_compare *c, page *p)
@@ -87,7 +92,7 @@ static int fit(cli_compare *c, page *p)
         else if (textures)
             textures = false;
         else
-            return page_error(c->output, "the page would be larger than --page-limit; compare fewer methods or clips");
+            return cli_compare_too_large(c);
         code = fill(c, p, pictures, textures, thin);
     }
     if (code) return code;

@@ -154,7 +154,7 @@ static int run(const cli_arguments *arguments)
     supple_error error;
     supple_scene *scene = NULL;
     supple_report *report = NULL;
-    supple_choice choice;
+    supple_choice choice = {0};
     if (!cli_config(arguments, &config)) return 2;
     config.log = NULL; /* warnings are part of the report */
     int code;

@@ -153,7 +153,7 @@ static int run(const cli_arguments *arguments)
 {
     bool binary = cli_get(arguments, "--binary", 0) != NULL;
     supple_config config;
-    supple_body_info info;
+    supple_body_info info = {0};
     const char *path;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple mesh IN -o flesh.msh");
     for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)

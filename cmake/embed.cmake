@@ -1,5 +1,5 @@
-# cmake -DFILES=a;b -DOUT=file.c -P embed.cmake: the files' text as the C string spl_cl_source.
-set(text "/* Made from the kernels' files by cmake/embed.cmake. */\nextern const char spl_cl_source[];\nconst char spl_cl_source[] =\n")
+# cmake -DFILES=a;b -DNAME=spl_text -DOUT=file.c -P embed.cmake: the files' text as the C string spl_text.
+set(text "/* Made by cmake/embed.cmake. */\nextern const char ${NAME}[];\nconst char ${NAME}[] =\n")
 foreach(name ${FILES})
   file(READ ${name} body)
   string(REPLACE "\\" "\\\\" body "${body}")

@@ -2,6 +2,10 @@
 include(CMakePackageConfigHelpers)
 install(TARGETS supple_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS libsupple EXPORT supple-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# 33 MB that few need: `cmake --install BUILD --component bench` installs the benchmarks that were built.
+if(SUPPLE_BENCHES)
+  install(TARGETS ${SUPPLE_BENCHES} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/supple COMPONENT bench EXCLUDE_FROM_ALL OPTIONAL)
+endif()
 install(DIRECTORY include/supple DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # The manual page is what the tool prints about itself; the shell's completion asks the tool.
 if(NOT CMAKE_CROSSCOMPILING)

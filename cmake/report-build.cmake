@@ -1,12 +1,26 @@
-# cmake -DNODE= -DNPM= -DSOURCE=report -DBUILD=BUILD/report -DHINT= -P report-build.cmake: fetches the packages of the lock file into the build
-# tree, once for each lock file, and makes BUILD/report.html. A failure is told and removes the page, but is none of the build's.
+# cmake -DSOURCE=report -DBUILD=BUILD/report -P report-build.cmake: fetches the packages of the lock file into the build tree, once for
+# each lock file, and makes BUILD/report.html. A failure is told, and leaves no page.
+cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${BUILD})
 function(give_up what log)
   file(REMOVE ${BUILD}/report.html)
   string(REGEX MATCH "[^\n]*(ERR|rror)[^\n]*" line "${log}")
-  message(STATUS "The page of `supple compare` was not made: ${what}: ${line}\n   (the whole message is in ${BUILD}/report.log)\n   ${HINT}")
+  if(line)
+    set(line ": ${line}\n(the whole message is in ${BUILD}/report.log)")
+  endif()
+  message(FATAL_ERROR "The player of `supple compare` was not made: ${what}${line}\nWithout it `supple compare` writes pages of pictures and tables.")
 endfunction()
 
+find_program(NODE NAMES node nodejs)
+find_program(NPM NAMES npm)
+if(NOT NODE OR NOT NPM)
+  give_up("it needs node 18 and npm; install them with: scripts/install-deps report" "")
+endif()
+execute_process(COMMAND ${NODE} --version OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+string(REGEX REPLACE "^v" "" version "${version}")
+if(version VERSION_LESS 18)
+  give_up("it needs node 18, here is ${version}" "")
+endif()
 file(SHA256 ${SOURCE}/package-lock.json wanted)
 set(fetched "")
 if(EXISTS ${BUILD}/fetched)
@@ -14,14 +28,13 @@ if(EXISTS ${BUILD}/fetched)
 endif()
 if(NOT fetched STREQUAL wanted)
   file(COPY ${SOURCE}/package.json ${SOURCE}/package-lock.json ${SOURCE}/.npmrc DESTINATION ${BUILD})
-  # Nothing of the packages runs at installation. One quick retry: without a network the tool should not wait for its page.
+  # Nothing of the packages runs at installation. One quick retry: where there is no network, that is told soon.
   execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-retry-mintimeout=1000
                           --fetch-retry-maxtimeout=2000 --fetch-timeout=60000
     WORKING_DIRECTORY ${BUILD} TIMEOUT 300 RESULT_VARIABLE code OUTPUT_VARIABLE log ERROR_VARIABLE log)
   file(WRITE ${BUILD}/report.log "${log}")
   if(NOT code EQUAL 0)
     give_up("the packages three and esbuild could not be fetched (`npm ci` in ${BUILD}: ${code})" "${log}")
-    return()
   endif()
   file(WRITE ${BUILD}/fetched ${wanted})
 endif()

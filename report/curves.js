@@ -2,6 +2,7 @@
 // a click or a drag leads the player there.
 import {clamp, el, isNumber, short, svg} from './dom.js';
 import {stroke} from './colours.js';
+import WORDS from './words.json';
 
 const HEIGHT = 190,
     LEFT = 46,
@@ -13,9 +14,9 @@ const scaled = (x, factor) => (isNumber(x) ? factor * x : null);
 function jointVolume(frame, joint) {
     const volumes = frame.joint_volume;
     if (!volumes || typeof volumes !== 'object') return null;
-    if (joint !== '') return Object.hasOwn(volumes, joint) ? scaled(volumes[joint], 100) : null;
+    if (joint !== '') return Object.hasOwn(volumes, joint) ? volumes[joint] : null;
     const values = Object.values(volumes).filter(isNumber);
-    return values.length ? 100 * Math.min(...values) : null;
+    return values.length ? Math.min(...values) : null;
 }
 
 function jointNames(report) {
@@ -24,14 +25,12 @@ function jointNames(report) {
     return [...names];
 }
 
-// What is drawn: `value(method, frame of all clips, choice)`; choices are [value, text] of a selector.
+// What is drawn: `value(method, frame of all clips, choice)` in the unit of words.json; choices are [value, text] of a selector.
 function kinds(report) {
     const frame = (m, k) => m.frames[k] ?? {};
     return [
         {
             id: 'volume',
-            title: 'Joint volume',
-            unit: '%',
             line: 100,
             span: 4,
             choiceLabel: 'Joint',
@@ -39,22 +38,24 @@ function kinds(report) {
             choices: [['', 'lowest of all joints'], ...jointNames(report).map((n) => [n, n])],
             value: (m, k, joint) => jointVolume(frame(m, k), joint),
         },
-        {id: 'penetration', title: 'Penetration', unit: 'mm', zero: true, value: (m, k) => scaled(frame(m, k).max_penetration, 1000)},
-        {id: 'strain', title: 'Largest strain', unit: '%', zero: true, value: (m, k) => scaled(frame(m, k).max_strain, 100)},
+        {id: 'penetration', zero: true, value: (m, k) => frame(m, k).max_penetration},
+        {id: 'strain', zero: true, value: (m, k) => frame(m, k).max_strain},
         {
             id: 'error',
-            title: 'Error against reference',
-            unit: 'mm',
             zero: true,
             choiceLabel: 'Of all vertices',
             choices: [
                 ['max', 'largest'],
                 ['mean', 'mean'],
             ],
-            value: (m, k, which) => (m.reference ? null : scaled(m.error?.[k]?.[which], 1000)),
+            value: (m, k, which) => (m.reference ? null : m.error?.[k]?.[which]),
         },
-        {id: 'time', title: 'Time per frame', unit: 'ms', log: true, value: (m, k) => scaled(frame(m, k).ms?.total, 1)},
-    ];
+        {id: 'time', log: true, value: (m, k) => frame(m, k).ms?.total},
+    ].map((kind) => ({
+        ...kind,
+        ...WORDS.frames[kind.id],
+        value: (...asked) => scaled(kind.value(...asked), WORDS.frames[kind.id].scale),
+    }));
 }
 
 // Round numbers from low to high, at most `most` of them.

@@ -1,5 +1,6 @@
 // What was compared, the recommendation, and how the numbers are defined.
 import {byId, duration, el, grouped, isNumber, sentence, short} from './dom.js';
+import WORDS from './words.json';
 
 function showFacts(report) {
     const {input, clips, methods} = report,
@@ -39,22 +40,10 @@ export function showHeader(report) {
     showAdvice(report);
 }
 
-const DEFINITIONS = [
-    [
-        'Joint volume',
-        'the volume of the flesh within 1.5 limb radii of a joint, in per cent of the same flesh at rest. A collapsing elbow is below 100, a bulging one above.',
-    ],
-    ['Penetration', 'how deep vertices of the skin lie inside another part of the body: the largest distance to that part’s surface.'],
-    ['Strain', 'the largest stretch or squeeze of an element of the body, |singular value − 1| of its deformation, in per cent.'],
-    ['Error', 'the distance of the skin’s vertices from those of reference, the Newton solver that is run to convergence.'],
-    ['Inverted', 'elements of the body that are turned inside out.'],
-    ['Time per frame', 'wall time from the pose to the finished skin, on the machine below. Set-up is paid once.'],
-];
-
 export function showFooter(report) {
     byId('definitions').replaceChildren(
         el('h2', {}, 'How the numbers are defined'),
-        el('dl', {}, ...DEFINITIONS.flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)])),
+        el('dl', {}, ...WORDS.definitions.flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)])),
     );
     const {processor, cores} = report.machine,
         words = [`Made by Supple ${report.version}`];

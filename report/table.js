@@ -1,45 +1,20 @@
 // The table: what a method costs and its worst values; sortable, the best of each column marked.
 import {duration, el, grouped, isNumber, sentence, short} from './dom.js';
+import WORDS from './words.json';
 
-const mm = (x) => (isNumber(x) ? short(1000 * x) : '–');
-const percent = (x) => (isNumber(x) ? short(100 * x) : '–');
-
-// `worse` says how bad a value is: the smallest is the best.
-const COLUMNS = [
-    {key: 'setup_ms', title: 'Set-up', show: duration, help: 'everything before the first frame, the body included'},
-    {key: 'body_ms', title: 'Body', show: duration, help: 'the part of the set-up that makes the tetrahedra or prisms'},
-    {key: 'ms_median', title: 'Frame, median', unit: 'ms', show: short, help: 'time of a frame, the median of all'},
-    {key: 'ms_min', title: 'fastest', unit: 'ms', show: short, help: 'time of the fastest frame'},
-    {key: 'ms_max', title: 'slowest', unit: 'ms', show: short, help: 'time of the slowest frame'},
-    {key: 'peak_mb', title: 'Memory', unit: 'MB', show: grouped, help: 'the largest memory of the run'},
-    {
-        key: 'min_joint_volume',
-        title: 'Joint volume, lowest',
-        unit: '%',
-        show: percent,
-        worse: (x) => Math.abs(1 - x),
-        help: 'the flesh around a joint against its volume at rest, lowest of all joints and frames; best is nearest to 100 %',
-    },
-    {key: 'max_penetration', title: 'Penetration, deepest', unit: 'mm', show: mm, help: 'how deep skin lies in other skin'},
-    {key: 'max_strain', title: 'Strain, largest', unit: '%', show: percent, help: 'the largest stretch or squeeze of an element'},
-    {key: 'inverted', title: 'Inverted', show: grouped, help: 'elements turned inside out, the most in a frame'},
-    {
-        key: 'error_mean',
-        title: 'Error, mean',
-        unit: 'mm',
-        show: mm,
-        trivial: true,
-        help: 'distance of the skin from that of reference, the mean of all vertices and frames',
-    },
-    {
-        key: 'error_max',
-        title: 'Error, largest',
-        unit: 'mm',
-        show: mm,
-        trivial: true,
-        help: 'distance of the skin from that of reference, the largest of all',
-    },
-];
+const SHOW = {
+    short,
+    grouped,
+    duration,
+    percent: (x) => (isNumber(x) ? short(100 * x) : '–'),
+    thousandths: (x) => (isNumber(x) ? short(1000 * x) : '–'),
+};
+// `worse` says how bad a value is: the smallest is the best, or what is nearest to a value.
+const COLUMNS = WORDS.columns.map((column) => ({
+    ...column,
+    show: SHOW[column.show],
+    worse: isNumber(column.best) ? (x) => Math.abs(column.best - x) : (x) => x,
+}));
 
 // The best value as it is shown, or null where all are the same; reference is no distance from itself, which is no merit.
 function bestOf(column, methods) {
@@ -47,8 +22,7 @@ function bestOf(column, methods) {
         .filter((m) => !(column.trivial && m.reference))
         .map((m) => m.table[column.key])
         .filter(isNumber);
-    const worse = column.worse ?? ((x) => x);
-    const ranks = values.map(worse),
+    const ranks = values.map(column.worse),
         best = values[ranks.indexOf(Math.min(...ranks))];
     return values.some((v) => column.show(v) !== column.show(best)) ? column.show(best) : null;
 }
@@ -67,7 +41,7 @@ function cell(column, method, best) {
 function sorted(methods, order) {
     if (!order) return methods;
     const {column, down} = order,
-        worse = column.worse ?? ((x) => x);
+        {worse} = column;
     const rank = (m) => (isNumber(m.table[column.key]) ? worse(m.table[column.key]) : Infinity);
     return [...methods].sort((a, b) => {
         const x = rank(a),

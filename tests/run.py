@@ -62,6 +62,8 @@ def shares_of(program, slow, patterns, word):
     if not program.command:  # it is not built: no matter if it was not asked for
         return [] if word and not word.startswith(program.name) else [Share(program, None, 0)]
     if "cases" not in program.labels:
+        if "." in word and not word.startswith(program.name) and not program.name.startswith(word.rstrip(".")):
+            return []
         known = sum(cost for name, cost in slow.items() if name.startswith(program.name + "."))
         return [Share(program, None, known + 1)]
     names = subprocess.run([*program.command, "--list"], capture_output=True, text=True, check=True, cwd=program.folder).stdout.split()

@@ -1,5 +1,6 @@
 """`supple compare`: its numbers are those of single runs, and its page holds what was computed and nothing else."""
 import base64
+import html.parser
 import json
 import os
 import re
@@ -215,27 +216,29 @@ def section_page(tool, cases, folder):
     cases.run("a_page_that_is_too_large_is_thinned", thinned)
 
 
+NASTY = "</script><script>alert(\"1\")</script>\n<!-- ' & \u2028 \\u003c"
+
+
+def renamed(tool, path, name):
+    """demo:arm with a name, and a number, for everything."""
+    tool.good("demo", "arm", "-o", path)
+    with open(path, "rb") as f:
+        data = f.read()
+    length, = struct.unpack_from("<I", data, 12)
+    document, rest = json.loads(data[20:20 + length]), data[20 + length:]
+    for things in ("animations", "nodes", "meshes", "materials"):
+        for i, thing in enumerate(document[things]):
+            thing["name"] = name + str(i)
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<4sIIII", b"glTF", 2, 20 + len(text) + len(rest), len(text), 0x4E4F534A) + text + rest)
+
+
 def section_names(tool, cases, folder):
-    nasty = "</script><script>alert(\"1\")</script>\n<!-- ' & \u2028 \\u003c"
-
-    def renamed(path, name):
-        """demo:arm with a name, and a number, for everything."""
-        tool.good("demo", "arm", "-o", path)
-        with open(path, "rb") as f:
-            data = f.read()
-        length, = struct.unpack_from("<I", data, 12)
-        document, rest = json.loads(data[20:20 + length]), data[20 + length:]
-        for things in ("animations", "nodes", "meshes", "materials"):
-            for i, thing in enumerate(document[things]):
-                thing["name"] = name + str(i)
-        text = json.dumps(document).encode()
-        text += b" " * (-len(text) % 4)
-        with open(path, "wb") as f:
-            f.write(struct.pack("<4sIIII", b"glTF", 2, 20 + len(text) + len(rest), len(text), 0x4E4F534A) + text + rest)
-
     def hostile():
         path, out = os.path.join(folder, "hostile.glb"), os.path.join(folder, "hostile.html")
-        renamed(path, nasty)
+        renamed(tool, path, NASTY)
         tool.good("compare", path, "--frames", "0:1", "--clips", "1", *SMALL, "--methods", "linear,dualquat", "-o", out)
         page = Page(out)  # which counts every "<" of the page
         assert "alert" in page.json["clips"][0]["name"] and "</script>" in page.json["clips"][0]["name"]
@@ -248,7 +251,7 @@ def section_names(tool, cases, folder):
     def long():
         """Names are cut where they are long, which may be within a letter; a command line is what a shell would take."""
         path, out = os.path.join(folder, "it's $(long).glb"), os.path.join(folder, "long.html")
-        renamed(path, "x" + 40 * "\u044f")
+        renamed(tool, path, "x" + 40 * "\u044f")
         tool.good("compare", path, "--frames", "40:41", "--clips", "0", "--methods", "dualquat", "-o", out)
         page = Page(out)
         assert page.json["clips"][0]["name"] == "x" + 40 * "\u044f" + "0"
@@ -435,13 +438,6 @@ def section_inputs(tool, cases, folder):
 
 
 def section_template(tool, cases, folder):
-    def absent():
-        """A build without the page still compares."""
-        os.rename(os.path.join(folder, "bin", "report"), os.path.join(folder, "bin", "away"))
-        tool.bad(4, ["SUPPLE_REPORT", "--json"], "compare", "demo:arm", "-o", os.path.join(folder, "r.html"))
-        run_json(tool, "demo:arm", "--frames", 0, *SMALL, "--methods", "linear")
-        os.rename(os.path.join(folder, "bin", "away"), os.path.join(folder, "bin", "report"))
-
     def damaged():
         path = os.path.join(folder, "bin", "report", "report.html")
         with open(path, "w") as f:
@@ -451,19 +447,152 @@ def section_template(tool, cases, folder):
         with open(path, "w") as f:
             f.write(TEMPLATE)
 
-    cases.run("no_template", absent)
     cases.run("no_place_in_the_template", damaged)
 
 
-def copy_of(tool, folder):
-    """The tool in a folder of its own, beside a template of ours: it must not matter whether the real one was built."""
-    home, bin_folder = os.path.dirname(tool.path), os.path.join(folder, "bin")
+class Plain(html.parser.HTMLParser):
+    """A page without a player, read as a browser does: which elements and attributes there are, tables, pictures and words."""
+    TAGS = set("""html head meta title style body header main section footer p h1 h2 h3 ul li b span dl dt dd div table thead tbody tr th td figure figcaption
+        img details summary code br script""".split())
+    ATTRIBUTES = set("lang charset http-equiv content name id class style scope title alt src type".split())
+
+    def __init__(self, path):
+        super().__init__()
+        self.tables, self.pictures, self.words, self.inside = [], [], "", []
+        with open(path, encoding="utf-8") as f:
+            self.feed(f.read())
+        self.close()
+        assert self.inside == [], f"{self.inside} is not closed"
+        self.json = json.loads(self.json)
+
+    def handle_starttag(self, tag, attributes):
+        assert tag in self.TAGS and all(key in self.ATTRIBUTES for key, _ in attributes), (tag, attributes)
+        if tag == "script":
+            assert attributes == [("type", "application/json"), ("id", "supple-report")], attributes
+            self.json = ""
+        if tag == "img":
+            kind, data = dict(attributes)["src"].split(",")
+            assert kind == "data:image/png;base64"
+            self.pictures.append(base64.b64decode(data, validate=True))
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag not in ("meta", "img", "br"):
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.inside.pop() == tag, tag
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_data(self, data):
+        if self.inside[-1:] == ["script"]:
+            self.json += data
+        elif self.inside[-1:] != ["style"]:
+            self.words += data
+            if "td" in self.inside or "th" in self.inside:
+                self.tables[-1][-1][-1] += data
+
+
+def shown(value, scale=1):
+    """A number as the page shows it: three digits."""
+    if value is None:
+        return "\u2013"
+    value *= scale
+    if 0 < value < 0.001:
+        return "<0.001"
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
+
+
+def section_plain(tool, cases, folder):
+    """Where the page with the player was not built the tool writes one itself."""
+    out = os.path.join(folder, "plain.html")
+    arguments = ("demo:arm", "--clips", "all", "--frames", "30:33", *SMALL, "--methods", "linear,dualquat,reference")
+    done = tool.good("compare", *arguments, "-o", out)
+    page = Plain(out)
+
+    def told():
+        line, = done.err.splitlines()
+        assert "player" in line and "`make report`" in line, done.err
+        assert "make report" in page.words and any("make report" in note for note in page.json["notes"])
+
+    def numbers():
+        report = run_json(tool, *arguments)
+        for a, b in zip(page.json["methods"], report["methods"]):
+            assert without_times(a["metrics"]) == without_times(b["metrics"]) and a["error"] == b["error"]
+        head, *rows = page.tables[0]
+        assert [row[0].split()[0] for row in rows] == ["linear", "dualquat", "reference"]
+        for title, key, scale in (("Joint volume", "min_joint_volume", 100), ("Error, largest", "error_max", 1000), ("Strain", "max_strain", 100),
+                                  ("Frame, median", "ms_median", 1), ("Penetration", "max_penetration", 1000)):
+            column, = [i for i, words in enumerate(head) if words.startswith(title)]
+            for row, m in zip(rows, page.json["methods"]):
+                assert row[column].rstrip("\u2605") == shown(m["table"][key], scale), (title, row, m["table"])
+        stars = {words: [row[0].split()[0] for row in rows if row[i].endswith("\u2605")] for i, words in enumerate(head)}
+        assert stars["Strain, largest %"] == ["reference"] and len(stars["Error, largest mm"]) == 1, stars
+        assert "reference" not in stars["Error, largest mm"], "it is no distance from itself"
+
+    def frames():
+        """Per clip: volume, penetration, strain, two errors, time, and the volume of each joint."""
+        assert len(page.tables) == 1 + 2 * 7, len(page.tables)
+        for clip, start in ((0, 1), (1, 8)):
+            frames = range(4 * clip, 4 * clip + 4)
+            head, *rows = page.tables[start + 3]
+            assert [words.strip() for words in head] == ["frame", "linear", "dualquat", "reference"], head
+            for row, k in zip(rows, frames, strict=True):
+                assert row == [str(30 + k % 4), *(shown(m["error"][k]["max"], 1000) for m in page.json["methods"][:2]), shown(None)], row
+            joints = page.tables[start + 6][1:]
+            volumes = [m["metrics"]["frames"] for m in page.json["methods"]]
+            for row in joints:
+                least = [min((v[k]["joint_volume"].get(row[0].strip()) for k in frames), default=None) if v[0]["joint_volume"] else None for v in volumes]
+                assert row[1:] == [shown(x, 100) for x in least], (row, least)
+
+    def pictures():
+        assert len(page.pictures) == 3 * 4 and len(set(page.pictures)) == 12
+        assert all(p[:4] == b"\x89PNG" for p in page.pictures)
+
+    def advice():
+        for reason in page.json["recommendation"]["reasons"]:
+            assert reason.replace("`", "") in page.words, reason
+
+    def hostile():
+        path, made = os.path.join(folder, "<b>\u202e\"x\x01`.glb"), os.path.join(folder, "plain-names.html")
+        renamed(tool, path, NASTY)
+        tool.good("compare", path, "--frames", "30:31", "--clips", "1", *SMALL, "--methods", "linear,mixed", "-o", made)
+        names = Plain(made)  # which refuses elements and attributes that are none of ours
+        assert names.words.count("<script>alert(\"1\")</script>?<!-- ' & ") == 3, "a clip, a picture and a joint have the name"
+        assert names.words.count("<b>\ufffd\"x\ufffd`.glb") == 3, "the title, the heading and the command line have the file's"
+
+    def nothing():
+        """A page that cannot be written leaves what was there."""
+        kept = os.path.join(folder, "kept.html")
+        with open(kept, "w") as f:
+            f.write("kept")
+        tool.bad(4, ["--page-limit"], "compare", *arguments, "-o", kept, "--page-limit", 0.1)
+        done = tool("compare", "demo:hero", "--resolution", 30, "--fps", 2000, "--methods", "linear", "-o", kept,
+                    interrupt_when=lambda: any(os.listdir(os.path.join(folder, "tmp", name)) for name in os.listdir(os.path.join(folder, "tmp"))))
+        assert done.code == 130, done
+        with open(kept) as f:
+            assert f.read() == "kept"
+        assert not [name for name in os.listdir(folder) if name.startswith("kept") and name != "kept.html"]
+
+    for name, case in (("told", told), ("numbers", numbers), ("every_frame", frames), ("pictures", pictures), ("advice", advice), ("hostile_names", hostile), ("whole_or_not", nothing)):
+        cases.run(f"without_a_player_{name}", case)
+
+
+def copy_of(tool, folder, template=True):
+    """The tool in a folder of its own, beside a template of ours or none: it must not matter whether the real one was built."""
+    home, bin_folder = os.path.dirname(tool.path), os.path.join(folder, "bin" if template else "bare")
     os.makedirs(os.path.join(bin_folder, "report"))
     for name in os.listdir(home):
         if name in ("supple", "supple-import") or name.startswith("libsupple.so"):
             shutil.copy(os.path.join(home, name), bin_folder)
-    with open(os.path.join(bin_folder, "report", "report.html"), "w") as f:
-        f.write(TEMPLATE)
+    if template:
+        with open(os.path.join(bin_folder, "report", "report.html"), "w") as f:
+            f.write(TEMPLATE)
     return Tool(os.path.join(bin_folder, "supple"))
 
 
@@ -474,3 +603,4 @@ with session(__doc__) as (built, all_cases, scratch):
     copy = copy_of(built, scratch)
     for section in (section_numbers, section_page, section_names, section_failures, section_inputs, section_template):
         section(copy, all_cases, scratch)
+    section_plain(copy_of(built, scratch, template=False), all_cases, scratch)

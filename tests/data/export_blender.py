@@ -1,6 +1,6 @@
 """Inside Blender: blender -b --factory-startup --python tests/data/export_blender.py -- BUILD/supple
 
-Writes hero.fbx, hero.dae, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
+Writes hero.fbx, hero.dae, posed.fbx, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
 another version writes other bytes, so make.py does not check these files."""
 import os
 import sys
@@ -112,6 +112,20 @@ def export_arm(arm):
     write_fbx("arm_z.fbx", axis_forward="Y", axis_up="Z")
 
 
+def export_posed(hero):
+    """The nodes rest in a step of the walk, turned to the side and three times as large; the skin is bound as ever."""
+    hero = welded(hero)
+    armature, _ = build(hero, first_frames(hero, "walk", 4), scale=3)
+    armature.rotation_euler = (1.5707963267948966, 0, 1.5707963267948966)
+    for node, path, _, values in dict(hero.clips)["walk"]:
+        bone = armature.pose.bones[hero.nodes[node].name]
+        if path == "rotation":
+            bone.rotation_quaternion = values[9][[3, 0, 1, 2]]
+        else:
+            bone.location = values[9] - hero.nodes[node].translation
+    write_fbx("posed.fbx")
+
+
 def z_up(c):
     """The character with z up in its own space: Blender's Collada is wrong about armatures that are turned."""
     def stand(v):
@@ -146,5 +160,6 @@ def export_creature():
 if __name__ == "__main__":
     program = sys.argv[sys.argv.index("--") + 1]
     export_hero(make.demo(program, "hero", 0.4))
+    export_posed(make.demo(program, "hero", 0.4))
     export_arm(make.demo(program, "arm", 0.3))
     export_creature()

@@ -31,7 +31,6 @@ from markdown import Page  # noqa: E402
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 SECONDS = 600  # for a machine that does much else; a command takes a second or two
-TEMPLATE = os.path.join(BUILD, "report", "report.html")
 COMMAND = re.compile(r"^(\$ |sudo |(build/)?supple [a-z]|make |cmake |python3 |cc |gcc |apt)")
 
 # Commands that begin so are not run as they are, and why.
@@ -147,8 +146,6 @@ def run_sh(block, folder):
             if old in line:
                 used.add(old)
                 line = line.replace(old, new)
-        if "supple compare" in line and not os.path.exists(TEMPLATE):
-            line = re.sub(r"-o \S+\.html", "--json", line)  # a build without node has no page, but all numbers
         if not shutil.which("ffmpeg"):  # optional for users too; CI has it (install-deps docs)
             line = re.sub(r" -o \S+\.mp4\b", "", line)
         reason = next((pattern for pattern in NOT_RUN if re.match(r"(build/)?" + pattern, line)), None)

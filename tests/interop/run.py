@@ -240,7 +240,7 @@ def report(tool, cases, out):
 
     def check_template():
         if not os.path.exists(template):
-            raise Skip("the page was not built (node, npm and the network; see docs/report-page.md)")
+            raise Skip("the page was not built (`make report`)")
     cases.run("report_template", check_template)
     if not os.path.exists(template):
         return

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from tool import CHECKS, check, session  # noqa: E402
+from tool import CHECKS, SOURCE, Tool, check, session  # noqa: E402
 
 sys.path.insert(0, CHECKS)
 from gltf import Gltf, instances  # noqa: E402
@@ -193,18 +193,20 @@ def depths(folder):
 
 
 def numbers(tool, arm):
-    """check_linear and the readers of caches are content with what the tool wrote, and not with a vertex that is off by a little."""
+    """check_linear and the readers of caches are content with what the tool wrote, and not with a vertex that is off by a little or is no number."""
     base = os.path.join(arm.folder, "cache")
     # Readers of a .glb play it from its first frame on.
     outputs = [word for ending in ("npy", "pc2", "mdd", "glb", "abc") for word in ("-o", f"{base}.{ending}")]
     tool.good("skin", arm.glb, "--method", "linear", "--clip", 0, "--fps", FPS, "--frames", "0:8", *outputs)
     frames = np.load(base + ".npy")
     off = os.path.join(arm.folder, "off.npy")
-    spoiled = frames.copy()
-    spoiled[5, 11, 1] += 1e-4 * arm.diagonal
-    np.save(off, spoiled)
+    nothing = os.path.join(arm.folder, "nan.npy")
+    for path, value in ((off, frames[5, 11, 1] + 1e-4 * arm.diagonal), (nothing, np.nan)):
+        spoiled = frames.copy()
+        spoiled[5, 11, 1] = value
+        np.save(path, spoiled)
     how = ("--clip", 0, "--fps", FPS)
-    for reference, expected in ((base + ".npy", 0), (off, 1)):
+    for reference, expected in ((base + ".npy", 0), (off, 1), (nothing, 1)):
         for program, arguments in (("check_linear.py", (arm.glb, reference, *how)), ("check_abc.py", (base + ".abc", reference)),
                                    *(("check_caches.py", (reference, f"{base}.{e}", "--fps", FPS)) for e in ("pc2", "mdd", "glb"))):
             code, said = check(program, *arguments)
@@ -212,7 +214,7 @@ def numbers(tool, arm):
 
 
 def equilibrium(tool, arm):
-    """Forces balance in what the tool dumped, and no longer when one free vertex is moved."""
+    """Forces balance in what the tool dumped, and no longer when one free vertex is moved, or is nowhere."""
     dump = os.path.join(arm.folder, "dump")
     tool.good("skin", arm.glb, "--method", "mixed", "--clip", 0, "--resolution", 16, "--frames", "20:21",
               "-o", os.path.join(arm.folder, "mixed.npy"), "--dump-sim", dump)
@@ -220,10 +222,11 @@ def equilibrium(tool, arm):
     assert code == 0, said
     frame = sorted(name for name in os.listdir(dump) if name.startswith("x_"))[-1]
     x, free = np.load(os.path.join(dump, frame)), np.nonzero(np.load(os.path.join(dump, "bone.npy")) < 0)[0]
-    x[free[0]] += 0.005 * arm.diagonal
-    np.save(os.path.join(dump, frame), x)
-    code, said = check("check_equilibrium.py", dump, "--energy", "mixed")
-    assert code == 1 and "worst residual" in said, said
+    for move in (0.005 * arm.diagonal, np.nan):
+        x[free[0]] += move
+        np.save(os.path.join(dump, frame), x)
+        code, said = check("check_equilibrium.py", dump, "--energy", "mixed")
+        assert code == 1 and "worst residual" in said, said
 
 
 def corpus(tool, arm):
@@ -240,6 +243,42 @@ def corpus(tool, arm):
     assert code == 1 and "FAILED not read" in said and said.endswith("1 unharmed, 0 harmed, 1 failed"), said
 
 
+SPOILER = """#!{python}
+import subprocess, sys
+import numpy as np
+words = sys.argv[1:]
+code = subprocess.call([{tool!r}, *words])
+if code == 0 and words[0] == "skin" and {method!r} in words:
+    path = words[words.index("-o") + 1]
+    frames = np.load(path)
+    frames[2] += 0.1 * np.ptp(frames)
+    np.save(path, frames)
+sys.exit(code)
+"""
+
+
+def floor(tool, arm):
+    """scripts/run-corpus: a harmed character is shown, one that was unharmed fails it; so does wrong linear skinning; none at all is well."""
+    folder, listed, empty = (os.path.join(arm.folder, name) for name in ("floor", "listed.txt", "empty.txt"))
+    os.makedirs(folder)
+    os.link(arm.glb, os.path.join(folder, "arm.glb"))
+    for path, text in ((listed, "arm # of the tests\n"), (empty, "# nothing\n")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    for method, floor_file, count, expected in ((None, listed, "1 unharmed, 0 harmed\n1 passed, 0 failed", 0),
+                                                ("auto", empty, "0 unharmed, 1 harmed\n1 passed, 0 failed", 0),
+                                                ("auto", listed, "0 unharmed, 1 harmed\n0 passed, 1 failed", 1), ("linear", empty, "0 passed, 1 failed", 1)):
+        spoiler = os.path.join(arm.folder, f"spoil-{method}")
+        with open(spoiler, "w", encoding="utf-8") as file:
+            file.write(SPOILER.format(python=sys.executable, tool=tool.path, method=method))
+        os.chmod(spoiler, 0o755)
+        done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), "--tool", spoiler, "--frames", "0:4", "--floor", floor_file,
+                                    "--out", os.path.join(arm.folder, f"floor-{method}"), folder)
+        assert done.code == expected and done.out.strip().endswith(count), f"{method}, {floor_file}: exit {done.code}: {done.out}{done.err}"
+    done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), os.path.join(arm.folder, "absent"))
+    assert done.code == 0 and done.out.count("\n") == 1 and "no characters" in done.out, done.out + done.err
+
+
 def main():
     with session(__doc__) as (tool, cases, folder):
         arm = Arm(tool, folder)
@@ -249,6 +288,7 @@ def main():
         cases.run("numbers", numbers, tool, arm)
         cases.run("equilibrium", equilibrium, tool, arm)
         cases.run("corpus", corpus, tool, arm)
+        cases.run("corpus_floor", floor, tool, arm)
 
 
 if __name__ == "__main__":

@@ -131,13 +131,21 @@ def check_manual(prefix):
 
 
 def check_moved(prefix, work):
-    """An installation may be copied elsewhere; the tool finds its benchmarks there."""
+    """An installation may be copied elsewhere."""
+    shutil.copytree(prefix, os.path.join(work, "moved here"), symlinks=True)
+    call(os.path.join(work, "moved here", "bin", "supple"), "--version")
+
+
+def check_benches(build, work):
+    """Benchmarks are large and installed by their own component only; without them the tool says how to get them."""
     moved = os.path.join(work, "moved here")
-    shutil.copytree(prefix, moved, symlinks=True)
-    call(os.path.join(moved, "bin", "supple"), "--version")
-    if os.path.isdir(os.path.join(moved, "libexec", "supple")):
-        listed = call(os.path.join(moved, "bin", "supple"), "bench")
-        assert re.search(r"^  linear +\S", listed, re.M), listed
+    done = subprocess.run([os.path.join(moved, "bin", "supple"), "bench"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "" and "`make benches`" in done.stderr, done
+    if not os.path.exists(os.path.join(build, "bench", "bench_linear")):
+        raise Skip("the benchmarks were not built")
+    call("cmake", "--install", build, "--prefix", moved, "--component", "bench")
+    listed = call(os.path.join(moved, "bin", "supple"), "bench")
+    assert re.search(r"^  linear +\S", listed, re.M), listed
 
 
 def main():
@@ -160,6 +168,7 @@ def main():
         cases.run("installed_tool_runs", check_tool, prefix)
         cases.run("installed_manual_and_completion", check_manual, prefix)
         cases.run("installation_can_be_moved", check_moved, prefix, work)
+        cases.run("benchmarks_are_a_component", check_benches, build, work)
         cases.run("hello_by_find_package", check_cmake_package, root, prefix, work)
         cases.run("hello_by_pkg_config", check_pkg_config, root, prefix, work)
     cases.end()

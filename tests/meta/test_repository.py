@@ -3,8 +3,10 @@
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from cases import Cases, Skip
@@ -16,8 +18,8 @@ EXCEPTIONS = {
     ("src/scene/writers/", "rig/pose.h"),  # a glb carries the rest pose of the nodes it keeps
 }
 # What lies at the top of the repository; a new room is a decision, a stray file is not.
-TOP = set("""README.md CHANGES.md CONTRIBUTING.md LICENSE CMakeLists.txt CMakePresets.json Makefile .clang-format .clang-tidy .gitignore
-.ci include src cli import report tests bench examples docs scripts cmake""".split())
+TOP = set("""README.md CHANGES.md CONTRIBUTING.md SECURITY.md LICENSE CMakeLists.txt CMakePresets.json Makefile .clang-format .clang-tidy .gitignore
+.ci .github include src cli import report tests bench examples docs scripts cmake""".split())
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 FUNCTION_LINES, FILE_LINES = 120, 800
 
@@ -135,6 +137,40 @@ def check_executables(root):
     assert not wrong, f"not executable: {wrong}"
 
 
+def install_deps(root, *arguments, path=None):
+    environment = dict(os.environ, PATH=path) if path else None
+    return subprocess.run([os.path.join(root, "scripts", "install-deps"), *arguments], capture_output=True, text=True, env=environment)
+
+
+def check_missing(root):
+    """`make build` installs nothing: it names packages and the one command for them, without node where nobody asked for a page."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("bash", "env", "uname", "sort", "ldconfig", "grep"):
+            if shutil.which(name):
+                os.symlink(shutil.which(name), os.path.join(folder, name))
+        done = install_deps(root, "--check", "build", path=folder)
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+        assert "cmake" in done.stderr and done.stderr.endswith("; install with: scripts/install-deps build\n"), done.stderr
+        assert "node" not in done.stderr and "npm" not in done.stderr, done.stderr
+        done = install_deps(root, "--check", "build", "report", path=folder)
+        assert " nodejs " in done.stderr and " npm" in done.stderr and "install-deps build report" in done.stderr, done.stderr
+    said = subprocess.run(["make", "-n", "build"], cwd=root, capture_output=True, text=True)
+    assert "install-deps --check build" in said.stdout and "install-deps build" not in said.stdout, said
+
+
+def check_groups(root):
+    """Every group that something asks for is there."""
+    assert install_deps(root, "--check", "moon").returncode == 2
+    asked = set()
+    for name in ("Makefile", ".ci/run", "README.md", "CONTRIBUTING.md", *tracked(root, "docs/*.md", "scripts/*", "cmake/*", ".github/*")):
+        if not os.path.isfile(os.path.join(root, name)):
+            continue
+        for words in re.findall(r"scripts/install-deps((?: --check)?(?: [a-z]+)*)", read(root, name)):
+            asked.update(words.replace("--check", "").split())
+    assert {"build", "test", "report", "format"} <= asked, asked
+    assert install_deps(root, "--check", *sorted(asked)).returncode in (0, 1), asked
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", nargs="?", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -149,6 +185,8 @@ def main():
     cases.run("no_paths_of_one_machine", check_paths, root)
     cases.run("nothing_strays_at_the_top", check_top, root)
     cases.run("scripts_can_be_run", check_executables, root)
+    cases.run("what_is_missing_is_named", check_missing, root)
+    cases.run("groups_of_packages_are_there", check_groups, root)
     cases.end()
 
 

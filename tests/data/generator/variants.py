@@ -123,7 +123,8 @@ def morphs(c):
     only_primitive(w)["targets"] = [{"POSITION": w.floats(snap(d), bounds=True, target=34962)} for d in (fat, nose)]
     w.json["meshes"][0]["weights"] = [0, 0.5]
     clip, times = w.json["animations"][0], np.array([0, 0.5, 1.0])
-    clip["samplers"].append({"input": w.floats(times.reshape(-1, 1), bounds=True), "output": w.floats(np.array([0, 0.5, 1, 0.25, 0, 1.0]).reshape(-1, 1))})
+    amounts = np.array([0, 0.5, 1, 0.25, 0, 1.0])
+    clip["samplers"].append({"input": w.floats(times.reshape(-1, 1), bounds=True), "output": w.floats(amounts.reshape(-1, 1))})
     node = next(k for k, n in enumerate(w.json["nodes"]) if "mesh" in n)
     clip["channels"].append({"sampler": len(clip["samplers"]) - 1, "target": {"node": node, "path": "weights"}})
     return w.glb()
