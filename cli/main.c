@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,14 +174,18 @@ static int answer(int argc, char **argv)
  * (`| head`) needs no message. */
 static int end_output(int code)
 {
+    errno = 0;
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     int reason = errno;
+    struct pollfd reader = {.fd = STDOUT_FILENO};
     if (whole) return code;
-    if (reason == EPIPE) {
+    if (poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
-    if (code == 0) fprintf(stderr, "supple: the standard output cannot be written: %s\n", strerror(reason));
+    if (code == 0)
+        fprintf(stderr, "supple: the standard output cannot be written%s%s\n", reason ? ": " : "",
+                reason ? strerror(reason) : "");
     return code ? code : SUPPLE_ERROR_OUTPUT;
 }
 
