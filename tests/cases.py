@@ -39,7 +39,7 @@ class Cases:
         except AssertionError as error:
             self.failed += 1
             where = traceback.extract_tb(error.__traceback__)[-1]
-            status = f"    {where.filename}:{where.lineno}: {error or where.line}\nFAIL"
+            status = f"    {where.filename}:{where.lineno}: {str(error) or where.line}\nFAIL"
         except Exception:
             self.failed += 1
             status = "    " + traceback.format_exc().replace("\n", "\n    ") + "\nFAIL"

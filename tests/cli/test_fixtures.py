@@ -144,7 +144,9 @@ def check_copies(f):
 
 
 def check_morphs(f):
+    """Amounts that the clip moves; where it moves none, those of the mesh."""
     check_independent(f, "variants/morphs.glb", "0")
+    check_independent(f, "variants/morphs.glb", "1")
     assert apart(f.linear("variants/morphs.glb", "--clip", "0"), f.linear("variants/plain.glb")) > 0.05
 
 
@@ -163,13 +165,28 @@ def check_format(f, name, unit, z_up, clip):
     frames = frames[:, :, [0, 2, 1]] * [1, 1, -1] if z_up else frames
     error = apart(frames, plain) / diagonal(plain)
     assert error < 1e-5, f"{name} is {error:.3g} of the diagonal from plain.glb"
-    facts = f.facts(name)
+    facts, rest = f.facts(name), f.facts("variants/plain.glb")["size"]
+    size = unit * np.array(facts["size"])[[0, 2, 1] if z_up else [0, 1, 2]]
+    assert np.abs(size - rest).max() < 1e-4, f"at rest it is {size} m"
+    assert f"unit is {unit:g} m, its {'z' if z_up else 'y'} axis points up" in f.findings(name), f.findings(name)
     assert (facts["joints"], facts["triangles"], [c["name"] for c in facts["clips"]]) == (25, 2540, [clip]), facts["clips"]
 
 
 def check_text_fbx(f):
     f.need_import()
     assert apart(f.linear("hero.fbx"), f.linear("hero_ascii.fbx")) <= 1e-4, "text and binary are not the same (centimetres)"
+
+
+def check_posed(f):
+    """Nodes that rest in a step, turned to the side, three times as large: the walk is the same, so turned and so large."""
+    f.need_import()
+    plain = 3 * f.linear("variants/plain.glb")[:4, :, [2, 1, 0]] * [1, 1, -1]
+    error = apart(0.01 * f.linear("posed.fbx"), plain) / diagonal(plain)
+    assert error < 1e-5, f"{error:.3g} of the diagonal"
+    assert "the rest pose is not the bind pose" in f.findings("posed.fbx")
+    played = 0.01 * f.linear("posed.fbx", "--motion", data("walk.bvh"))
+    size = np.ptp(played[0], axis=0)
+    assert size[2] > 1.6 * 3 and size[0] < 0.5 * 3, f"a T-pose that looks along x is not {size} m"
 
 
 def check_arm_z(f):
@@ -261,6 +278,19 @@ def check_motion(f, name, frames, high):
     assert width > 1.6 and 1.6 < height < 1.9, "the first frame is no T-pose"
     low = played[:, :, 1].min(1)
     assert low.min() > -0.01 and high - 0.02 < low.max() < high + 0.02, f"feet at {low.min():.3f} to {low.max():.3f} m"
+    check_own_motion(f, name, played)
+
+
+def check_own_motion(f, name, played):
+    """The capture was made of the hero's own turns: the hero must move so again."""
+    import make
+    from generator import motion
+    hero = make.demo(f.tool.path, "hero", 0.4)
+    frames = motion.walk_frames(hero) if name == "walk.bvh" else motion.dance_frames(hero)
+    for k in (0, 50, 100, 140):
+        turns, hips = frames[k]
+        error = np.linalg.norm(played[k + 1] - motion.skinned(hero, turns, hips), axis=1)
+        assert error.mean() < 0.02 and error.max() < 0.06, f"frame {k}: {error.mean():.3g} m in the mean, {error.max():.3g} m at most"
 
 
 def check_loads(f, name, roles, clip="0"):
@@ -285,9 +315,19 @@ def check_tets(f, name, character, counts):
     assert len(first) == counts[2] and apart(given, x[np.sort(first)]) < 1e-6
 
 
-BAD = {"truncated.glb": "cut short", "bad_json.gltf": "json", "accessor_out_of_range.glb": "accessor", "nan_vertices.glb": "vertex 3",
-       "joint_index_out_of_range.glb": "joint index 5000", "cyclic_nodes.gltf": "cycle", "weights_all_zero.glb": "weights", "no_skin.glb": "no skin",
-       "truncated.fbx": "cut short", "bvh_wrong_channel_count.bvh": "channel 4 of 5", "tet_index_out_of_range.mesh": "vertex 99999999"}
+BAD = {
+    "truncated.glb": "its header says",
+    "bad_json.gltf": "not valid JSON",
+    "accessor_out_of_range.glb": "do not fit bufferView",
+    "nan_vertices.glb": "vertex 3",
+    "joint_index_out_of_range.glb": "joint index 5000",
+    "cyclic_nodes.gltf": "cycle",
+    "weights_all_zero.glb": "all 144 vertices are zero",
+    "no_skin.glb": "no skin",
+    "truncated.fbx": "cut short",
+    "bvh_wrong_channel_count.bvh": "channel 4 of 5",
+    "tet_index_out_of_range.mesh": "tet 10: vertex 99999999 is not between 1 and 499",
+}
 
 
 def check_bad(f, name):
@@ -353,6 +393,7 @@ def main():
                                        ("hero.dae", 1.0, True, "Armature_Armature")):
             cases.run(f"{name}_is_plain", check_format, f, name, unit, z_up, clip)
         cases.run("fbx_as_text_is_fbx", check_text_fbx, f)
+        cases.run("posed.fbx_walks_as_plain", check_posed, f)
         cases.run("arm_z.fbx_is_arm", check_arm_z, f)
         cases.run("creature_of_seven_influences", check_creature, f)
         cases.run("arm.mesh", check_tets, f, "arm.mesh", "arm.glb", (499, 1659, 408))

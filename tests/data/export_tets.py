@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""export_tets.py --tool BUILD/supple: writes arm.mesh and quadruped.msh beside it, with the program tetgen (made once, with 1.5.0: tetgen -pq1.4/10Y).
+"""export_tets.py --tool BUILD/supple: writes arm.mesh and quadruped.msh beside it, with the program tetgen (1.5.0, -pq1.4/10Y).
 
 The first vertices are the welded surface, in the order in which the vertices of arm.glb and of quadruped.glb first reach each place."""
 import argparse

@@ -69,5 +69,6 @@ def make_creature():
     middle = position[triangles].mean(1)
     part.face_material = np.where(middle[:, 1] < 0.45, 2, np.where(middle[:, 1] < 2.4, 1, 0))
     c.parts = [part]
-    c.clips = [("Walk", clip(c, 1.0, 28)), ("ArmatureAction", [(c.find("root"), "rotation", np.array([0.0, 1 / 30]), np.array([turn((0, 1, 0), d) for d in (0, 1)]))])]
+    junk = (c.find("root"), "rotation", np.array([0.0, 1 / 30]), np.array([turn((0, 1, 0), d) for d in (0, 1)]))
+    c.clips = [("Walk", clip(c, 1.0, 28)), ("ArmatureAction", [junk])]
     return c

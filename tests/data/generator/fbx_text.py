@@ -57,7 +57,7 @@ def read_binary(raw):
 def number(kind, value):
     if kind in "fF":
         return f"{value:.8g}"
-    return f"{value:.15g}" if kind in "dD" else str(int(value))
+    return f"{value:.9g}" if kind in "dD" else str(int(value))
 
 
 def name_text(value):

@@ -27,8 +27,9 @@ def skeleton():
         for short, long in sides:
             end = f".{short}" if short else ""
             middle = ("hips", "spine", "chest", "neck", "head")
-            out += [(n.format(short, long), p.format(short, long), j + ("" if j in middle else end), tuple(k if isinstance(k, tuple) else k + end for k in way))
-                    for n, p, j, way in rows]
+            for name, parent, joint, way in rows:
+                way = tuple(k if isinstance(k, tuple) else k + end for k in way)
+                out.append((name.format(short, long), parent.format(short, long), joint + ("" if joint in middle else end), way))
     return out
 
 
@@ -70,7 +71,8 @@ def write_hierarchy(rows, offset):
         tab = "\t" * depth
         root = depth == 0
         channels = "6 Xposition Yposition Zposition Zrotation Yrotation Xrotation" if root else "3 Zrotation Yrotation Xrotation"
-        lines.extend([f"{tab}{'ROOT' if root else 'JOINT'} {name}", f"{tab}{{", f"{tab}\tOFFSET {triple(offset[name])}", f"{tab}\tCHANNELS {channels}"])
+        lines.extend([f"{tab}{'ROOT' if root else 'JOINT'} {name}", f"{tab}{{"])
+        lines.extend([f"{tab}\tOFFSET {triple(offset[name])}", f"{tab}\tCHANNELS {channels}"])
         for child in children[name]:
             write(child, depth + 1)
         if name in ENDS:
@@ -115,6 +117,17 @@ def as_matrix(q):
     m = np.eye(4)
     m[:3, :3] = quat_matrix(q)
     return m
+
+
+def skinned(hero, turns, hips):
+    """The hero's vertices by linear blending, with these turns and this place of the hips."""
+    local = {hero.find(name): as_matrix(q) for name, q in {"hips": (0, 0, 0, 1), **turns}.items()}
+    for i, m in local.items():
+        m[:3, 3] = hips if hero.nodes[i].name == "hips" else hero.nodes[i].translation
+    world, part = hero.world(local), hero.parts[0]
+    matrices = np.array([world[j] @ m for j, m in zip(hero.joint, hero.bind())])
+    blend = np.einsum("nk,nkij->nij", part.weights, matrices[part.joints])
+    return np.einsum("nij,nj->ni", blend, np.c_[part.position, np.ones(len(part.position))])[:, :3]
 
 
 def numbers(values):

@@ -3,7 +3,7 @@ import numpy as np
 
 from .character import FINE, Node, Part, multiply, quat_matrix, quat_of, snap, turn, welded
 from .gltf_file import Writer, attributes, joint_attributes, write_character, write_clips, write_nodes, write_skin
-from .parts import cut
+from .parts import cut, single
 
 
 def make_plain(hero):
@@ -113,15 +113,18 @@ def copies(c):
 
 
 def morphs(c):
-    """Two shapes, a fat belly and a long nose, whose amounts the clip moves; one of them is half there at rest."""
-    w, part = write_character(c), c.parts[0]
+    """Two shapes, a fat belly and a long nose, whose amounts the walk moves; one of them is half there at rest, and so in the pose."""
+    posed = c.copy()
+    posed.clips.append(("pose", single(c.clips[0][1], 9)))
+    w, part = write_character(posed), c.parts[0]
     x = part.position
     fat = np.exp(-((x - [0, 1.05, 0.05]) ** 2).sum(1) / 0.03)[:, None] * [0, 0, 0.12]
     nose = np.exp(-((x - [0, 1.62, 0.1]) ** 2).sum(1) / 0.001)[:, None] * [0, 0, 0.06]
     only_primitive(w)["targets"] = [{"POSITION": w.floats(snap(d), bounds=True, target=34962)} for d in (fat, nose)]
     w.json["meshes"][0]["weights"] = [0, 0.5]
     clip, times = w.json["animations"][0], np.array([0, 0.5, 1.0])
-    clip["samplers"].append({"input": w.floats(times.reshape(-1, 1), bounds=True), "output": w.floats(np.array([0, 0.5, 1, 0.25, 0, 1.0]).reshape(-1, 1))})
+    amounts = np.array([0, 0.5, 1, 0.25, 0, 1.0])
+    clip["samplers"].append({"input": w.floats(times.reshape(-1, 1), bounds=True), "output": w.floats(amounts.reshape(-1, 1))})
     node = next(k for k, n in enumerate(w.json["nodes"]) if "mesh" in n)
     clip["channels"].append({"sampler": len(clip["samplers"]) - 1, "target": {"node": node, "path": "weights"}})
     return w.glb()
