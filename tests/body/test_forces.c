@@ -170,7 +170,7 @@ static bool refused(const char *text, size_t size, const char *first, const char
 
 static const char *const bad[][3] = {
     {"", "not valid JSON", ""},
-    {"3", "not valid JSON", ""},
+    {"3", "", "not an object"},
     {"{}", "has no \"forces\"", ""},
     {"{\"forces\":3}", "\"forces\" is not a list", ""},
     {"{\"forces\":[3]}", "forces[0]", "is not an object"},

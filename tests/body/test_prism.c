@@ -189,11 +189,11 @@ TEST(the_hero)
 }
 TEST(the_hero_with_fingers_about_a_cell_thick)
 {
-    check_character(demo_scene("hero", test_size(10, 5) / 10.0), "hero", 41, 0);
+    check_character(demo_scene("hero", 0.5), "hero", 41, 0);
 }
 TEST(the_hero_with_fingers_far_below_a_cell)
 {
-    check_character(demo_scene("hero", test_size(10, 5) / 10.0), "hero", 24, 0);
+    check_character(demo_scene("hero", 1), "hero", 24, 0);
 }
 
 static void check_file(const char *name, int32_t empty)

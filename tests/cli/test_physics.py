@@ -29,7 +29,7 @@ def check_equilibrium(dump, energy, tolerance):
 
 def run(tool, folder, name, *arguments, character="demo:arm", frames="0:20"):
     """A run with metrics and a dump; returns the three."""
-    out, metrics, dump = (os.path.join(folder, f"{name}.{ending}") for ending in ("npy", "json", "dump"))
+    out, metrics, dump = (os.path.join(folder, f"{name}.{ending}") for ending in ("npy", "metrics.json", "dump"))
     tool.good("skin", character, "-o", out, "--frames", frames, "--metrics", metrics, "--dump-sim", dump, *arguments, timeout=400)
     with open(metrics, encoding="utf-8") as file:
         return np.load(out), json.load(file), dump

@@ -19,7 +19,7 @@ KEYS = ("slide_steps slide_rejected slide_shortest_ms slide_energy slide_max_spe
 
 
 def run(tool, folder, name, *arguments):
-    out, metrics = os.path.join(folder, name + ".npy"), os.path.join(folder, name + ".json")
+    out, metrics = os.path.join(folder, name + ".npy"), os.path.join(folder, name + ".metrics.json")
     tool.good("skin", *arguments, "-o", out, "--metrics", metrics)
     with open(metrics, encoding="utf-8") as file:
         return np.load(out), json.load(file)["frames"]

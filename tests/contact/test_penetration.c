@@ -151,9 +151,13 @@ static void check_rest(supple_scene *scene, const char *name)
     supple_scene_destroy(scene);
 }
 
+TEST(the_hero_at_rest_has_no_contacts)
+{
+    check_rest(demo_scene("hero", 0.5), "hero");
+}
 TEST(demos_at_rest_have_no_contacts)
 {
-    static const char *name[] = {"hero", "arm", "beam", "cylinder", "torus", "sack", "turtle"};
+    static const char *name[] = {"arm", "beam", "cylinder", "torus", "sack", "turtle"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) check_rest(demo_scene(name[i], 0.5), name[i]);
 }
 
@@ -225,7 +229,8 @@ TEST(an_elbow_that_linear_folds_goes_into_itself)
 
 TEST_CASES(RUN(blocks_pushed_through_each_other_are_as_deep_as_they_were_pushed),
            RUN(depths_are_those_that_trying_all_gives), RUN(the_same_bits_at_any_number_of_threads),
-           RUN(creation_survives_every_failed_allocation), RUN(demos_at_rest_have_no_contacts),
-           RUN(a_person_at_rest_has_no_contacts), RUN(a_hand_at_rest_has_no_contacts),
-           RUN(parts_at_rest_have_no_contacts), RUN(small_characters_at_rest_have_no_contacts),
-           RUN(a_flat_strip_has_no_flesh), RUN(an_elbow_that_linear_folds_goes_into_itself))
+           RUN(creation_survives_every_failed_allocation), RUN(the_hero_at_rest_has_no_contacts),
+           RUN(demos_at_rest_have_no_contacts), RUN(a_person_at_rest_has_no_contacts),
+           RUN(a_hand_at_rest_has_no_contacts), RUN(parts_at_rest_have_no_contacts),
+           RUN(small_characters_at_rest_have_no_contacts), RUN(a_flat_strip_has_no_flesh),
+           RUN(an_elbow_that_linear_folds_goes_into_itself))

@@ -1,7 +1,7 @@
 """Inside Blender: blender -b --factory-startup --python tests/data/export_blender.py -- BUILD/supple
 
-Writes hero.fbx, hero_posed.fbx, hero.dae, posed.fbx, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
-another version writes other bytes, so make.py does not check these files."""
+Writes hero.fbx, hero.dae, posed.fbx, quads.fbx, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with
+Blender 3.4.1; another version writes other bytes, so make.py does not check these files."""
 import os
 import sys
 
@@ -159,7 +159,7 @@ def join_triangles(thing):
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def export_posed(hero):
+def export_quads(hero):
     """Turned to look along +x, and the nodes in the middle of a punch, on the flat left foot: neither is the bind pose. Of quads
     where triangles make some, and without a clip."""
     hero = welded(hero)
@@ -176,7 +176,7 @@ def export_posed(hero):
     foot = armature.pose.bones["foot.L"]
     armature.pose.bones["hips"].location[1] = foot.bone.head_local[1] - foot.head[1]
     bpy.context.view_layer.update()
-    write_fbx("hero_posed.fbx", clips=False)
+    write_fbx("quads.fbx", clips=False)
 
 
 def export_creature():
@@ -189,5 +189,6 @@ if __name__ == "__main__":
     program = sys.argv[sys.argv.index("--") + 1]
     export_hero(make.demo(program, "hero", 0.4))
     export_posed(make.demo(program, "hero", 0.4))
+    export_quads(make.demo(program, "hero", 0.4))
     export_arm(make.demo(program, "arm", 0.3))
     export_creature()

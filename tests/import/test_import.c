@@ -39,8 +39,9 @@ TEST(characters_come_whole)
     static const expected list[] = {
         {"hero.fbx", 1272, 2540, 25, 1, 4, 1, 0.01, SPL_UP_Y},
         {"hero_ascii.fbx", 1272, 2540, 25, 1, 4, 1, 0.01, SPL_UP_Y},
-        {"hero_posed.fbx", 1272, 2540, 25, 0, 4, 1, 0.01, SPL_UP_Y},
+        {"quads.fbx", 1272, 2540, 25, 0, 4, 1, 0.01, SPL_UP_Y},
         {"arm_z.fbx", 408, 812, 2, 1, 2, 1, 0.01, SPL_UP_Z},
+        {"posed.fbx", 1272, 2540, 25, 1, 4, 1, 0.01, SPL_UP_Y},
         {"creature.fbx", 700, 1396, 23, 2, 7, 3, 0.01, SPL_UP_Y},
         {"hero.dae", 1272, 2540, 25, 1, 4, 1, 1, SPL_UP_Z},
     };
@@ -66,11 +67,8 @@ TEST(clips_last_as_long_as_the_file_says)
         const char *file, *clip;
         double seconds;
     } list[] = {
-        {"hero.fbx", "walk", 0.5},
-        {"hero_ascii.fbx", "walk", 0.5},
-        {"arm_z.fbx", "bend", 29.0 / 30},
-        {"creature.fbx", "Walk", 1},
-        {"creature.fbx", "ArmatureAction", 1.0 / 30},
+        {"hero.fbx", "walk", 0.5},        {"hero_ascii.fbx", "walk", 0.5}, {"posed.fbx", "walk", 0.1},
+        {"arm_z.fbx", "bend", 29.0 / 30}, {"creature.fbx", "Walk", 1},     {"creature.fbx", "ArmatureAction", 1.0 / 30},
         {"hero.dae", NULL, 0.5},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {

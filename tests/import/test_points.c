@@ -344,7 +344,8 @@ TEST(whole_characters)
 {
     check_file("hero.fbx", spl_points_read_fbx, 1272, 2540, 25);
     check_file("hero_ascii.fbx", spl_points_read_fbx, 1272, 2540, 25);
-    check_file("hero_posed.fbx", spl_points_read_fbx, 1272, 1569, 25); /* quads */
+    check_file("quads.fbx", spl_points_read_fbx, 1272, 1569, 25);
+    check_file("posed.fbx", spl_points_read_fbx, 1272, 2540, 25);
     check_file("arm_z.fbx", spl_points_read_fbx, 408, 812, 2);
     check_file("creature.fbx", spl_points_read_fbx, 700, 1396, 23);
     check_file("hero.dae", spl_points_read_collada, 1272, 2540, 25);

@@ -357,8 +357,10 @@ TEST(captured_motions_on_a_posed_fbx)
     SKIP("built without supple-import");
 #endif
     spl_quat facing = spl_quat_axis_angle(spl_v3(0, 1, 0), M_PI / 2);
-    check_motion(DATA "hero_posed.fbx", 1, "walk.bvh", facing, 0, -0.2, 2);
-    check_motion(DATA "hero_posed.fbx", 1, "dance.bvh", facing, 0, -0.2, 6);
+    check_motion(DATA "quads.fbx", 1, "walk.bvh", facing, 0, -0.2, 2);
+    check_motion(DATA "quads.fbx", 1, "dance.bvh", facing, 0, -0.2, 6);
+    check_motion(DATA "posed.fbx", 1, "walk.bvh", facing, 0, -0.6, 6);
+    check_motion(DATA "posed.fbx", 1, "dance.bvh", facing, 0, -0.6, 18);
 }
 
 /* ---- the map ---- */
