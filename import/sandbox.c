@@ -32,11 +32,8 @@
 #define LEAST_ANSWER    ((rlim_t)64 << 20)
 #define MOST_OPEN_FILES 16
 
-static void limit(int what, rlim_t most)
-{
-    struct rlimit l = {most, most};
-    setrlimit(what, &l);
-}
+/* A macro, for what a limit is named by is an enumeration in one system's headers and a number in another's. */
+#define limit(what, most) setrlimit(what, &(struct rlimit){most, most})
 
 void import_limit(size_t input, int out)
 {
