@@ -20,7 +20,7 @@ static volatile sig_atomic_t child, stopped;
 /* Ctrl-C in a terminal reaches the child by itself; a signal sent to the tool alone is passed on. */
 static void forward(int signal_number)
 {
-    stopped = 1;
+    stopped = signal_number;
     if (child > 0) kill((pid_t)child, signal_number);
 }
 
@@ -34,6 +34,11 @@ void cli_child_catch(void)
 bool cli_child_stopped(void)
 {
     return stopped != 0;
+}
+
+int cli_child_stopped_exit(void)
+{
+    return KILLED + (stopped ? (int)stopped : SIGINT);
 }
 
 /* The signals wait until the child's number is known. `messages` is its stderr, -1: ours. */

@@ -18,6 +18,9 @@ void cli_child_catch(void);
 /* Whether such a signal has come. */
 bool cli_child_stopped(void);
 
+/* What the tool ends with then, as shells count: 128 and the signal's number. */
+int cli_child_stopped_exit(void);
+
 /* Runs a program (argv ends in NULL) to its end: its exit code, or 128 + the signal that ended it, as a shell has it;
  * 2 after a message where it cannot be started. With a listener its stderr is heard and its stdout goes nowhere, and
  * one that does not follow a signal within two seconds is killed; without (NULL) it has ours. */

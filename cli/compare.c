@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,7 +45,6 @@ static const cli_option options[] = {
     {"--no-cache", NULL, "make bodies afresh and keep nothing", false},
 };
 
-enum { EXIT_CANCELLED = 130 };
 static const char *const order[] = {"linear", "dualquat", "mixed", "projective", "steklov", "subspace", "reference"};
 enum { ORDER = sizeof order / sizeof *order };
 /* A page is mailed and kept. */
@@ -85,7 +83,7 @@ void cli_compare_note(cli_compare_method *m, const char *format, ...)
 
 int cli_compare_fail(const supple_error *error)
 {
-    return error->code == SUPPLE_ERROR_CANCELLED ? EXIT_CANCELLED : cli_fail(error);
+    return error->code == SUPPLE_ERROR_CANCELLED ? cli_child_stopped_exit() : cli_fail(error);
 }
 
 const cli_compare_method *cli_compare_reference(const cli_compare *c)
@@ -150,18 +148,6 @@ static int check_settings(const cli_compare *c)
     return 0;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static int output_error(const char *path, const char *reason)
-{
-    fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, reason);
-    return SUPPLE_ERROR_OUTPUT;
-}
-
 static void find_template(cli_compare *c)
 {
     static const char *const folders[] = {"report", SUPPLE_DATA_FROM_BIN "/supple", NULL};
@@ -171,17 +157,12 @@ static void find_template(cli_compare *c)
 /* Everything about the page that can be wrong is told before the work begins. */
 static int check_output(cli_compare *c)
 {
-    static const char *const inputs[] = {"--motion", "--map", "--model", "--material", "--forces", "--body"};
     const char *path = c->output;
     if (!path && !c->json) return cli_usage_error("no output: add -o REPORT.html, or --json");
     if (!path) return 0;
     size_t n = strlen(path);
     if (n < 5 || strcasecmp(path + n - 5, ".html") != 0)
         return cli_usage_error("%.200s: the report is a page: its name ends in .html", path);
-    bool same = same_file(path, c->input);
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        same = same || same_file(path, cli_get(c->arguments, inputs[i], 0));
-    if (same) return output_error(path, "it is an input; choose another name");
     find_template(c);
     return cli_check_writable(path);
 }
@@ -357,8 +338,8 @@ static int print_json(const cli_compare *c)
     int code = 0;
     if (!text)
         code = cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
-    else if (puts(text) < 0 || fflush(stdout) != 0)
-        code = output_error("standard output", strerror(errno));
+    else
+        puts(text); /* whether it arrives, main() sees */
     free(text);
     json_decref(report);
     return code;
@@ -389,7 +370,7 @@ static int work(cli_compare *c)
     if (code == 0) code = cli_compare_run(c);
     if (code == 0) code = cli_compare_errors(c);
     if (code == 0 && c->output) code = *c->template_path ? cli_compare_page(c) : cli_compare_plain(c);
-    if (code == 0 && cli_child_stopped()) code = EXIT_CANCELLED;
+    if (code == 0 && cli_child_stopped()) code = cli_child_stopped_exit();
     if (code == 0 && c->output && c->shown) tell_written(c);
     remove_folder(c); /* before a pipe that nobody reads may end the tool */
     return code == 0 && c->json ? print_json(c) : code;
@@ -427,7 +408,7 @@ static int run(const cli_arguments *arguments)
     int code = prepare(c);
     if (code == 0) code = work(c);
     cli_progress_wipe();
-    if (code == EXIT_CANCELLED) fputs("supple: cancelled; nothing was written\n", stderr);
+    if (code && code == cli_child_stopped_exit()) fputs("supple: cancelled; nothing was written\n", stderr);
     release(c);
     return code;
 }

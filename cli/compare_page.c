@@ -9,7 +9,7 @@
 
 static const char MARK[] = "<!--supple-report-->";
 
-enum { SMALL = 256, TEMPLATE_MOST = 1 << 25, CANCELLED = 130 };
+enum { SMALL = 256, TEMPLATE_MOST = 1 << 25 };
 
 typedef struct page {
     char *template, *text;
@@ -67,7 +67,7 @@ static int fill(cli_compare *c, page *p, int pictures, bool textures, int32_t th
     int code = cli_compare_mesh(c, p->display, textures);
     if (code == 0) code = cli_compare_positions(c, p->display, thin);
     if (code == 0) code = make_text(c, p);
-    return code == 0 && cli_child_stopped() ? CANCELLED : code;
+    return code == 0 && cli_child_stopped() ? cli_child_stopped_exit() : code;
 }
 
 static int32_t longest(const cli_compare *c)
@@ -158,7 +158,7 @@ int cli_compare_page(cli_compare *c)
     if (code == 0 && supple_display_create(c->scene, &c->config, &p.display, &error) != SUPPLE_OK)
         code = cli_compare_fail(&error);
     if (code == 0) code = fit(c, &p);
-    if (code == 0 && cli_child_stopped()) code = CANCELLED;
+    if (code == 0 && cli_child_stopped()) code = cli_child_stopped_exit();
     if (code == 0) code = write_page(c, &p);
     supple_display_destroy(p.display);
     free(p.template);

@@ -13,7 +13,7 @@
 /* report/style.css and report/words.json, as cmake/embed.cmake made them. */
 extern const char cli_report_style[], cli_report_words[];
 
-enum { CANCELLED = 130, FRAME_WIDTH = 300, STRIP_HEIGHT = 230, STRIP_LEAST = 480, NAMES = 180 };
+enum { FRAME_WIDTH = 300, STRIP_HEIGHT = 230, STRIP_LEAST = 480, NAMES = 180 };
 
 double cli_plain_number(const json_t *value)
 {
@@ -378,7 +378,7 @@ int cli_compare_plain(cli_compare *c)
     else if (size > (size_t)(1e6 * c->page_mb))
         code = cli_compare_too_large(c);
     else if (cli_child_stopped())
-        code = CANCELLED;
+        code = cli_child_stopped_exit();
     else if (supple_bytes_write(c->output, text, size, &error) != SUPPLE_OK)
         code = cli_compare_fail(&error);
     free(text);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, ROUNDS = 3, CANCELLED = 130 };
+enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, ROUNDS = 3 };
 
 /* A child's command line. Words point into the tool's own, into the scene, or into the texts here. */
 typedef struct command {
@@ -302,7 +302,7 @@ static int run_method(cli_compare *c, int number, char *reason, size_t size)
     m->stride = 1;
     bool limited = strcmp(m->name, "reference") == 0 && c->reference_s > 0;
     int code = limited ? run_limited(c, m, number, &h, &cmd) : run_once(c, m, number, &h, &cmd);
-    if (cli_child_stopped()) return CANCELLED;
+    if (cli_child_stopped()) return cli_child_stopped_exit();
     m->ran = code == 0 && collect(c, m, &cmd);
     if (m->ran) {
         note_run(c, m, &h);
@@ -322,7 +322,7 @@ int cli_compare_run(cli_compare *c)
     int first_code = 0, ran = 0;
     for (int i = 0; i < c->method_count; i++) {
         int code = run_method(c, i, reason, sizeof reason);
-        if (cli_child_stopped()) return CANCELLED;
+        if (cli_child_stopped()) return cli_child_stopped_exit();
         if (code == 0) ran++;
         if (code == 0 || first_code) continue;
         first_code = code > 128 ? SUPPLE_ERROR_SOLVE : code;

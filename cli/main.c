@@ -1,9 +1,12 @@
 #include "cli.h"
+#include "files.h"
 #include "hints.h"
 #include "man.h"
 #include "progress.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +15,13 @@
 
 static const cli_verb *const verbs[] = {&cli_verb_skin,  &cli_verb_info, &cli_verb_mesh,    &cli_verb_weights,
                                         &cli_verb_train, &cli_verb_demo, &cli_verb_compare, &cli_verb_bench};
-enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2, EXIT_CANCELLED = 130 };
+enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2 };
 
 int cli_fail(const supple_error *error)
 {
     cli_progress_wipe();
     fprintf(stderr, "supple: %s\n", error->message);
-    if (error->code == SUPPLE_ERROR_CANCELLED) return EXIT_CANCELLED;
+    if (error->code == SUPPLE_ERROR_CANCELLED) return cli_interrupted_exit();
     return error->code == SUPPLE_ERROR_MEMORY ? (int)SUPPLE_ERROR_SOLVE : (int)error->code;
 }
 
@@ -119,7 +122,8 @@ static int run_verb(const cli_verb *verb, int argc, char **argv)
     if (!cli_parse(argc, argv, verb->options, verb->option_count, &arguments)) return EXIT_USAGE;
     if (arguments.help) return print_verb_help(verb);
     if (arguments.operand_count > verb->operand_count) return too_many(verb, &arguments);
-    return verb->run(&arguments);
+    int code = cli_check_files(&arguments);
+    return code ? code : verb->run(&arguments);
 }
 
 static const cli_verb *find_verb(const char *name)
@@ -147,7 +151,7 @@ static int answer_help(int argc, char **argv)
     return verb ? print_verb_help(verb) : print_help(stdout);
 }
 
-int main(int argc, char **argv)
+static int answer(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -163,4 +167,30 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--complete") == 0) return cli_complete(verbs, VERB_COUNT, argc - 2, argv + 2);
     const cli_verb *verb = find_verb(argv[1]);
     return verb ? run_verb(verb, argc - 2, argv + 2) : no_verb(argv[1]);
+}
+
+/* What was printed has arrived, or it is an error: a full disk behind `supple info --json >FILE` too. Whoever reads no
+ * more
+ * (`| head`) needs no message. */
+static int end_output(int code)
+{
+    errno = 0;
+    bool whole = fflush(stdout) == 0 && !ferror(stdout);
+    int reason = errno;
+    struct pollfd reader = {.fd = STDOUT_FILENO};
+    if (whole) return code;
+    if (poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    if (code == 0)
+        fprintf(stderr, "supple: the standard output cannot be written%s%s\n", reason ? ": " : "",
+                reason ? strerror(reason) : "");
+    return code ? code : SUPPLE_ERROR_OUTPUT;
+}
+
+int main(int argc, char **argv)
+{
+    cli_ignore_write_signals();
+    return end_output(answer(argc, argv));
 }

@@ -93,17 +93,32 @@ void cli_progress_wipe(void)
 
 static void on_interrupt(int signal_number)
 {
-    interrupted = 1;
+    interrupted = signal_number;
     signal(signal_number, SIG_DFL);
 }
 
 void cli_catch_interrupt(void)
 {
-    signal(SIGINT, on_interrupt);
-    signal(SIGTERM, on_interrupt);
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* nohup's wish */
+        signal(signals[i], on_interrupt);
+    }
 }
 
 bool cli_interrupted(void)
 {
     return interrupted != 0;
+}
+
+int cli_interrupted_exit(void)
+{
+    return 128 + (interrupted ? (int)interrupted : SIGINT);
+}
+
+void cli_ignore_write_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }

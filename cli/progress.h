@@ -37,4 +37,11 @@ void cli_progress_wipe(void);
 void cli_catch_interrupt(void);
 bool cli_interrupted(void);
 
+/* What the program ends with then, as shells count: 128 and the signal's number (130 for Ctrl-C, 143 for a polite
+ * kill). */
+int cli_interrupted_exit(void);
+
+/* A closed pipe and a file over its limit are errors of the write, so that what is unfinished can be removed. */
+void cli_ignore_write_signals(void);
+
 #endif

@@ -4,7 +4,7 @@ function(supple_static_library name)
   target_link_libraries(${name} PUBLIC ${SUPPLE_LIBS} supple_options)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PUBLIC $<$<BOOL:${SUPPLE_HAVE_AVX2}>:SPL_HAVE_AVX2=1>
-    SPL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SPL_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
+    SPL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SPL_DATA_DIR="${CMAKE_SOURCE_DIR}/tests/data"
     $<$<BOOL:${SUPPLE_HAVE_CHOLMOD}>:SPL_CHOLMOD_PLUGIN="$<TARGET_FILE:supple_cholmod>">)
   if(SUPPLE_HAVE_CHOLMOD)
     add_dependencies(${name} supple_cholmod)

@@ -60,6 +60,7 @@ void import_convert(import_state *s)
     import_write_motion(s);
     json_t *supple = json_object();
     write_space(s, supple);
+    glb_set(supple, "sandbox", json_boolean(s->shut));
     if (json_array_size(s->warnings) > 0)
         glb_set(supple, "warnings", s->warnings);
     else

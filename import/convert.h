@@ -20,6 +20,7 @@ typedef struct import_state {
     const struct aiScene *scene;
     const char *path;
     bool collada;
+    bool shut; /* behind a filter of system calls */
     spl_points points;
     int32_t node_count;
     import_node *node; /* parents before children; the library's own root is left out */

@@ -6,33 +6,20 @@
 #include "convert.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "sandbox.h"
 
 #include <assimp/cimport.h>
 #include <assimp/config.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0 /* sanitizers reserve terabytes of addresses */
-#endif
-
 #define LARGEST_INPUT ((size_t)1 << 30)
-#define MEMORY_LIMIT  ((rlim_t)4 << 30) /* and three bytes for each of a large file */
 
 static int result_file = STDOUT_FILENO;
 
@@ -57,23 +44,14 @@ static void keep_output(void)
     result_file = copy;
 }
 
-static void set_limits(size_t input)
-{
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* not to outlive whoever waits */
-    rlim_t bytes = MEMORY_LIMIT + 40 * (rlim_t)input;
-    struct rlimit memory = {bytes, bytes};
-    if (!SANITIZED) setrlimit(RLIMIT_AS, &memory);
-}
-
 static bool ends_in(const char *path, const char *ending)
 {
     size_t n = strlen(path), k = strlen(ending);
     return n > k && strcasecmp(path + n - k, ending) == 0;
 }
 
-static const struct aiScene *read_scene(const char *path)
+/* By the bytes, not by the path: the importing library opens nothing. */
+static const struct aiScene *read_scene(const import_state *s, const char *data, size_t size)
 {
     struct aiPropertyStore *settings = aiCreatePropertyStore();
     if (!settings) import_fail("out of memory");
@@ -81,25 +59,33 @@ static const struct aiScene *read_scene(const char *path)
     aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_FBX_READ_CAMERAS, 0);
     aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_FBX_READ_LIGHTS, 0);
     aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
-    const struct aiScene *scene = aiImportFileExWithProperties(path, 0, NULL, settings);
+    const char *kind = s->collada ? "dae" : "fbx";
+    const struct aiScene *scene = aiImportFileFromMemoryWithProperties(data, (unsigned)size, 0, kind, settings);
     aiReleasePropertyStore(settings);
     if (!scene || !scene->mRootNode) import_fail("cannot be imported: %.180s", aiGetErrorString());
     if (scene->mNumMeshes == 0) import_fail("holds no mesh; is it a character, and complete?");
     return scene;
 }
 
-static void read_points(import_state *s)
+static void read_points(import_state *s, const uint8_t *data, size_t size)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error;
+    supple_result result = s->collada ? spl_points_read_collada(data, size, &a, &s->points, &error)
+                                      : spl_points_read_fbx(data, size, &a, &s->points, &error);
+    if (result != SUPPLE_OK) import_fail("%s", error.message);
+}
+
+static uint8_t *read_input(const char *path, size_t *size)
 {
     supple_allocator a = spl_allocator_of(NULL);
     supple_error error;
     uint8_t *data;
-    size_t size;
-    if (spl_file_read(s->path, LARGEST_INPUT, &a, &data, &size, &error) != SUPPLE_OK) import_fail("cannot be read");
-    set_limits(size);
-    supple_result result = s->collada ? spl_points_read_collada(data, size, &a, &s->points, &error)
-                                      : spl_points_read_fbx(data, size, &a, &s->points, &error);
-    if (result != SUPPLE_OK) import_fail("%s", error.message);
-    spl_free(&a, data);
+    struct stat st;
+    if (stat(path, &st) != 0) import_fail("cannot be read");
+    import_limit(st.st_size > 0 ? (size_t)st.st_size : 0, result_file);
+    if (spl_file_read(path, LARGEST_INPUT, &a, &data, size, &error) != SUPPLE_OK) import_fail("cannot be read");
+    return data;
 }
 
 int main(int argc, char **argv)
@@ -110,8 +96,11 @@ int main(int argc, char **argv)
     }
     keep_output();
     import_state s = {.path = argv[1], .collada = ends_in(argv[1], ".dae")};
-    read_points(&s); /* ours first: it finds damage without danger, and says where */
-    s.scene = read_scene(argv[1]);
+    size_t size;
+    uint8_t *data = read_input(argv[1], &size);
+    s.shut = import_shut();
+    read_points(&s, data, size); /* ours first: it finds damage without danger, and says where */
+    s.scene = read_scene(&s, (const char *)data, size);
     import_convert(&s);
     if (!glb_write(&s.out, result_file)) return 2;
     _exit(0); /* all is written; the libraries' destructors have nothing to add */

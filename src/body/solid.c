@@ -103,8 +103,9 @@ supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, suppl
     *out = (spl_pose_past){.map = spl_new(&s->allocator, bones, sizeof *out->map),
                            .tail = spl_new(&s->allocator, bones, sizeof *out->tail),
                            .head = spl_new(&s->allocator, bones, sizeof *out->head),
-                           .step = spl_new(&s->allocator, bones, sizeof *out->step)};
-    if (out->map && out->tail && out->head && out->step) return SUPPLE_OK;
+                           .step = spl_new(&s->allocator, bones, sizeof *out->step),
+                           .flat = spl_new(&s->allocator, bones, sizeof *out->flat)};
+    if (out->map && out->tail && out->head && out->step && out->flat) return SUPPLE_OK;
     spl_pose_past_release(out, &s->allocator);
     return spl_fail_memory(error, "the last pose");
 }
@@ -115,6 +116,7 @@ void spl_pose_past_release(spl_pose_past *p, const supple_allocator *a)
     spl_free(a, p->tail);
     spl_free(a, p->head);
     spl_free(a, p->step);
+    spl_free(a, p->flat);
     *p = (spl_pose_past){0};
 }
 
@@ -138,10 +140,12 @@ typedef struct carry {
     double *x;
 } carry;
 
-/* What bone b does to a point that it carried to p in the past pose. */
-static spl_vec3 carried(const carry *c, int32_t b, double along, spl_vec3 p)
+/* What bone b does to a vertex that it carried to p in the past pose. */
+static spl_vec3 carried(const carry *c, int32_t b, double along, size_t v, spl_vec3 p)
 {
     const spl_drive *d = &c->solid->drive;
+    const double *X = d->rest + 3 * v;
+    if (c->past->flat[b]) return spl_drive_move(d, b, along, spl_v3(X[0], X[1], X[2]));
     spl_vec3 q = spl_mat4_point(&c->past->step[b], p);
     if (d->tail[b] == c->past->tail[b] && d->head[b] == c->past->head[b]) return q;
     spl_drive then = *d;
@@ -164,7 +168,7 @@ static void carry_range(void *context, size_t begin, size_t end)
             int32_t b = s->weights.bone[i];
             if (b < 0 || !(s->weights.weight[i] > 0)) continue;
             double along = (double)s->along[i];
-            sum = spl_madd(sum, c->past ? carried(c, b, along, p) : spl_drive_move(&s->drive, b, along, p),
+            sum = spl_madd(sum, c->past ? carried(c, b, along, v, p) : spl_drive_move(&s->drive, b, along, p),
                            s->weights.weight[i]);
         }
         c->x[3 * v] = sum.x;
@@ -179,16 +183,31 @@ void spl_solid_pose(const spl_solid *s, double *x, spl_pool *pool)
     spl_parallel_for(pool, (size_t)s->body->tets.vertex_count, 1024, carry_range, &c);
 }
 
-bool spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool)
+/* A volume of less than a thousandth of its own: the way back would make kilometres of rounding. */
+static bool is_flat(const spl_mat4 *map)
+{
+    spl_mat3 linear = spl_mat3_linear(map);
+    return !(fabs(spl_mat3_det(&linear)) > 1e-3);
+}
+
+void spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool)
 {
     for (int32_t b = 0; b < s->body->bones.bone_count; b++) {
         spl_mat4 back;
-        if (!spl_mat4_inverse(&past->map[b], &back)) return false;
-        past->step[b] = spl_mat4_mul(&s->drive.map[b], &back);
+        past->flat[b] = is_flat(&past->map[b]) || !spl_mat4_inverse(&past->map[b], &back);
+        if (!past->flat[b]) past->step[b] = spl_mat4_mul(&s->drive.map[b], &back);
     }
     carry c = {s, past, x};
     spl_parallel_for(pool, (size_t)s->body->tets.vertex_count, 1024, carry_range, &c);
-    return true;
+}
+
+bool spl_solid_is_fresh(const spl_solid *s, const spl_pose_past *past, size_t vertex)
+{
+    for (size_t i = SPL_BONE_INFLUENCES * vertex; i < SPL_BONE_INFLUENCES * (vertex + 1); i++) {
+        int32_t b = s->weights.bone[i];
+        if (b >= 0 && s->weights.weight[i] > 0 && past->flat[b]) return true;
+    }
+    return false;
 }
 
 typedef struct turn_loop {

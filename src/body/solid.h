@@ -36,6 +36,7 @@ typedef struct spl_pose_past {
     spl_mat4 *map;       /* by bone */
     double *tail, *head; /* the drive's twists */
     spl_mat4 *step;      /* by bone: room for the motion since */
+    bool *flat;          /* by bone: it had (nearly) no size, so that nothing can be carried from there */
 } spl_pose_past;
 
 supple_result spl_pose_past_create(const spl_solid *s, spl_pose_past *out, supple_error *error);
@@ -46,9 +47,12 @@ void spl_pose_past_keep(spl_pose_past *p, const spl_drive *d);
 void spl_pose_past_move(spl_pose_past *p, const spl_drive *d, const spl_mat4 *m);
 
 /* Carries positions along with the bones from a past pose to the present one: x <- sum_b w_b D_b x, with D_b the motion
- * of bone b since, its twist included. A start for solvers, exact for rigid motions. False, and x is left alone, if a
- * past map has no inverse. */
-bool spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool);
+ * of bone b since, its twist included. A start for solvers, exact for rigid motions. A bone that was flat (a clip
+ * scales a joint to 0 to hide what hangs on it) takes its share from the rest shape instead. */
+void spl_solid_carry(const spl_solid *s, const spl_pose_past *past, double *x, spl_pool *pool);
+
+/* After spl_solid_carry: whether a share of the vertex was taken from the rest shape. */
+bool spl_solid_is_fresh(const spl_solid *s, const spl_pose_past *past, size_t vertex);
 
 /* The bones' rotations blended at the vertices, 9 doubles a vertex, column-major. */
 void spl_solid_turns(const spl_solid *s, double *turn, spl_pool *pool);

@@ -4,9 +4,12 @@
 #include "core/hash.h"
 #include "core/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,20 +75,62 @@ static int create_unique(char *name, size_t suffix_at)
         uint64_t r = spl_mix((uint64_t)t.tv_nsec ^ (uint64_t)t.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^ i);
         for (char *c = name + suffix_at; *c; c++, r /= 36) *c = digits[r % 36];
         int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) return fd;
+        if (fd < 0 && errno != EEXIST) return fd;
+        if (fd < 0) continue;
+        struct stat st; /* the lock says that somebody is at it; a sweep may have come between */
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 || st.st_nlink > 0) return fd;
+        close(fd);
     }
     return -1;
+}
+
+static const char PARTIAL[] = ".partial-";
+enum { PARTIAL_DIGITS = 8 };
+
+/* Whether a name is STEM...partial-XXXXXXXX. */
+static bool is_partial(const char *name, const char *stem, size_t stem_length)
+{
+    size_t length = strlen(name), tail = sizeof PARTIAL - 1 + PARTIAL_DIGITS;
+    return length > tail + stem_length && strncmp(name, stem, stem_length) == 0 &&
+           memcmp(name + length - tail, PARTIAL, sizeof PARTIAL - 1) == 0;
+}
+
+/* Removes an unfinished file if nobody holds its lock: whoever wrote it is dead. */
+static void sweep_one(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0) return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+void spl_output_sweep(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+    if (length >= sizeof folder) return;
+    memcpy(folder, slash ? path : ".", length);
+    folder[length] = 0;
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (is_partial(entry->d_name, name, dot ? (size_t)(dot - name) : strlen(name)))
+            sweep_one(dirfd(dir), entry->d_name);
+    closedir(dir);
 }
 
 /* The temporary file stands in the same folder, so that the rename is atomic. */
 supple_result spl_output_open(spl_output *output, const char *path, const supple_allocator *a, supple_error *error)
 {
-    static const char prefix[] = ".partial-", suffix[] = "........";
+    static const char suffix[PARTIAL_DIGITS + 1] = "........";
     *output = (spl_output){.allocator = *a};
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: exists and is not a regular file", path);
-    size_t length = strlen(path), suffix_at = length + sizeof prefix - 1;
+    size_t length = strlen(path), suffix_at = length + sizeof PARTIAL - 1;
     output->path = spl_strdup(a, path);
     output->temporary = spl_new(a, suffix_at + sizeof suffix, 1);
     if (!output->path || !output->temporary) {
@@ -93,7 +138,7 @@ supple_result spl_output_open(spl_output *output, const char *path, const supple
         return spl_fail_memory(error, "an output path");
     }
     memcpy(output->temporary, path, length);
-    memcpy(output->temporary + length, prefix, sizeof prefix - 1);
+    memcpy(output->temporary + length, PARTIAL, sizeof PARTIAL - 1);
     memcpy(output->temporary + suffix_at, suffix, sizeof suffix);
     int fd = create_unique(output->temporary, suffix_at);
     if (fd >= 0) output->stream = fdopen(fd, "w+b");
@@ -113,6 +158,8 @@ supple_result spl_output_commit(spl_output *output, supple_error *error)
 {
     int reason = 0;
     if (fflush(output->stream) != 0) reason = errno;
+    /* The bytes before the name: after a power cut there is the old file or the new one. Not every kind of file can. */
+    if (!reason && fsync(fileno(output->stream)) != 0 && errno != EINVAL && errno != ENOSYS) reason = errno;
     if (fclose(output->stream) != 0 && !reason) reason = errno;
     output->stream = NULL;
     if (!reason && rename(output->temporary, output->path) != 0) reason = errno;

@@ -23,6 +23,10 @@ typedef struct spl_output {
 supple_result spl_output_open(spl_output *output, const char *path, const supple_allocator *a, supple_error *error);
 supple_result spl_output_commit(spl_output *output, supple_error *error);
 
+/* Removes what killed processes left unfinished of an output: files STEM...partial-XXXXXXXX beside it that nobody
+ * writes any more, where STEM is the output's name without its ending (a sequence has numbers behind it). */
+void spl_output_sweep(const char *path);
+
 /* Removes the unfinished file. Safe on a zeroed, committed or discarded output. */
 void spl_output_discard(spl_output *output);
 

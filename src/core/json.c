@@ -1,5 +1,7 @@
 #include "core/json.h"
 
+#include "core/memory.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +40,103 @@ static bool is_shallow(const char *text, size_t size)
     return true;
 }
 
+/* ---- a text to jansson ---- */
+
+/* jansson collects a token in a buffer that grows, and takes a token that could not grow for a shorter one: a file
+ * would be read wrongly without a word. So the text is given to it as the second element of an array, whose first is a
+ * string as long as any token of the text: the buffer grows there or nowhere, and whether it did can be seen. */
+typedef struct piece {
+    const char *text; /* NULL: as many x */
+    size_t size;
+} piece;
+
+enum { PIECES = 5 };
+
+typedef struct feed {
+    piece piece[PIECES];
+    size_t at, done; /* the piece, and what of it was given */
+} feed;
+
+static size_t feed_bytes(void *out, size_t room, void *user)
+{
+    feed *f = user;
+    size_t given = 0;
+    while (given < room && f->at < PIECES) {
+        const piece *p = &f->piece[f->at];
+        size_t left = p->size - f->done, count = left < room - given ? left : room - given;
+        if (count && p->text) memcpy((char *)out + given, p->text + f->done, count);
+        if (count && !p->text) memset((char *)out + given, 'x', count);
+        given += count;
+        f->done += count;
+        if (f->done < p->size) break;
+        f->at++;
+        f->done = 0;
+    }
+    return given;
+}
+
+/* The longest run of bytes that can be one token. */
+static size_t longest_token(const char *text, size_t size)
+{
+    size_t longest = 0, start = 0;
+    bool quoted = false;
+    for (size_t i = 0; i <= size; i++) {
+        char c = i < size ? text[i] : ',';
+        if (quoted && c == '\\' && i < size) {
+            i++;
+            continue;
+        }
+        bool quote = c == '"', ends = i == size || (!quoted && strchr(" \t\r\n,:[]{}", c));
+        if (quote) quoted = !quoted;
+        if (!ends && !quote) continue;
+        if (i - start + 1 > longest) longest = i - start + 1;
+        start = quote && quoted ? i : i + 1;
+    }
+    return longest;
+}
+
+static json_t *load_once(const void *text, size_t size, size_t flags, json_error_t *said)
+{
+    size_t longest = longest_token(text, size);
+    feed f = {.piece = {{"[\"", 2}, {NULL, longest}, {"\",", 2}, {text, size}, {"]", 1}}};
+    json_t *pair = json_load_callback(feed_bytes, &f, flags, said), *root = NULL;
+    if (!pair) return NULL;
+    if (json_string_length(json_array_get(pair, 0)) != longest)
+        *said = (json_error_t){.line = -1};
+    else if (json_array_size(pair) != 2)
+        snprintf(said->text, sizeof said->text - 1, "one value expected");
+    else
+        root = json_incref(json_array_get(pair, 1));
+    json_decref(pair);
+    return root;
+}
+
+/* jansson tells other failed allocations as mistakes of the text: what is wrong with the text is wrong the second time
+ * too. */
+json_t *spl_json_load(const void *text, size_t size, size_t flags, spl_json_why *why)
+{
+    json_error_t said;
+    json_t *root = load_once(text, size, flags, &said);
+    if (!root) root = load_once(text, size, flags, &said);
+    if (root) return root;
+    *why = (spl_json_why){.no_memory = said.line < 0 || json_error_code(&said) == json_error_out_of_memory,
+                          .line = said.line,
+                          .column = said.column};
+    bool nul = strstr(said.text, "JSON_ALLOW_NUL") != NULL; /* a switch of jansson's, and none of ours */
+    snprintf(why->text, sizeof why->text, "%.90s", nul ? "a text has \\u0000 in it" : said.text);
+    return NULL;
+}
+
+/* Counted first: json_dumps gives a text that was cut short by a failed allocation for a whole one. */
+char *spl_json_text(const json_t *root, size_t flags, const supple_allocator *a)
+{
+    size_t size = root ? json_dumpb(root, NULL, 0, flags) : 0;
+    char *text = size ? spl_new(a, size + 1, 1) : NULL;
+    if (text && json_dumpb(root, text, size, flags) == size) return text;
+    spl_free(a, text);
+    return NULL;
+}
+
 json_t *spl_json_parse(spl_json *j, const void *text, size_t size)
 {
     const char *from = text;
@@ -53,12 +152,12 @@ json_t *spl_json_parse(spl_json *j, const void *text, size_t size)
         spl_json_fail(j, "nested more than %d deep", SPL_JSON_DEEPEST);
         return NULL;
     }
-    json_error_t why;
-    json_t *root = json_loadb(from, size, JSON_REJECT_DUPLICATES, &why);
-    if (!root) {
-        spl_json_fail(j, "not valid JSON at line %d, column %d: %.90s", why.line, why.column, why.text);
-        return NULL;
-    }
+    spl_json_why why;
+    json_t *root = spl_json_load(from, size, JSON_REJECT_DUPLICATES, &why);
+    if (!root && why.no_memory) j->result = spl_fail_memory(j->error, j->name);
+    if (!root && !why.no_memory)
+        spl_json_fail(j, "not valid JSON at line %d, column %d: %s", why.line, why.column, why.text);
+    if (!root) return NULL;
     if (json_is_object(root)) return root;
     spl_json_fail(j, "its JSON is not an object: it begins with {");
     json_decref(root);

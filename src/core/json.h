@@ -20,6 +20,19 @@ typedef struct spl_json {
     supple_result result;
 } spl_json;
 
+/* Why a text could not be parsed. */
+typedef struct spl_json_why {
+    bool no_memory; /* nothing is known of the text */
+    int line, column;
+    char text[100];
+} spl_json_why;
+
+/* json_loadb with a reason that can be told; NULL if the text is no JSON or memory is out. */
+json_t *spl_json_load(const void *text, size_t size, size_t flags, spl_json_why *why);
+
+/* The text of a document, for spl_free; NULL if memory is out. */
+char *spl_json_text(const json_t *root, size_t flags, const supple_allocator *a);
+
 /* Parses a whole text to its root object, for json_decref. Keys that stand twice in an object are refused. */
 json_t *spl_json_parse(spl_json *j, const void *text, size_t size);
 

@@ -171,7 +171,11 @@ supple_result spl_pool_create(const supple_config *config, spl_pool **out, suppl
     pool->thread_count = config && config->thread_count ? config->thread_count : core_count();
     pool->crowded = pool->thread_count > core_count();
     pool->threads = spl_new(&a, (size_t)pool->thread_count, sizeof *pool->threads);
-    if (!pool->threads || !start_workers(pool)) {
+    if (!pool->threads) {
+        spl_pool_destroy(pool);
+        return spl_fail_memory(error, "the worker threads");
+    }
+    if (!start_workers(pool)) {
         spl_pool_destroy(pool);
         return spl_fail(error, SUPPLE_ERROR_MEMORY, "cannot start the worker threads; try fewer threads");
     }

@@ -92,6 +92,7 @@ supple_result supple_bytes_write(const char *path, const void *bytes, size_t siz
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_output output;
+    spl_output_sweep(path);
     supple_result result = spl_output_open(&output, path, &a, error);
     if (result == SUPPLE_OK) result = spl_output_bytes(&output, bytes, size, error);
     if (result == SUPPLE_OK) return spl_output_commit(&output, error);

@@ -250,8 +250,10 @@ const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
 /* x of the last frame, carried by the bones' motion; without a past, the rest shape posed by the weights. */
 static void set_start(spl_flesh_sim *f, spl_pool *pool)
 {
-    if (f->has_past && spl_solid_carry(&f->solid, &f->past, f->x, pool)) return;
-    spl_solid_pose(&f->solid, f->x, pool);
+    if (f->has_past)
+        spl_solid_carry(&f->solid, &f->past, f->x, pool);
+    else
+        spl_solid_pose(&f->solid, f->x, pool);
 }
 
 static void keep_past(spl_flesh_sim *f)

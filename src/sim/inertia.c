@@ -9,7 +9,7 @@ static bool root_motion(const spl_inertia *i, spl_quat *turn, spl_vec3 *from, sp
 {
     const spl_drive *d = &i->solid->drive;
     spl_mat4 back;
-    if (!spl_mat4_inverse(&i->past->map[0], &back)) return false;
+    if (i->past->flat[0] || !spl_mat4_inverse(&i->past->map[0], &back)) return false;
     spl_mat4 motion = spl_mat4_mul(&d->map[0], &back);
     spl_mat3 linear = spl_mat3_linear(&motion), rotation, stretch;
     if (!spl_polar3(&linear, &rotation, &stretch) || !spl_mat4_inverse(&motion, &back)) return false;
@@ -49,10 +49,11 @@ spl_mat4 spl_inertia_launch(const spl_inertia *i, double share, double dt, doubl
     size_t n = 3 * (size_t)i->solid->body->tets.vertex_count;
     double most = 0;
     memcpy(room, i->x, n * sizeof *room);
-    bool carried = spl_solid_carry(i->solid, i->past, room, pool);
+    spl_solid_carry(i->solid, i->past, room, pool);
     spl_mat4 motion = spl_inertia_follow_root(i, share);
     for (size_t k = 0; k < n; k++) {
-        i->velocity[k] = carried ? (room[k] - i->x[k]) / dt : 0;
+        bool fresh = spl_solid_is_fresh(i->solid, i->past, k / 3);
+        i->velocity[k] = fresh ? 0 : (room[k] - i->x[k]) / dt;
         most = fmax(most, fabs(i->velocity[k]));
     }
     if (!(most < fastest * i->solid->diagonal)) memset(i->velocity, 0, n * sizeof *i->velocity);

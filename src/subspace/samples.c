@@ -326,7 +326,7 @@ static supple_result continue_to(const solve *v, worker *w, int32_t i, spl_stati
         spl_pose_past_keep(&w->past, &w->solid.drive);
         result = set_pose(v, w, from, to, (double)k / steps, error);
         if (result != SUPPLE_OK) break;
-        if (!spl_solid_carry(&w->solid, &w->past, w->x, NULL)) spl_solid_pose(&w->solid, w->x, NULL);
+        spl_solid_carry(&w->solid, &w->past, w->x, NULL);
         result = step(v, w, stats, error);
     }
     return result;

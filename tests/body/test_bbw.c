@@ -249,7 +249,7 @@ TEST(maxima_are_counted)
     box_free(&b);
 }
 
-TEST(threads_and_memory)
+TEST(the_same_bits_at_any_number_of_threads)
 {
     box b;
     REQUIRE(box_make(3, 3, 8, &b));
@@ -263,6 +263,22 @@ TEST(threads_and_memory)
     REQUIRE(spl_bbw(&in, NULL, seven, &a, &t, NULL, NULL) == SUPPLE_OK);
     CHECK(!memcmp(one.value, t.value, bytes));
     spl_weight_table_release(&t);
+    spl_weight_table_release(&one);
+    spl_pool_destroy(pool);
+    spl_pool_destroy(seven);
+    free(held);
+    box_free(&b);
+}
+
+TEST(memory_may_run_out)
+{
+    box b;
+    REQUIRE(box_make(1, 1, 4, &b));
+    int32_t *held = hold(&b, 2, 4);
+    spl_harmonic_input in = {&b.e, held, 2, NULL};
+    supple_allocator a;
+    spl_weight_table t;
+    spl_pool *pool = pool_of(1);
     long n = 0;
     for (bool ended = false; !ended; n++) {
         failing f = {.fail_at = n};
@@ -275,9 +291,7 @@ TEST(threads_and_memory)
         CHECK(f.live == 0);
     }
     CHECK(n > 30);
-    spl_weight_table_release(&one);
     spl_pool_destroy(pool);
-    spl_pool_destroy(seven);
     free(held);
     box_free(&b);
 }
@@ -328,4 +342,5 @@ TEST(edge_cases)
 
 TEST_CASES(RUN(optimality_conditions_hold), RUN(a_slow_twin_agrees), RUN(mirrored_bodies_have_mirrored_weights),
            RUN(sums_and_strongest), RUN(nothing_is_left_without_weights), RUN(maxima_are_counted),
-           RUN(threads_and_memory), RUN(bones_can_be_cancelled), RUN(edge_cases))
+           RUN(the_same_bits_at_any_number_of_threads), RUN(memory_may_run_out), RUN(bones_can_be_cancelled),
+           RUN(edge_cases))

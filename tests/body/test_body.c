@@ -199,7 +199,7 @@ TEST(stored_upsampling_that_is_damaged_is_made_again)
     char folder[] = "body-cache-XXXXXX", command[200];
     REQUIRE(mkdtemp(folder));
     setenv("SUPPLE_CACHE", folder, 1);
-    supple_scene *scene = scene_load("demo:arm");
+    supple_scene *scene = demo_scene("arm", 0.5);
     supple_body_config bc = body_config(SUPPLE_BODY_TETS, 16);
     bc.cache = true;
     supple_body *first = body_create(scene, &bc, 0);
@@ -297,7 +297,7 @@ TEST(the_users_own_tetrahedra_are_taken)
 /* Every allocation of a coarse body fails once, in steps: there are many, alike. */
 TEST(failing_allocations_are_errors)
 {
-    supple_scene *scene = scene_load("demo:beam");
+    supple_scene *scene = demo_scene("beam", 0.3);
     supple_body_config bc = body_config(SUPPLE_BODY_TETS, 8);
     for (long n = 0;; n += n < 60 ? 1 : 7) {
         failing f = {.fail_at = n};
@@ -320,8 +320,7 @@ TEST(fingers_do_not_fuse)
 {
     supple_scene *scene = NULL;
     supple_error error;
-    if (supple_scene_load_file(SPL_SHARED_DIR "/assets/Hand_left.glb", NULL, &scene, &error) != SUPPLE_OK)
-        SKIP("no ../shared");
+    REQUIRE(supple_scene_load_file(SPL_DATA_DIR "/hand.glb", NULL, &scene, &error) == SUPPLE_OK);
     supple_body_config bc = body_config(SUPPLE_BODY_TETS, 0);
     supple_body *b = body_create(scene, &bc, 0);
     REQUIRE(b);
@@ -381,7 +380,7 @@ static supple_result make_watched(const supple_scene *scene, watch *w, supple_bo
 
 TEST(progress_goes_forward_and_can_cancel_at_every_call)
 {
-    supple_scene *scene = scene_load("demo:arm");
+    supple_scene *scene = demo_scene("arm", 0.5);
     watch whole = {0};
     supple_body *body;
     supple_error error;

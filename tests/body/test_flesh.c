@@ -384,9 +384,8 @@ TEST(scale_place_and_rotation_change_nothing_but_the_frame)
 {
     srand(5);
     check_frame(shape_grid(48, 24, at_pear, NULL), 12);
-    shape fox = shape_asset("Fox.glb"), human = shape_asset("MakeHuman_Male_CMU.glb");
-    if (fox.triangle_count) check_frame(fox, 5); /* mirror symmetry; the human has limbs that are grown too */
-    if (human.triangle_count) check_frame(human, 5);
+    check_frame(shape_character("quadruped.glb"), 5); /* mirror symmetry; the hero has limbs that are grown too */
+    check_frame(shape_character("hero.glb"), 5);
 }
 
 TEST(every_number_of_threads_gives_the_same_bits)
@@ -480,33 +479,44 @@ TEST(resolutions_out_of_range_are_refused)
 
 /* ---- characters ---- */
 
-TEST(characters_get_sound_bodies_at_the_automatic_resolution)
+static void check_character(const char *name)
 {
-    const char *names[] = {"Fox.glb", "CesiumMan.glb", "RiggedFigure.glb", "MakeHuman_Male_CMU.glb", "Hand_left.glb"};
-    int found = 0;
-    for (int i = 0; i < test_size(5, 2); i++) {
-        shape s = shape_asset(names[i]);
-        if (s.triangle_count == 0) continue;
-        found++;
-        supple_config config = supple_config_default();
-        spl_pool *pool;
-        REQUIRE(spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
-        body b = make_of(shape_surface(&s), 0, pool);
-        shape_free(&s);
-        spl_pool_destroy(pool);
-        const spl_flesh_report *r = &b.report;
-        printf(
-            "    %s: %d tets, %d passes, dihedral %.1f..%.1f, volume %.4f, distance %.3f cell, lost %.5f, %d of %d\n",
-            names[i], (int)b.tets.tet_count, (int)r->passes, r->shape.min_dihedral, r->shape.max_dihedral,
-            r->shape.volume / r->surface_volume, r->mean_distance / r->cell, r->area_lost, (int)r->component_count,
-            (int)b.surface.component_count);
-        check_sound(&b, 1);
-        if (isfinite(r->surface_volume)) CHECK_NEAR(r->shape.volume / r->surface_volume, 1, 0.03);
-        CHECK(r->mean_distance < 0.25 * r->cell && r->area_lost < 0.01);
-        CHECK(b.tets.tet_count < 66000);
-        release(&b);
-    }
-    if (!found) SKIP("../shared/assets is not there");
+    shape s = shape_character(name);
+    supple_config config = supple_config_default();
+    spl_pool *pool;
+    REQUIRE(spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
+    body b = make_of(shape_surface(&s), 0, pool);
+    shape_free(&s);
+    spl_pool_destroy(pool);
+    const spl_flesh_report *r = &b.report;
+    printf("    %s: %d tets, %d passes, dihedral %.1f..%.1f, volume %.4f, distance %.3f cell, lost %.5f, %d of %d\n",
+           name, (int)b.tets.tet_count, (int)r->passes, r->shape.min_dihedral, r->shape.max_dihedral,
+           r->shape.volume / r->surface_volume, r->mean_distance / r->cell, r->area_lost, (int)r->component_count,
+           (int)b.surface.component_count);
+    check_sound(&b, 1);
+    CHECK(isfinite(r->surface_volume)); /* they are closed */
+    CHECK_NEAR(r->shape.volume / r->surface_volume, 1, 0.03);
+    CHECK(r->mean_distance < 0.25 * r->cell && r->area_lost < 0.01);
+    CHECK(b.tets.tet_count < 66000);
+    release(&b);
+}
+
+TEST(small_characters_get_sound_bodies_at_the_automatic_resolution)
+{
+    check_character("quadruped.glb");
+    check_character("figure.glb");
+}
+TEST(a_hand_gets_a_sound_body_at_the_automatic_resolution)
+{
+    check_character("hand.glb");
+}
+TEST(the_hero_gets_a_sound_body_at_the_automatic_resolution)
+{
+    check_character("demo:hero");
+}
+TEST(a_person_gets_a_sound_body_at_the_automatic_resolution)
+{
+    check_character("person.glb");
 }
 
 TEST_CASES(RUN(sphere_converges_to_its_volume), RUN(cube_torus_plate_and_cone_have_their_volumes),
@@ -516,4 +526,7 @@ TEST_CASES(RUN(sphere_converges_to_its_volume), RUN(cube_torus_plate_and_cone_ha
            RUN(every_number_of_threads_gives_the_same_bits),
            RUN(memory_running_out_anywhere_is_an_error_without_a_leak),
            RUN(what_has_no_inside_is_refused_with_the_reason), RUN(resolutions_out_of_range_are_refused),
-           RUN(characters_get_sound_bodies_at_the_automatic_resolution))
+           RUN(small_characters_get_sound_bodies_at_the_automatic_resolution),
+           RUN(a_hand_gets_a_sound_body_at_the_automatic_resolution),
+           RUN(the_hero_gets_a_sound_body_at_the_automatic_resolution),
+           RUN(a_person_gets_a_sound_body_at_the_automatic_resolution))

@@ -89,17 +89,17 @@ TEST(a_resolution_beyond_memory_is_refused_by_its_estimate)
     shape_free(&s);
 }
 
-/* ---- the shared characters ---- */
+/* ---- characters ---- */
 
-static bool find_joint(const char *asset, const char *name, spl_vec3 *at, spl_vec3 *along)
+static bool find_joint(const char *file, const char *name, spl_vec3 *at, spl_vec3 *along)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/assets/%s", SPL_SHARED_DIR, asset);
+    snprintf(path, sizeof path, "%s/%s", SPL_DATA_DIR, file);
     supple_scene *scene;
     supple_allocator a = spl_allocator_of(NULL);
     spl_bones bones;
     bool found = false;
-    if (access(path, R_OK) != 0 || supple_scene_load_file(path, NULL, &scene, NULL) != SUPPLE_OK) return false;
+    if (supple_scene_load_file(path, NULL, &scene, NULL) != SUPPLE_OK) return false;
     if (spl_bones_make(scene, &a, &bones, NULL) != SUPPLE_OK) abort();
     for (int32_t i = 0; i < bones.bone_count; i++)
         if (strcmp(scene->node[bones.bone[i].node].name, name) == 0) {
@@ -113,11 +113,11 @@ static bool find_joint(const char *asset, const char *name, spl_vec3 *at, spl_ve
 }
 
 /* In the tetrahedra the way between any two finger tips is about that over the palm. */
-static void check_fingers(const char *asset, const char *wrist, double reach, double apart, int32_t resolution)
+static void check_fingers(const char *file, const char *wrist, double reach, double apart, int32_t resolution)
 {
-    shape s = shape_asset(asset);
-    spl_vec3 at, along;
-    REQUIRE(s.vertex_count > 0 && find_joint(asset, wrist, &at, &along));
+    shape s = shape_character(file);
+    spl_vec3 at = {0}, along = {0};
+    REQUIRE(s.vertex_count > 0 && find_joint(file, wrist, &at, &along));
     body b = body_of_surface(shape_surface(&s), resolution, 0, 2);
     REQUIRE(b.result == SUPPLE_OK);
     int32_t tip[16];
@@ -145,16 +145,23 @@ static void check_fingers(const char *asset, const char *wrist, double reach, do
     shape_free(&s);
 }
 
-TEST(fingers_of_characters_are_apart)
+TEST(fingers_of_a_hand_are_apart)
 {
-    spl_vec3 at, along;
-    if (!find_joint("Hand_left.glb", "wrist_L", &at, &along)) SKIP("no ../shared/assets");
-    check_fingers("Hand_left.glb", "wrist_L", 0.24, 0.035, 0);
-    check_fingers("MakeHuman_Male_CMU.glb", "LeftHand", 0.24, 0.045, 0);
-    check_fingers("MakeHuman_Male_CMU.glb", "RightHand", 0.24, 0.045, 0);
-    check_fingers("MakeHuman_Male_CMU.glb", "LeftHand", 0.24, 0.045, 45); /* a cell is wider than two fingers */
+    check_fingers("hand.glb", "wrist_L", 0.24, 0.035, 0);
+}
+
+TEST(fingers_of_a_person_are_apart)
+{
+    check_fingers("person.glb", "LeftHand", 0.24, 0.045, 0);
+    check_fingers("person.glb", "RightHand", 0.24, 0.045, 0);
+}
+
+TEST(fingers_of_a_person_are_apart_where_a_cell_is_wider_than_two)
+{
+    check_fingers("person.glb", "LeftHand", 0.24, 0.045, 45);
 }
 
 TEST_CASES(RUN(fingers_thinner_than_a_cell_stay_apart_and_attached), RUN(inner_walls_are_not_lost_area),
            RUN(threads_give_the_same_bits), RUN(a_resolution_beyond_memory_is_refused_by_its_estimate),
-           RUN(fingers_of_characters_are_apart))
+           RUN(fingers_of_a_hand_are_apart), RUN(fingers_of_a_person_are_apart),
+           RUN(fingers_of_a_person_are_apart_where_a_cell_is_wider_than_two))

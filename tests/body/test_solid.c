@@ -76,7 +76,8 @@ TEST(a_rigid_motion_is_carried_exactly)
         posed = fmax(posed, distance(x + 3 * v, spl_drive_point(&w.solid.drive, 0, v)));
     puppet_move(&w.puppet, &move);
     REQUIRE(take_pose(&w));
-    CHECK(spl_solid_carry(&w.solid, &past, x, w.pool));
+    spl_solid_carry(&w.solid, &past, x, w.pool);
+    CHECK(!spl_solid_is_fresh(&w.solid, &past, 0));
     spl_solid_turns(&w.solid, turn, w.pool);
     spl_mat3 R = spl_mat3_linear(&w.solid.drive.map[0]);
     for (int32_t v = 0; v < (int32_t)n; v++) {
@@ -86,8 +87,18 @@ TEST(a_rigid_motion_is_carried_exactly)
     CHECK_NEAR(posed / w.solid.diagonal, 0, 1e-14);
     CHECK_NEAR(carried / w.solid.diagonal, 0, 1e-14);
     CHECK_NEAR(turned, 0, 1e-14);
-    past.map[0] = (spl_mat4){{0}}; /* a bone that was squeezed to nothing says nothing of where to go */
-    CHECK(!spl_solid_carry(&w.solid, &past, x, w.pool));
+    for (int k = 0; k < 2;
+         k++) { /* a bone that was squeezed to (nearly) nothing says nothing of where to go: the rest shape does */
+        double size = k ? 1e-9 : 0, fresh = 0;
+        for (int32_t b = 0; b < w.solid.body->bones.bone_count; b++)
+            past.map[b] = (spl_mat4){{size, 0, 0, 0, 0, size, 0, 0, 0, 0, size, 0, 7, 7, 7, 1}};
+        for (size_t i = 0; i < 3 * n; i++) x[i] = 7;
+        spl_solid_carry(&w.solid, &past, x, w.pool);
+        for (int32_t v = 0; v < (int32_t)n; v++)
+            fresh = fmax(fresh, distance(x + 3 * v, spl_drive_point(&w.solid.drive, 0, v)));
+        CHECK_NEAR(fresh / w.solid.diagonal, 0, 1e-14);
+        CHECK(spl_solid_is_fresh(&w.solid, &past, 0));
+    }
     spl_pose_past_release(&past, &w.solid.allocator);
     free(x);
     free(turn);

@@ -157,27 +157,48 @@ TEST(demos_at_rest_have_no_contacts)
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) check_rest(demo_scene(name[i], 0.5), name[i]);
 }
 
-TEST(assets_at_rest_have_no_contacts)
+static supple_scene *load_file(const char *name)
 {
-    static const char *name[] = {"CesiumMan.glb",    "Fox.glb",         "Hand_left.glb",         "KayKit_Barbarian.glb",
-                                 "RiggedFigure.glb", "SimpleSkin.gltf", "MakeHuman_Male_CMU.glb"};
-    int there = 0;
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        char path[400];
-        supple_scene *scene = NULL;
-        supple_body *body = NULL;
-        snprintf(path, sizeof path, "%s/assets/%s", SPL_SHARED_DIR, name[i]);
-        if (access(path, R_OK) != 0) continue;
-        there++;
-        REQUIRE(supple_scene_load_file(path, NULL, &scene, NULL) == SUPPLE_OK);
-        if (strcmp(name[i], "SimpleSkin.gltf") == 0) { /* a flat strip: there is no flesh in it */
-            CHECK(supple_body_create(scene, NULL, NULL, &body, NULL) == SUPPLE_ERROR_INPUT);
-            supple_scene_destroy(scene);
-            continue;
-        }
-        check_rest(scene, name[i]);
-    }
-    if (!there) SKIP("no shared assets here");
+    char path[400];
+    supple_scene *scene = NULL;
+    supple_error error = {0};
+    snprintf(path, sizeof path, "%s/%s", SPL_DATA_DIR, name);
+    if (supple_scene_load_file(path, NULL, &scene, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return scene;
+}
+
+static void check_file(const char *name)
+{
+    supple_scene *scene = load_file(name);
+    REQUIRE(scene);
+    check_rest(scene, name);
+}
+
+TEST(a_person_at_rest_has_no_contacts)
+{
+    check_file("person.glb");
+}
+TEST(a_hand_at_rest_has_no_contacts)
+{
+    check_file("hand.glb");
+}
+TEST(parts_at_rest_have_no_contacts)
+{
+    check_file("parts.glb");
+}
+TEST(small_characters_at_rest_have_no_contacts)
+{
+    check_file("quadruped.glb");
+    check_file("figure.glb");
+}
+
+TEST(a_flat_strip_has_no_flesh)
+{
+    supple_scene *scene = load_file("strip.gltf");
+    supple_body *body = NULL;
+    REQUIRE(scene);
+    CHECK(supple_body_create(scene, NULL, NULL, &body, NULL) == SUPPLE_ERROR_INPUT);
+    supple_scene_destroy(scene);
 }
 
 /* linear folds an elbow through itself; the straight arm is free of it. */
@@ -205,4 +226,6 @@ TEST(an_elbow_that_linear_folds_goes_into_itself)
 TEST_CASES(RUN(blocks_pushed_through_each_other_are_as_deep_as_they_were_pushed),
            RUN(depths_are_those_that_trying_all_gives), RUN(the_same_bits_at_any_number_of_threads),
            RUN(creation_survives_every_failed_allocation), RUN(demos_at_rest_have_no_contacts),
-           RUN(assets_at_rest_have_no_contacts), RUN(an_elbow_that_linear_folds_goes_into_itself))
+           RUN(a_person_at_rest_has_no_contacts), RUN(a_hand_at_rest_has_no_contacts),
+           RUN(parts_at_rest_have_no_contacts), RUN(small_characters_at_rest_have_no_contacts),
+           RUN(a_flat_strip_has_no_flesh), RUN(an_elbow_that_linear_folds_goes_into_itself))

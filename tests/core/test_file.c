@@ -130,6 +130,38 @@ TEST(failing_allocations_leave_nothing)
     }
 }
 
-TEST_CASES(RUN(a_committed_file_is_whole), RUN(a_discarded_file_leaves_nothing_and_keeps_the_old_one),
-           RUN(impossible_outputs_are_refused), RUN(impossible_inputs_are_refused),
-           RUN(one_file_under_two_names_is_the_same), RUN(failing_allocations_leave_nothing))
+static void put(const char *name)
+{
+    FILE *file = fopen(name, "w");
+    if (file) fclose(file);
+}
+
+/* What a killed writer left goes when the same output is opened the next time; what others are writing, or have so
+ * named, stays. */
+TEST(what_a_killed_writer_left_is_swept)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_output alive, other;
+    put("walk.glb.partial-0123abcd"); /* nobody holds its lock */
+    put("walk_0007.obj.partial-0123abcd");
+    put("run.glb.partial-0123abcd");
+    put("walk.glb.partial-notes");
+    put("walk.glb");
+    REQUIRE(symlink("walk.glb", "walk.glb.partial-linkedto") == 0);
+    REQUIRE(spl_output_open(&alive, "walk.png", &a, NULL) == SUPPLE_OK);
+    REQUIRE(spl_output_open(&other, "walk.glb", &a, NULL) == SUPPLE_OK);
+    CHECK(entries() == 8);
+    spl_output_sweep("walk.glb");
+    CHECK(!exists("walk.glb.partial-0123abcd") && !exists("walk_0007.obj.partial-0123abcd"));
+    CHECK(exists("run.glb.partial-0123abcd") && exists("walk.glb.partial-notes") && exists("walk.glb"));
+    CHECK(entries() == 6); /* these, the link and the two that are being written */
+    CHECK(spl_output_commit(&alive, NULL) == SUPPLE_OK && exists("walk.png"));
+    spl_output_discard(&other);
+    spl_output_sweep("no/such/folder/x.glb");
+    CHECK(entries() == 5);
+}
+
+TEST_CASES(RUN(what_a_killed_writer_left_is_swept), RUN(a_committed_file_is_whole),
+           RUN(a_discarded_file_leaves_nothing_and_keeps_the_old_one), RUN(impossible_outputs_are_refused),
+           RUN(impossible_inputs_are_refused), RUN(one_file_under_two_names_is_the_same),
+           RUN(failing_allocations_leave_nothing))

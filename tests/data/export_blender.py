@@ -1,6 +1,6 @@
 """Inside Blender: blender -b --factory-startup --python tests/data/export_blender.py -- BUILD/supple
 
-Writes hero.fbx, hero.dae, posed.fbx, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
+Writes hero.fbx, hero_posed.fbx, hero.dae, posed.fbx, arm_z.fbx and creature.fbx beside it: what only another program can write. Made once, with Blender 3.4.1;
 another version writes other bytes, so make.py does not check these files."""
 import os
 import sys
@@ -92,8 +92,8 @@ def build(c, clips, scale=1, mesh_scale=1, materials=1, turned=True):
     return armature, actions
 
 
-def write_fbx(name, simplify=0.0, **options):
-    bpy.ops.export_scene.fbx(filepath=os.path.join(HERE, name), object_types={"ARMATURE", "MESH"}, add_leaf_bones=False, bake_anim=True,
+def write_fbx(name, simplify=0.0, clips=True, **options):
+    bpy.ops.export_scene.fbx(filepath=os.path.join(HERE, name), object_types={"ARMATURE", "MESH"}, add_leaf_bones=False, bake_anim=clips,
                              bake_anim_use_all_bones=False, bake_anim_use_nla_strips=False, bake_anim_use_all_actions=True,
                              bake_anim_simplify_factor=simplify, bake_anim_force_startend_keying=simplify == 0,
                              mesh_smooth_type="OFF", **options)
@@ -149,6 +149,34 @@ def export_hero(hero):
     armature.animation_data.action = actions[0]
     bpy.ops.wm.collada_export(filepath=os.path.join(HERE, "hero.dae"), include_animations=True, include_all_actions=False,
                               triangulate=False, keep_flat_curves=True)
+
+
+def join_triangles(thing):
+    bpy.context.view_layer.objects.active = thing
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.tris_convert_to_quads()
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def export_posed(hero):
+    """Turned to look along +x, and the nodes in the middle of a punch, on the flat left foot: neither is the bind pose. Of quads
+    where triangles make some, and without a clip."""
+    hero = welded(hero)
+    armature, _ = build(hero, first_frames(hero, "walk", 2))
+    join_triangles(armature.children[0])
+    armature.rotation_euler[2] = 1.5707963267948966
+    for name, axis, degrees in (("hips", (0, 1, 0), 25), ("spine", (1, 0, 0), 20), ("chest", (0, 1, 0), -35), ("neck", (1, 0, 0), -15),
+                                ("upper_arm.R", (0.3, 1, 0.2), 60), ("forearm.R", (0, 1, 0.5), 20), ("upper_arm.L", (1, 0, 1), 40),
+                                ("forearm.L", (1, 0, 0.2), -95), ("thigh.L", (1, 0, 0), -35), ("shin.L", (1, 0, 0), 30),
+                                ("foot.L", (1, 0, 0), 5), ("thigh.R", (1, 0, 0.2), 15), ("shin.R", (1, 0, 0), 60)):
+        bone = armature.pose.bones[name]
+        bone.rotation_mode, bone.rotation_axis_angle = "AXIS_ANGLE", (np.radians(degrees), *axis)
+    bpy.context.view_layer.update()
+    foot = armature.pose.bones["foot.L"]
+    armature.pose.bones["hips"].location[1] = foot.bone.head_local[1] - foot.head[1]
+    bpy.context.view_layer.update()
+    write_fbx("hero_posed.fbx", clips=False)
 
 
 def export_creature():

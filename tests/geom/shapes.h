@@ -1,4 +1,4 @@
-/* Shapes with known answers, soups, and the shared characters, for the geometry tests. */
+/* Shapes with known answers, soups, and the characters of tests/data, for the geometry tests. */
 #ifndef SPL_TESTS_SHAPES_H
 #define SPL_TESTS_SHAPES_H
 
@@ -141,15 +141,20 @@ static inline shape shape_soup(int triangles, double size)
     return s;
 }
 
-/* All skinned primitives of a shared character, as the file has them; empty if it is not there. */
-static inline shape shape_asset(const char *name)
+/* All skinned primitives of a character of tests/data or of a built-in one (demo:...), as the file has them. A case
+ * without its file has failed. */
+static inline shape shape_character(const char *name)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/assets/%s", SPL_SHARED_DIR, name);
+    snprintf(path, sizeof path, "%s%s", strncmp(name, "demo:", 5) == 0 ? "" : SPL_DATA_DIR "/", name);
     supple_scene *scene = NULL;
-    shape s = {0};
-    if (access(path, R_OK) != 0 || supple_scene_load_file(path, NULL, &scene, NULL) != SUPPLE_OK) return s;
-    s = shape_new(scene->vertex_count, scene->triangle_count);
+    supple_error error = {0};
+    if (supple_scene_load_file(path, NULL, &scene, &error) != SUPPLE_OK) {
+        printf("    %s\n", error.message);
+        fflush(stdout);
+        abort();
+    }
+    shape s = shape_new(scene->vertex_count, scene->triangle_count);
     s.vertex_count = s.triangle_count = 0;
     for (int32_t i = 0; i < scene->instance_count; i++) {
         if (scene->instance[i].skin < 0) continue;

@@ -7,11 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool no_assets(void)
-{
-    return access(SPL_SHARED_DIR "/assets/CATALOG.md", R_OK) != 0;
-}
-
 static void use_program(const char *path)
 {
     setenv("SUPPLE_IMPORT", path, 1);
@@ -22,7 +17,7 @@ static supple_scene *load(const char *name)
     char path[1024];
     supple_scene *scene;
     supple_error error = {0};
-    snprintf(path, sizeof path, "%s/assets/%s", SPL_SHARED_DIR, name);
+    snprintf(path, sizeof path, "%s/%s", SPL_DATA_DIR, name);
     use_program(SPL_IMPORT_PROGRAM);
     supple_result result = supple_scene_load_file(path, NULL, &scene, &error);
     if (result) printf("    %s\n", error.message);
@@ -38,16 +33,17 @@ typedef struct expected {
     spl_up up;
 } expected;
 
-/* Numbers of shared/assets/CATALOG.md. */
+/* Numbers of the parser of Blender's own importer and, for Collada, of Python's XML. */
 TEST(characters_come_whole)
 {
     static const expected list[] = {
-        {"Kenney_character_maya7700.fbx", 804, 1604, 58, 1, 4, 1, 0.01, SPL_UP_Y},
-        {"Quaternius_Animated_Human.fbx", 791, 1578, 48, 9, 7, 1, 0.01, SPL_UP_Y},
-        {"Quaternius_Trex.fbx", 912, 1820, 37, 6, 7, 5, 0.01, SPL_UP_Y},
-        {"Quaternius_Velociraptor_run.dae", 626, 1248, 37, 1, 7, 3, 1, SPL_UP_Z},
+        {"hero.fbx", 1272, 2540, 25, 1, 4, 1, 0.01, SPL_UP_Y},
+        {"hero_ascii.fbx", 1272, 2540, 25, 1, 4, 1, 0.01, SPL_UP_Y},
+        {"hero_posed.fbx", 1272, 2540, 25, 0, 4, 1, 0.01, SPL_UP_Y},
+        {"arm_z.fbx", 408, 812, 2, 1, 2, 1, 0.01, SPL_UP_Z},
+        {"creature.fbx", 700, 1396, 23, 2, 7, 3, 0.01, SPL_UP_Y},
+        {"hero.dae", 1272, 2540, 25, 1, 4, 1, 1, SPL_UP_Z},
     };
-    if (no_assets()) SKIP("no ../shared");
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         const expected *e = &list[i];
         supple_scene *s = load(e->name);
@@ -66,13 +62,25 @@ TEST(characters_come_whole)
 
 TEST(clips_last_as_long_as_the_file_says)
 {
-    if (no_assets()) SKIP("no ../shared");
-    supple_scene *s = load("Quaternius_Animated_Human.fbx");
-    REQUIRE(s);
-    CHECK(s->fps == 24 && supple_scene_fps(s) == 24);
-    CHECK_NEAR(supple_scene_clip_duration(s, supple_scene_clip_find(s, "Death")), 3.533, 1e-3);
-    CHECK_NEAR(supple_scene_clip_duration(s, supple_scene_clip_find(s, "Working")), 6.433, 1e-3);
-    supple_scene_destroy(s);
+    static const struct {
+        const char *file, *clip;
+        double seconds;
+    } list[] = {
+        {"hero.fbx", "walk", 0.5},
+        {"hero_ascii.fbx", "walk", 0.5},
+        {"arm_z.fbx", "bend", 29.0 / 30},
+        {"creature.fbx", "Walk", 1},
+        {"creature.fbx", "ArmatureAction", 1.0 / 30},
+        {"hero.dae", NULL, 0.5},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        supple_scene *s = load(list[i].file);
+        REQUIRE(s);
+        int32_t clip = list[i].clip ? supple_scene_clip_find(s, list[i].clip) : 0;
+        CHECK(clip >= 0);
+        CHECK_NEAR(supple_scene_clip_duration(s, clip), list[i].seconds, 1e-3);
+        supple_scene_destroy(s);
+    }
 }
 
 /* ---- what the program may do ------------------------------------------------------------------------------------ */
@@ -84,6 +92,32 @@ static void write_file(const char *path, const char *text, size_t size)
     FILE *file = fopen(path, "wb");
     CHECK(file && fwrite(text, 1, size, file) == size);
     if (file) fclose(file);
+}
+
+/* The text says 30 frames a second; here it says 24. */
+TEST(the_frame_rate_is_the_files)
+{
+    static char text[1 << 20];
+    static const char mode[] = "\"TimeMode\", \"enum\", \"\", \"\", ";
+    FILE *file = fopen(SPL_DATA_DIR "/hero_ascii.fbx", "rb");
+    REQUIRE(file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    char *at = strstr(text, mode);
+    REQUIRE(at && size > 300000 && at[sizeof mode - 1] == '6' && at[sizeof mode] == '\n');
+    write_file("thirty.fbx", text, size);
+    at += sizeof mode - 1;
+    memmove(at + 1, at, size - (size_t)(at - text));
+    memcpy(at, "11", 2);
+    write_file("twentyfour.fbx", text, size + 1);
+    for (int i = 0; i < 2; i++) {
+        supple_scene *s = NULL;
+        use_program(SPL_IMPORT_PROGRAM);
+        REQUIRE(supple_scene_load_file(i ? "twentyfour.fbx" : "thirty.fbx", NULL, &s, NULL) == SUPPLE_OK);
+        CHECK(s->fps == (i ? 24 : 30) && supple_scene_fps(s) == s->fps);
+        CHECK_NEAR(supple_scene_clip_duration(s, 0), 0.5, 1e-3); /* keys are in seconds */
+        supple_scene_destroy(s);
+    }
 }
 
 /* A script in the program's place. */
@@ -143,13 +177,12 @@ TEST(files_that_are_none)
 
 TEST(truncations_are_refused)
 {
-    if (no_assets()) SKIP("no ../shared");
-    static const char *const names[] = {"Kenney_character_maya7700.fbx", "Quaternius_Velociraptor_run.dae"};
+    static const char *const names[] = {"hero.fbx", "hero.dae"};
     static char data[1 << 20];
     use_program(SPL_IMPORT_PROGRAM);
     for (int i = 0; i < 2; i++) {
         char path[1024];
-        snprintf(path, sizeof path, "%s/assets/%s", SPL_SHARED_DIR, names[i]);
+        snprintf(path, sizeof path, "%s/%s", SPL_DATA_DIR, names[i]);
         FILE *file = fopen(path, "rb");
         REQUIRE(file);
         size_t size = fread(data, 1, sizeof data, file);
@@ -160,7 +193,7 @@ TEST(truncations_are_refused)
             check_refused(cut, "cut short");
         }
     }
-    check_refused(SPL_SHARED_DIR "/bad-inputs/truncated.fbx", "cut short");
+    check_refused(SPL_DATA_DIR "/bad/truncated.fbx", "cut short");
 }
 
 /* The reader of the .glb has tests of its own; these are the allocations before it. */
@@ -183,6 +216,6 @@ TEST(allocations_may_fail)
     CHECK(done);
 }
 
-TEST_CASES(RUN(characters_come_whole), RUN(clips_last_as_long_as_the_file_says),
+TEST_CASES(RUN(characters_come_whole), RUN(clips_last_as_long_as_the_file_says), RUN(the_frame_rate_is_the_files),
            RUN(a_program_gone_wrong_is_a_bad_file), RUN(a_program_that_stops_is_ended), RUN(files_that_are_none),
            RUN(truncations_are_refused), RUN(allocations_may_fail))

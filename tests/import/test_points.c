@@ -314,12 +314,12 @@ TEST(a_small_file_cannot_claim_gigabytes)
     CHECK(read_exact(spl_points_read_fbx, b.data, b.size, &f, &p) == SUPPLE_ERROR_INPUT);
 }
 
-/* ---- the real files --------------------------------------------------------------------------------------------- */
+/* ---- whole files ------------------------------------------------------------------------------------------------- */
 
-static void check_asset(const char *name, reader *read, int32_t points, int32_t polygons, int32_t joints)
+static void check_file(const char *name, reader *read, int32_t points, int32_t polygons, int32_t joints)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/assets/%s", SPL_SHARED_DIR, name);
+    snprintf(path, sizeof path, "%s/%s", SPL_DATA_DIR, name);
     FILE *file = fopen(path, "rb");
     REQUIRE(file);
     fseek(file, 0, SEEK_END);
@@ -339,18 +339,17 @@ static void check_asset(const char *name, reader *read, int32_t points, int32_t 
     free(data);
 }
 
-/* Counts of shared/assets/CATALOG.md, made with other readers; polygons as the importing library counts them. */
-TEST(real_characters)
+/* Counts by the parser of Blender's own importer and, for Collada, by Python's XML. */
+TEST(whole_characters)
 {
-    FILE *there = fopen(SPL_SHARED_DIR "/assets/CATALOG.md", "rb");
-    if (!there) SKIP("no ../shared");
-    fclose(there);
-    check_asset("Kenney_character_maya7700.fbx", spl_points_read_fbx, 804, 826, 58);
-    check_asset("Quaternius_Animated_Human.fbx", spl_points_read_fbx, 791, 1578, 48);
-    check_asset("Quaternius_Trex.fbx", spl_points_read_fbx, 912, 838, 37);
-    check_asset("Quaternius_Velociraptor_run.dae", spl_points_read_collada, 626, 1248, 37);
+    check_file("hero.fbx", spl_points_read_fbx, 1272, 2540, 25);
+    check_file("hero_ascii.fbx", spl_points_read_fbx, 1272, 2540, 25);
+    check_file("hero_posed.fbx", spl_points_read_fbx, 1272, 1569, 25); /* quads */
+    check_file("arm_z.fbx", spl_points_read_fbx, 408, 812, 2);
+    check_file("creature.fbx", spl_points_read_fbx, 700, 1396, 23);
+    check_file("hero.dae", spl_points_read_collada, 1272, 2540, 25);
 }
 
 TEST_CASES(RUN(binary_fbx_of_both_widths_plain_and_compressed), RUN(text_fbx), RUN(collada),
            RUN(every_truncation_is_refused), RUN(damaged_bytes_do_no_harm), RUN(every_allocation_may_fail),
-           RUN(a_small_file_cannot_claim_gigabytes), RUN(real_characters))
+           RUN(a_small_file_cannot_claim_gigabytes), RUN(whole_characters))

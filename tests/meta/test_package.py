@@ -50,6 +50,27 @@ def check_compilers():
         raise Skip(f"{missing[0]} is not installed")
 
 
+def check_library_path(path):
+    """Libraries come from the system or from beside the program: an empty entry would be the current folder, an absolute one somebody's."""
+    for entries in re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", call("readelf", "-d", path)):
+        wrong = [entry for entry in entries.split(":") if not entry.startswith("$ORIGIN")]
+        assert not wrong, f"{os.path.basename(path)}: library path {entries!r}"
+
+
+def check_hardened(path):
+    """What reads strangers' files: no late binding, guarded stacks, checked copies, no executable stack, no fixed addresses."""
+    dynamic, symbols, head = call("readelf", "-d", path), call("nm", "-D", "--undefined-only", path), call("readelf", "-hlW", path)
+    assert "BIND_NOW" in dynamic or re.search(r"FLAGS_1.*\bNOW\b", dynamic), "binds late"
+    assert "GNU_RELRO" in head and re.search(r"GNU_STACK.* RW ", head) and re.search(r"Type:\s+DYN", head), head
+    assert "__stack_chk_fail" in symbols, "no stack protector"
+    assert re.search(r"__\w+_chk\b", symbols.replace("__stack_chk_fail", "")), "no _FORTIFY_SOURCE"
+
+
+def programs(build):
+    names = ("supple", "supple-import", "libsupple.so", "libsupple-cholmod.so")
+    return [os.path.join(build, name) for name in names if os.path.exists(os.path.join(build, name))]
+
+
 def check_header(root, header, compiler, flags):
     source = f"#include <supple/{header}>\n#include <supple/{header}>\nint main(void) {{ return 0; }}\n"
     done = subprocess.run([compiler, *flags, *WARNINGS, "-fsyntax-only", "-I", os.path.join(root, "include"), "-"], input=source,
@@ -101,6 +122,7 @@ def check_report(build, prefix):
 def check_tool(prefix):
     """The installed tool finds its library by itself."""
     tool = os.path.join(prefix, "bin", "supple")
+    check_library_path(tool)
     assert re.search(r"\d+\.\d+\.\d+", call(tool, "--version"))
 
 
@@ -137,6 +159,10 @@ def main():
     cases.run("exports_what_the_headers_declare", check_declared, root, build)
     cases.run("has_a_soname", check_soname, build)
     cases.run("every_compiler_is_here", check_compilers)
+    for path in programs(build):
+        cases.run(f"{os.path.basename(path)}_finds_libraries_by_itself", check_library_path, path)
+        if "cholmod" not in path:  # it only passes matrices on
+            cases.run(f"{os.path.basename(path)}_is_hardened", check_hardened, path)
     for header in sorted(os.listdir(os.path.join(root, "include", "supple"))):
         for compiler, flags in ((name, flags) for name, flags in COMPILERS if shutil.which(name)):
             cases.run(f"{header}_alone_with_{compiler}", check_header, root, header, compiler, flags)

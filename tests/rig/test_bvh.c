@@ -14,11 +14,11 @@ static supple_result parse(const char *text, spl_bvh *out)
     return spl_bvh_parse(text, strlen(text), "x.bvh", &a, out, &error);
 }
 
-/* Reads a file of ../shared; NULL if it is not there. */
-static char *read_shared(const char *name, size_t *size)
+/* A file of tests/data. */
+static char *read_data(const char *name, size_t *size)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", SPL_SHARED_DIR, name);
+    snprintf(path, sizeof path, "%s/%s", SPL_DATA_DIR, name);
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
     char *text = calloc(1, 4 << 20);
@@ -232,8 +232,9 @@ TEST(every_allocation_may_fail)
     }
 }
 
-/* Places and directions of two captured motions, computed by a script with numpy from the files' text. */
-TEST(captured_motions)
+/* Places and directions of two motions as captures are written, computed by a script with numpy from the files' text.
+ */
+TEST(motions_as_they_are_captured)
 {
     static const struct {
         const char *file;
@@ -241,19 +242,17 @@ TEST(captured_motions)
         const char *joint;
         double place[3], y[3]; /* y: the joint's second axis */
     } known[] = {
-        {"02_01_walk", 100, 344, "Hips", {9.461900, 17.108600, -13.136400}, {0.037724, 0.996408, -0.075817}},
-        {"02_01_walk", 100, 344, "LeftToeBase", {10.772440, 1.950348, -16.641641}, {0.402554, 0.574007, 0.713069}},
-        {"02_01_walk", 100, 344, "RightHand", {6.009188, 13.503722, -13.630299}, {-0.987849, 0.074973, 0.136135}},
-        {"05_02_dance", 900, 1124, "LeftToeBase", {1.316884, 3.904816, -6.747230}, {0.232813, 0.881067, 0.411727}},
-        {"05_02_dance", 900, 1124, "RightHand", {-12.198478, 22.248340, -2.941044}, {0.177045, 0.977306, -0.116311}},
-        {"05_02_dance", 900, 1124, "Head", {-1.564840, 24.012263, -0.512036}, {-0.030208, 0.960962, -0.275027}},
+        {"walk.bvh", 100, 145, "Hips", {-0.331000, 16.884200, 16.852700}, {0.048471, 0.998214, 0.034906}},
+        {"walk.bvh", 100, 145, "LeftToeBase", {1.837995, 1.101191, 14.782464}, {0.355251, 0.917160, 0.180594}},
+        {"walk.bvh", 100, 145, "RightHand", {-4.293946, 14.999882, 18.839127}, {-0.960993, 0.140981, 0.237945}},
+        {"dance.bvh", 200, 242, "LeftToeBase", {0.753599, 2.378744, 5.588259}, {0.285595, 0.939692, 0.188187}},
+        {"dance.bvh", 200, 242, "RightHand", {-8.359873, 18.611558, -3.479731}, {-0.666696, 0.745213, -0.013190}},
+        {"dance.bvh", 200, 242, "Head", {1.534811, 27.504036, 0.445241}, {-0.023591, 0.998270, 0.053857}},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        char name[64];
         size_t size;
-        snprintf(name, sizeof name, "assets/cmu_%s.bvh", known[k].file);
-        char *text = read_shared(name, &size);
-        if (!text) SKIP("no ../shared/assets");
+        char *text = read_data(known[k].file, &size);
+        REQUIRE(text);
         spl_bvh b;
         REQUIRE(parse(text, &b) == SUPPLE_OK);
         free(text);
@@ -275,8 +274,8 @@ TEST(captured_motions)
 TEST(the_bad_file)
 {
     size_t size;
-    char *text = read_shared("bad-inputs/bvh_wrong_channel_count.bvh", &size);
-    if (!text) SKIP("no ../shared/bad-inputs");
+    char *text = read_data("bad/bvh_wrong_channel_count.bvh", &size);
+    REQUIRE(text);
     spl_bvh b;
     CHECK(parse(text, &b) == SUPPLE_ERROR_INPUT);
     CHECK(strstr(error.message, "x.bvh:18:") && strstr(error.message, "channel 4 of 5"));
@@ -285,4 +284,4 @@ TEST(the_bad_file)
 
 TEST_CASES(RUN(a_small_file), RUN(any_order_of_rotations), RUN(positions_below_a_root), RUN(odd_but_right),
            RUN(refusals_say_where), RUN(limits), RUN(cut_off_everywhere), RUN(every_allocation_may_fail),
-           RUN(captured_motions), RUN(the_bad_file))
+           RUN(motions_as_they_are_captured), RUN(the_bad_file))

@@ -64,6 +64,29 @@ TEST(sparse_accessors_replace_elements)
                   "sparse index"));
 }
 
+/* Checked by the stride and read tightly packed, a stride of 1 let twelve times the checked bytes be read. */
+TEST(sparse_views_have_no_stride)
+{
+    static const struct {
+        const char *stride_of[2]; /* of the indices' view, of the values' */
+        const char *words;
+    } bad[] = {{{",'byteStride':1", ""}, "bufferView 0"},
+               {{"", ",'byteStride':1"}, "bufferView 1"},
+               {{"", ",'byteStride':252"}, "bufferView 1"}};
+    uint8_t bytes[64] = {0, 1, 2, 3};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[800];
+        snprintf(text, sizeof text,
+                 ONE_NODE
+                 "'accessors':[{'componentType':5126,'type':'VEC3','count':4,'sparse':{'count':4,"
+                 "'indices':{'bufferView':0,'componentType':5121},'values':{'bufferView':1}}}],"
+                 "'bufferViews':[{'buffer':0,'byteLength':4%s},{'buffer':0,'byteOffset':49,'byteLength':15%s}],"
+                 "'meshes':[{'primitives':[{'attributes':{'POSITION':0}}]}]",
+                 bad[i].stride_of[0], bad[i].stride_of[1]);
+        CHECK(refused(bytes, sizeof bytes, text, bad[i].words));
+    }
+}
+
 TEST(strides_and_odd_offsets_are_followed)
 {
     uint8_t bytes[5 + 3 * 19] = {0};
@@ -537,15 +560,16 @@ TEST(morph_targets_and_their_weights_are_read)
     CHECK(refused(&s, sizeof s, MORPHED("", ""), "morph target"));
 }
 
-TEST_CASES(RUN(sparse_accessors_replace_elements), RUN(strides_and_odd_offsets_are_followed),
-           RUN(quantised_attributes_are_decoded), RUN(an_accessor_without_a_view_is_zero),
-           RUN(claims_beyond_the_file_are_refused), RUN(a_small_file_cannot_ask_for_much_by_repetition),
-           RUN(every_mode_becomes_triangles), RUN(a_strip_keeps_its_winding),
-           RUN(indices_are_checked_against_the_vertices), RUN(sparse_indices_and_wrong_components),
-           RUN(bytes_and_words_index_alike), RUN(a_primitive_without_positions_is_empty),
-           RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(colours_have_three_or_four_numbers),
-           RUN(attributes_must_agree_in_number), RUN(draco_without_a_plain_twin_is_refused),
-           RUN(influences_are_sorted_and_merged), RUN(sums_other_than_one_are_counted_and_normalised),
-           RUN(unweighted_vertices_follow_the_first_joint), RUN(impossible_weights_and_joints_are_refused),
-           RUN(a_mesh_under_two_skins_is_checked_against_both), RUN(a_skin_without_weights_moves_with_its_node),
-           RUN(all_sets_and_integer_weights_are_read), RUN(morph_targets_and_their_weights_are_read))
+TEST_CASES(RUN(sparse_accessors_replace_elements), RUN(sparse_views_have_no_stride),
+           RUN(strides_and_odd_offsets_are_followed), RUN(quantised_attributes_are_decoded),
+           RUN(an_accessor_without_a_view_is_zero), RUN(claims_beyond_the_file_are_refused),
+           RUN(a_small_file_cannot_ask_for_much_by_repetition), RUN(every_mode_becomes_triangles),
+           RUN(a_strip_keeps_its_winding), RUN(indices_are_checked_against_the_vertices),
+           RUN(sparse_indices_and_wrong_components), RUN(bytes_and_words_index_alike),
+           RUN(a_primitive_without_positions_is_empty), RUN(positions_must_be_finite_other_attributes_are_dropped),
+           RUN(colours_have_three_or_four_numbers), RUN(attributes_must_agree_in_number),
+           RUN(draco_without_a_plain_twin_is_refused), RUN(influences_are_sorted_and_merged),
+           RUN(sums_other_than_one_are_counted_and_normalised), RUN(unweighted_vertices_follow_the_first_joint),
+           RUN(impossible_weights_and_joints_are_refused), RUN(a_mesh_under_two_skins_is_checked_against_both),
+           RUN(a_skin_without_weights_moves_with_its_node), RUN(all_sets_and_integer_weights_are_read),
+           RUN(morph_targets_and_their_weights_are_read))

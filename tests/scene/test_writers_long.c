@@ -2,6 +2,7 @@
 #include "scene/document.h"
 #include "scene/play.h"
 #include "scene/readers/gltf.h"
+#include "scene/textured.h"
 #include "scene/writer_frames.h"
 #include "test.h"
 
@@ -19,11 +20,13 @@ static supple_scene *load(const char *name)
     return scene;
 }
 
-static supple_scene *load_asset(const char *name)
+/* A file of tests/data; NULL: hero.glb with images. */
+static supple_scene *load_data(const char *name)
 {
     char file[512];
-    snprintf(file, sizeof file, "%s/assets/%s", SPL_SHARED_DIR, name);
-    return access(file, R_OK) == 0 ? load(file) : NULL;
+    if (!name) return load_textured();
+    snprintf(file, sizeof file, "%s/%s", SPL_DATA_DIR, name);
+    return load(file);
 }
 
 static char logged[512];
@@ -55,10 +58,10 @@ static bool has_extension(const supple_scene *scene, const char *list)
     return json_array_size(json_object_get(scene->document->json, list)) > 0;
 }
 
-static void check_long(const char *asset, const char *output, supple_range range, double fps, double normal_limit)
+static void check_long(const char *name, const char *output, supple_range range, double fps, double normal_limit)
 {
-    supple_scene *scene = load_asset(asset);
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data(name);
+    REQUIRE(scene);
     clean_folder(folder);
     frames f = make_frames(scene, &range, fps);
     supple_config config = supple_config_default();
@@ -74,8 +77,8 @@ static void check_long(const char *asset, const char *output, supple_range range
         int32_t targets = 0; /* the most; a prop has none */
         for (int32_t m = 0; m < back->mesh_count; m++)
             if (back->mesh[m].primitive[0].target_count > targets) targets = back->mesh[m].primitive[0].target_count;
-        printf("    %s, %d frames: %d targets, positions %.2g of the diagonal, normals %.2g\n", asset,
-               (int)range.frame_count, (int)targets, position, normal);
+        printf("    %s, %d frames: %d targets, positions %.2g of the diagonal, normals %.2g\n",
+               name ? name : "with images", (int)range.frame_count, (int)targets, position, normal);
         CHECK(position <= ALLOWED && normal < normal_limit);
         CHECK(targets > 0 && targets < range.frame_count && targets <= 255);
         CHECK(strstr(logged, "components; largest error") && logged_level == SUPPLE_LOG_INFO);
@@ -90,23 +93,23 @@ static void check_long(const char *asset, const char *output, supple_range range
 /* The made-up normals turn all around at every vertex; components by position follow them roughly. */
 TEST(more_than_255_frames)
 {
-    check_long("SimpleSkin.gltf", path, (supple_range){0, 0, 300}, 60, 2);
+    check_long("strip.gltf", path, (supple_range){0, 0, 300}, 60, 2);
 }
 TEST(a_textured_figure)
 {
-    check_long("CesiumMan.glb", path, (supple_range){0, 0, 40}, 20, 2);
-    check_long("CesiumMan.glb", text_path, (supple_range){0, 3, 30}, 20, 2);
+    check_long(NULL, path, (supple_range){1, 0, 40}, 20, 2);
+    check_long(NULL, text_path, (supple_range){1, 3, 30}, 20, 2);
 }
 TEST(props_stay_as_they_are)
 {
-    check_long("KayKit_Barbarian.glb", path, (supple_range){72, 0, 33}, 30, 2);
+    check_long("parts.glb", path, (supple_range){0, 0, 33}, 30, 2);
 }
 
 /* An error below what floats carry. */
 TEST(exact_where_it_is_asked_for)
 {
-    supple_scene *scene = load_asset("RiggedFigure.glb");
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data("figure.glb");
+    REQUIRE(scene);
     clean_folder(folder);
     supple_range range = {0, 0, 12};
     frames f = make_frames(scene, &range, 24);
@@ -127,8 +130,8 @@ TEST(exact_where_it_is_asked_for)
 /* A clip whose frames have nothing in common: the most there may be, and a warning that says what is left. */
 TEST(a_bound_out_of_reach_is_said)
 {
-    supple_scene *scene = load_asset("RiggedFigure.glb");
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data("figure.glb");
+    REQUIRE(scene);
     clean_folder(folder);
     supple_range range = {0, 0, 290};
     frames f = make_frames(scene, &range, 240);
@@ -147,8 +150,8 @@ TEST(a_bound_out_of_reach_is_said)
 
 TEST(the_same_bytes_at_any_number_of_threads)
 {
-    supple_scene *scene = load_asset("CesiumMan.glb");
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data("hero.glb");
+    REQUIRE(scene);
     supple_range range = {0, 0, 30};
     frames f = make_frames(scene, &range, 15);
     uint8_t *first = NULL;
@@ -171,8 +174,8 @@ TEST(the_same_bytes_at_any_number_of_threads)
 
 TEST(every_allocation_may_fail)
 {
-    supple_scene *scene = load_asset("SimpleSkin.gltf");
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data("strip.gltf");
+    REQUIRE(scene);
     supple_range range = {0, 0, 20};
     frames f = make_frames(scene, &range, 4);
     const char *const outputs[] = {path, text_path};
@@ -197,14 +200,14 @@ TEST(every_allocation_may_fail)
 /* No file may grow: kept frames, components and the document all notice. */
 TEST(a_limit_on_files_is_an_error)
 {
-    supple_scene *scene = load_asset("CesiumMan.glb");
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data("hero.glb");
+    REQUIRE(scene);
     supple_range range = {0, 0, 6};
     frames f = make_frames(scene, &range, 4);
     struct rlimit before, low;
     getrlimit(RLIMIT_FSIZE, &before);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    const rlim_t limits[] = {10000, 300000}; /* not even a frame fits; some do */
+    const rlim_t limits[] = {10000, 150000}; /* not even a frame fits; some do */
     for (int i = 0; i < 2; i++) {
         clean_folder(folder);
         low = (struct rlimit){limits[i], before.rlim_max};
@@ -220,8 +223,8 @@ TEST(a_limit_on_files_is_an_error)
 
 TEST(errors_out_of_range)
 {
-    supple_scene *scene = load_asset("SimpleSkin.gltf");
-    if (!scene) SKIP("the shared assets are not there");
+    supple_scene *scene = load_data("strip.gltf");
+    REQUIRE(scene);
     supple_range range = {0, 0, 3};
     frames f = make_frames(scene, &range, 4);
     const double wrong[] = {-0.1, 1.5, NAN};

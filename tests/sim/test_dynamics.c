@@ -291,8 +291,9 @@ TEST(a_walk_that_stops_jiggles_with_dynamics_and_not_without)
     enum { AFTER = 90 };
     if (test_size(0, 1)) SKIP("quick: an arm has stopped before");
     double swing[2][3] = {{0}}; /* in the first tenth of a second, from half a second, from one second on; metres */
+    supple_scene *scene = NULL;
+    REQUIRE(supple_scene_load_file(SPL_DATA_DIR "/hero.glb", NULL, &scene, NULL) == SUPPLE_OK);
     for (int dynamics = 0; dynamics < 2; dynamics++) {
-        supple_scene *scene = NULL;
         supple_sim *sim = NULL;
         supple_body_config bc = supple_body_config_default();
         supple_sim_config sc = supple_sim_config_default();
@@ -301,7 +302,6 @@ TEST(a_walk_that_stops_jiggles_with_dynamics_and_not_without)
         sc.body_config = &bc;
         bc.resolution = 36;
         bc.cache = false;
-        REQUIRE(supple_scene_load_file("demo:hero", NULL, &scene, NULL) == SUPPLE_OK);
         REQUIRE(supple_sim_create(scene, &sc, NULL, &sim, NULL) == SUPPLE_OK);
         int32_t count = supple_scene_joint_count(scene), clip = supple_scene_clip_find(scene, "walk");
         float *m = calloc((size_t)count, 16 * sizeof *m), *shown[AFTER];
@@ -327,8 +327,8 @@ TEST(a_walk_that_stops_jiggles_with_dynamics_and_not_without)
         for (int k = 0; k < AFTER; k++) free(shown[k]);
         free(m);
         supple_sim_destroy(sim);
-        supple_scene_destroy(scene);
     }
+    supple_scene_destroy(scene);
     printf("    mm: %.2f, %.2f, %.3f with dynamics; %.3f without\n", 1e3 * swing[1][0], 1e3 * swing[1][1],
            1e3 * swing[1][2], 1e3 * swing[0][0]);
     CHECK(swing[1][0] > 5e-3 && swing[1][1] < 0.3 * swing[1][0] && swing[1][2] < 0.5 * swing[1][1]);
@@ -464,7 +464,64 @@ TEST(steps_allocate_nothing)
     posed_free(&p);
 }
 
-TEST_CASES(RUN(frame_rates_share_their_motion), RUN(a_frame_between_two_states_lies_between_them),
+/* The left forearm and what hangs on it, scaled about the elbow by `size` along each axis. */
+static void scale_forearm(const supple_scene *scene, const float *pose, int32_t count, spl_vec3 size, float *out)
+{
+    static const char *const names[] = {"forearm.L", "hand.L", "fingers.L", "thumb.L"};
+    const float *elbow = NULL;
+    memcpy(out, pose, (size_t)count * 16 * sizeof *out);
+    for (int32_t j = 0; j < count; j++)
+        if (strcmp(supple_scene_joint_name(scene, j), names[0]) == 0) elbow = pose + 16 * j + 12;
+    if (!elbow) abort();
+    for (int32_t j = 0; j < count; j++)
+        for (int k = 0; k < 4; k++) {
+            if (strcmp(supple_scene_joint_name(scene, j), names[k]) != 0) continue;
+            for (int c = 0; c < 4; c++) {
+                float *column = out + 16 * j + 4 * c;
+                const float from[3] = {c == 3 ? elbow[0] : 0, c == 3 ? elbow[1] : 0, c == 3 ? elbow[2] : 0};
+                column[0] = from[0] + (float)size.x * (column[0] - from[0]);
+                column[1] = from[1] + (float)size.y * (column[1] - from[1]);
+                column[2] = from[2] + (float)size.z * (column[2] - from[2]);
+            }
+        }
+}
+
+/* A joint scaled to nothing and back, as clips do to hide what hangs on it: after half a second the flesh is where it
+ * was, and nothing ever was far away. */
+TEST(a_part_that_is_hidden_comes_back)
+{
+    static const spl_vec3 sizes[] = {{0, 0, 0}, {1e-9, 1e-9, 1e-9}, {0.003, 0.003, 0.003}, {1, 0, 1}};
+    posed p = posed_make("hero", 40, NULL);
+    supple_sim_config sc = moving();
+    int32_t count;
+    float *pose = host_pose(&p, &count), *hidden = calloc((size_t)count, 16 * sizeof *hidden);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        supple_sim *sim = make(&p, &sc);
+        scale_forearm(p.demo.scene, pose, count, sizes[k], hidden);
+        for (int f = 0; f < 3; f++) CHECK(supple_sim_step_pose_dt(sim, pose, count, 1 / 30.0, NULL) == SUPPLE_OK);
+        float *settled = positions(sim);
+        double farthest = 0;
+        for (int f = 0; f < 25; f++) {
+            CHECK(supple_sim_step_pose_dt(sim, f < 10 ? hidden : pose, count, 1 / 30.0, NULL) == SUPPLE_OK);
+            float *now = positions(sim);
+            farthest = fmax(farthest, distance(sim, now, settled));
+            if (f == 24)
+                printf("    hidden by %g: %.3f m away at most, %.4f m at the end\n", sizes[k].y, farthest,
+                       distance(sim, now, settled));
+            if (f == 24) CHECK(distance(sim, now, settled) < 0.01);
+            free(now);
+        }
+        CHECK(farthest < 1); /* an arm's length */
+        free(settled);
+        supple_sim_destroy(sim);
+    }
+    free(pose);
+    free(hidden);
+    posed_free(&p);
+}
+
+TEST_CASES(RUN(a_part_that_is_hidden_comes_back), RUN(frame_rates_share_their_motion),
+           RUN(a_frame_between_two_states_lies_between_them),
            RUN(the_first_frame_is_in_equilibrium_and_the_same_time_leaves_the_state),
            RUN(seeking_back_or_far_ahead_starts_anew), RUN(a_loops_last_frame_meets_its_first),
            RUN(a_preroll_lets_flesh_come_to_rest), RUN(without_root_inertia_the_roots_motion_does_nothing),

@@ -156,6 +156,7 @@ supple_result spl_tets_save(const char *path, const spl_tets *tets, const spl_te
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: %s files are text; .msh and .vtk can be binary", path,
                         format->ending);
     spl_output output;
+    spl_output_sweep(path);
     result = spl_output_open(&output, path, &a, error);
     if (result) return result;
     result = write_file(format, &output, tets, options, error);

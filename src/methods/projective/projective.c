@@ -275,13 +275,19 @@ static void predict(projective *m, const spl_method_context *c, double *x)
     memcpy(m->carried, x, n * sizeof *x);
     spl_pose_past_move(&m->past, &c->solid->drive, c->moved);
     bool flipped = has_flipped(m, c);
-    bool carried = m->has_past && !flipped && spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
+    bool carried = m->has_past && !flipped;
+    if (carried) spl_solid_carry(c->solid, &m->past, m->carried, c->pool);
     spl_drive_hold(&c->solid->drive, c->solid->body->bone, m->carried);
     if (flipped || has_jumped(m, c, m->carried)) {
         if (!carried) spl_solid_pose(c->solid, m->carried, c->pool);
         memcpy(m->start, m->carried, n * sizeof *x);
         memset(c->velocity, 0, n * sizeof *x);
         spl_pd_forget(m->pd);
+    }
+    for (size_t v = 0; carried && v < n / 3; v++) { /* what was hidden begins at rest */
+        if (!spl_solid_is_fresh(c->solid, &m->past, v)) continue;
+        memcpy(m->start + 3 * v, m->carried + 3 * v, 3 * sizeof *x);
+        memset(c->velocity + 3 * v, 0, 3 * sizeof *x);
     }
     for (size_t i = 0; i < n; i++) m->inertia[i] = m->start[i] + c->dt * c->velocity[i];
     memcpy(x, m->inertia, n * sizeof *x);

@@ -119,12 +119,24 @@ static bool read_shape(spl_gltf *g, const json_t *object, spl_accessor *a)
     return true;
 }
 
+/* Elements of a sparse accessor, which lie tightly packed: the standard allows its views no stride, and one below an
+ * element's size would make fewer bytes enough for the check than are read. */
+static bool packed_view(spl_gltf *g, int32_t accessor, int32_t view, size_t offset, size_t element_size, size_t count,
+                        const uint8_t **data)
+{
+    size_t stride;
+    if (json_object_get(json_array_get(json_object_get(g->root, "bufferViews"), (size_t)view), "byteStride"))
+        return spl_gltf_fail(g, "accessor %d is sparse, and bufferView %d of its elements has a byteStride", accessor,
+                             view);
+    return spl_gltf_view(g, "accessor", accessor, view, offset, element_size, count, data, &stride);
+}
+
 /* Replaced elements: `sparse_count` indices and as many values, each from its own view, tightly packed. */
 static bool read_sparse(spl_gltf *g, const json_t *sparse, spl_accessor *a, int32_t view_count)
 {
     const json_t *indices = json_object_get(sparse, "indices"), *values = json_object_get(sparse, "values");
     int32_t index_view, value_view;
-    size_t index_offset, value_offset, stride;
+    size_t index_offset, value_offset;
     if (!json_is_object(indices) || !json_is_object(values))
         return spl_gltf_fail(g, "accessor %d: \"sparse\" is incomplete", a->index);
     if (!spl_gltf_size(g, sparse, "count", 0, "sparse accessor", a->index, &a->sparse_count) ||
@@ -139,10 +151,8 @@ static bool read_sparse(spl_gltf *g, const json_t *sparse, spl_accessor *a, int3
                        a->sparse_component == SPL_GLTF_UINT;
     if (!is_unsigned || index_view < 0 || value_view < 0 || a->sparse_count > a->count)
         return spl_gltf_fail(g, "accessor %d: \"sparse\" is malformed", a->index);
-    if (!spl_gltf_view(g, "accessor", a->index, index_view, index_offset, (size_t)size, a->sparse_count,
-                       &a->sparse_index, &stride) ||
-        !spl_gltf_view(g, "accessor", a->index, value_view, value_offset, a->element_size, a->sparse_count,
-                       &a->sparse_value, &stride))
+    if (!packed_view(g, a->index, index_view, index_offset, (size_t)size, a->sparse_count, &a->sparse_index) ||
+        !packed_view(g, a->index, value_view, value_offset, a->element_size, a->sparse_count, &a->sparse_value))
         return false;
     for (size_t i = 0; i < a->sparse_count; i++)
         if (raw_bits(a->sparse_index + i * (size_t)size, size) >= a->count)

@@ -1,4 +1,5 @@
 /* The container: a .glb's header and chunks (glTF 2.0, section 4.4), the JSON, and the buffers. */
+#include "core/json.h"
 #include "scene/readers/gltf_private.h"
 
 #include <string.h>
@@ -41,11 +42,11 @@ static bool parse_json(spl_gltf *g, const uint8_t *text, size_t size)
     }
     if (size == 0) return spl_gltf_fail(g, "holds no JSON; it is not a glTF file or is cut short");
     if (!json_is_bounded(text, size)) return spl_gltf_fail(g, "its JSON has too many values to be a character");
-    json_error_t why;
-    json_t *root = json_loadb((const char *)text, size, 0, &why);
+    spl_json_why why;
+    json_t *root = spl_json_load(text, size, 0, &why);
+    if (!root && why.no_memory) return spl_gltf_fail_memory(g, "its JSON");
     if (!root)
-        return spl_gltf_fail(g, "not valid JSON at line %d: %.100s; is it a glTF file, and complete?", why.line,
-                             why.text);
+        return spl_gltf_fail(g, "not valid JSON at line %d: %s; is it a glTF file, and complete?", why.line, why.text);
     g->scene->document->json = g->root = root;
     if (!json_is_object(root)) return spl_gltf_fail(g, "its JSON is not an object; it is not a glTF file");
     return true;

@@ -175,7 +175,8 @@ static spl_ogawa_child end_list(spl_abc *abc, spl_abc_list *list)
 
 spl_ogawa_child spl_abc_end_compound(spl_abc *abc, spl_abc_list *list)
 {
-    return list->children.size ? end_list(abc, list) : put_group(abc, NULL, 0);
+    bool empty = !list->children.size && !list->children.failed; /* not for want of memory */
+    return empty ? put_group(abc, NULL, 0) : end_list(abc, list);
 }
 
 /* ---- objects ---------------------------------------------------------------------------------------------------- */

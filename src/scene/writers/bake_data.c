@@ -17,12 +17,12 @@ enum { USED = 1, USED_BY_VERTICES = 2, USED_AS_INDICES = 4 };
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
 
-static json_t *make_view(uint64_t offset, uint64_t length, size_t stride, int target)
+static json_t *make_view(spl_bake *b, uint64_t offset, uint64_t length, size_t stride, int target)
 {
     json_t *view =
         json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)length);
-    if (view && stride && json_object_set_new(view, "byteStride", json_integer((json_int_t)stride)) != 0) return view;
-    if (view && target) json_object_set_new(view, "target", json_integer(target));
+    if (stride) spl_bake_set(b, view, "byteStride", json_integer((json_int_t)stride));
+    if (target) spl_bake_set(b, view, "target", json_integer(target));
     return view;
 }
 
@@ -43,7 +43,7 @@ static int32_t add_piece(spl_bake *b, spl_bake_piece piece, int target)
     b->piece[b->piece_count++] = piece;
     uint64_t length = (uint64_t)piece.count * piece.stride;
     size_t stride = target == ARRAY_BUFFER && piece.stride != piece.element ? piece.stride : 0;
-    spl_bake_append(b, b->views, make_view(b->size, length, stride, target));
+    spl_bake_append(b, b->views, make_view(b, b->size, length, stride, target));
     b->size += (length + 3) & ~(uint64_t)3;
     return (int32_t)json_array_size(b->views) - 1;
 }
@@ -524,7 +524,7 @@ supple_result spl_bake_parts(spl_bake *b, supple_error *error)
         size_t stride = area == 0 ? 12 : area == 1 ? 8 : 4;
         if (bytes == 0) continue;
         view[area] = (int32_t)json_array_size(b->views);
-        spl_bake_append(b, b->views, make_view(b->area[area], bytes, stride, ARRAY_BUFFER));
+        spl_bake_append(b, b->views, make_view(b, b->area[area], bytes, stride, ARRAY_BUFFER));
     }
     for (int32_t i = 0; i < b->part_count; i++) add_part(b, &b->part[i], view);
     json_t *meshes = json_object_get(b->root, "meshes"), *nodes = json_object_get(b->root, "nodes");

@@ -6,6 +6,7 @@
  * it is an unlinked file that is copied behind the JSON. Layout of the spool, all rows of 3 floats: POSITION and NORMAL
  * of the first frame, part after part; then for each frame POSITION, NORMAL and TANGENT minus those of the first. */
 #include "core/error.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "scene/writers/kept.h"
 #include "scene/writers/new_weights.h"
@@ -363,12 +364,11 @@ static supple_result gltf_close(supple_writer *writer, supple_error *error)
     supple_result result = w->waits ? finish_kept(w, error) : SUPPLE_OK;
     if (result != SUPPLE_OK) return result;
     set_bounds(w);
-    char *text = w->bake.failed ? NULL : json_dumps(w->bake.root, w->binary ? JSON_COMPACT : JSON_INDENT(1));
+    size_t flags = w->binary ? JSON_COMPACT : JSON_INDENT(1);
+    char *text = w->bake.failed ? NULL : spl_json_text(w->bake.root, flags, &writer->allocator);
     if (!text) return spl_fail_memory(error, "the output's document");
     result = w->binary ? write_glb(w, text, error) : write_gltf(w, text, error);
-    void (*release)(void *) = NULL; /* jansson's strings are freed by jansson's own function */
-    json_get_alloc_funcs(NULL, &release);
-    release(text);
+    spl_free(&writer->allocator, text);
     if (result != SUPPLE_OK) return result;
     if (w->binary) return spl_output_commit(&w->output[TEXT], error);
     return spl_outputs_commit(w->output, OUTPUTS, &writer->allocator, error);

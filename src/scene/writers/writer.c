@@ -128,6 +128,7 @@ supple_result spl_writer_open_with(const spl_format *const *formats, int count, 
     if (!w) return spl_fail_memory(error, "an output");
     w->frame_total = total;
     result = spl_writer_guard(w, path, error);
+    if (result == SUPPLE_OK) spl_output_sweep(path);
     if (result == SUPPLE_OK) result = format->open(w, error);
     if (result != SUPPLE_OK)
         free_writer(w);

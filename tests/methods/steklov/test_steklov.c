@@ -160,28 +160,51 @@ static uint64_t run_hash(posed *p, const char *settings, int threads)
     return hash;
 }
 
-TEST(the_bits_do_not_depend_on_the_threads)
+static void check_threads(const char *settings)
 {
-    static const char *const settings[] = {"formulation=volume", "formulation=volume precision=double",
-                                           "formulation=surface", "formulation=surface boundary=cholesky"};
     posed p = posed_make("arm", test_size(36, 24), NULL); /* several parts */
-    for (int i = 0; i < 4; i++) {
-        uint64_t one = run_hash(&p, settings[i], 1);
-        CHECK(one != 0 && one == run_hash(&p, settings[i], 2) && one == run_hash(&p, settings[i], 7));
-    }
+    uint64_t one = run_hash(&p, settings, 1);
+    CHECK(one != 0 && one == run_hash(&p, settings, 2) && one == run_hash(&p, settings, 7));
     posed_free(&p);
 }
 
-TEST(memory_may_run_out)
+TEST(the_bits_of_the_volume_do_not_depend_on_the_threads)
 {
-    static const char *const settings[] = {"formulation=volume", "formulation=volume precondition=direct",
-                                           "formulation=surface", "formulation=surface boundary=cholesky"};
-    posed p = posed_make("arm", test_size(12, 6), NULL);
+    check_threads("formulation=volume");
+}
+TEST(the_bits_in_double_do_not_depend_on_the_threads)
+{
+    check_threads("formulation=volume precision=double");
+}
+TEST(the_bits_of_the_surface_do_not_depend_on_the_threads)
+{
+    check_threads("formulation=surface");
+}
+TEST(the_bits_of_the_boundarys_factor_do_not_depend_on_the_threads)
+{
+    check_threads("formulation=surface boundary=cholesky");
+}
+
+/* Six cells: every allocation is there, whatever its size. */
+static void check_memory(const char *settings)
+{
+    posed p = posed_make("arm", 6, NULL);
     supple_sim_config sc = supple_sim_config_default();
     sc.measure = true;
     sc.collide = SUPPLE_COLLIDE_SELF;
-    for (int i = 0; i < 4; i++) posed_fail_every_allocation(&p, "steklov", settings[i], &sc, 0.5);
+    posed_fail_every_allocation(&p, "steklov", settings, &sc, 0.5);
     posed_free(&p);
+}
+
+TEST(memory_of_the_volume_may_run_out)
+{
+    check_memory("formulation=volume");
+    check_memory("formulation=volume precondition=direct");
+}
+TEST(memory_of_the_surface_may_run_out)
+{
+    check_memory("formulation=surface");
+    check_memory("formulation=surface boundary=cholesky");
 }
 
 /* ---- faults ---- */
@@ -222,5 +245,8 @@ TEST(frames_without_a_solution_end_and_are_forgotten)
 
 TEST_CASES(RUN(rest_and_rigid_motions_are_exact), RUN(all_ways_find_the_same_balance),
            RUN(it_lies_near_the_corotational_answer), RUN(a_folded_arm_is_in_balance_with_its_contacts),
-           RUN(a_plane_presses_the_flesh), RUN(the_bits_do_not_depend_on_the_threads), RUN(memory_may_run_out),
-           RUN(frames_without_a_solution_end_and_are_forgotten))
+           RUN(a_plane_presses_the_flesh), RUN(the_bits_of_the_volume_do_not_depend_on_the_threads),
+           RUN(the_bits_in_double_do_not_depend_on_the_threads),
+           RUN(the_bits_of_the_surface_do_not_depend_on_the_threads),
+           RUN(the_bits_of_the_boundarys_factor_do_not_depend_on_the_threads), RUN(memory_of_the_volume_may_run_out),
+           RUN(memory_of_the_surface_may_run_out), RUN(frames_without_a_solution_end_and_are_forgotten))
