@@ -526,9 +526,9 @@ def section_mesh(s):
 
     def interrupted():
         """Ctrl-C at several times of a run that takes a second or more: nothing is left, and the cache still serves."""
-        arguments = ("mesh", "demo:hero", "--resolution", 140, "--json", "-o", s.path("hero.msh"))
+        arguments = ("mesh", "demo:hero", "--resolution", 110, "--json", "-o", s.path("hero.msh"))
         stopped, before = 0, [name for name in os.listdir(s.folder) if name != "cache"]
-        for seconds in 0.02, 0.2, 0.4, 0.8:
+        for seconds in 0.02, 0.3, 0.6:
             begin = time.monotonic()
             done = s.tool(*arguments, interrupt_when=lambda: time.monotonic() > begin + seconds)
             if done.code == 130:

@@ -339,7 +339,7 @@ def section_failures(tool, cases, folder):
         clean()
 
     def hung_up():
-        """A terminal that is closed is as Ctrl-C."""
+        """A terminal that is closed is as Ctrl-C, with the signal's own exit."""
         where = os.path.join(folder, "tmp")
         process = subprocess.Popen([tool.path, "compare", "demo:hero", "--resolution", "30", "--fps", "2000", "--methods", "linear", "-o", out],
                                    stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
@@ -389,8 +389,8 @@ def section_failures(tool, cases, folder):
         path = os.path.join(folder, "in.html")
         with open(path, "w") as f:
             f.write("{}")
-        tool.bad(2, ["overwrite", "input"], "compare", path, "-o", path)
-        tool.bad(2, ["overwrite", "--material"], "compare", "demo:arm", "--material", path, "-o", path)
+        tool.bad(2, ["would overwrite"], "compare", path, "-o", path)
+        tool.bad(2, ["would overwrite"], "compare", "demo:arm", "--material", path, "-o", path)
         with open(path) as f:
             assert f.read() == "{}"
     cases.run("output_is_an_input", own_input)

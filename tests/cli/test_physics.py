@@ -78,7 +78,7 @@ def check_steklov(tool, folder):
     push, total, held = contact_force(dump, "0048")
     scale = abs(push).sum()
     assert abs(total).max() < 1e-9 * scale and abs(held).max() < 1e-2 * scale, (total, held, scale)
-    plane = write(folder, "plane.json", '{"colliders": [{"plane": {"point": [0, 0, -0.028], "normal": [0, 0, 1]}}]}')
+    plane = write(folder, "ground.json", '{"colliders": [{"plane": {"point": [0, 0, -0.028], "normal": [0, 0, 1]}}]}')
     _, metrics, dump = run(tool, folder, "plane", *way, "--collide", "world", "--collider", plane, frames="0:2")
     assert metrics["frames"][-1]["contact_pairs"] > 5
     check_equilibrium(dump, "exrotated", 1e-5)
@@ -161,7 +161,7 @@ FORCES = (
 
 def check_material(tool, folder):
     """A stiffer forearm strains less; the dump has its Lame parameters."""
-    path = write(folder, "stiff.json", '{"default": {"young": 1e4, "poisson": 0.4}, "regions": [{"joint": "forearm", "young": 1e6}]}')
+    path = write(folder, "material.json", '{"default": {"young": 1e4, "poisson": 0.4}, "regions": [{"joint": "forearm", "young": 1e6}]}')
     _, m, dump = run(tool, folder, "stiff", "--method", "mixed", *SMALL, "--material", path, frames="0:30")
     lame = np.load(os.path.join(dump, "lame.npy"))
     mu = {round(1e4 / 2.8, 6), round(1e6 / 2.8, 6)}

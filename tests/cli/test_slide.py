@@ -82,7 +82,7 @@ def check_refusals(tool, folder):
 
 def check_regions(tool, folder):
     """Skin that is fixed everywhere is glued: as stretched as the body."""
-    path = os.path.join(folder, "glued.json")
+    path = os.path.join(folder, "all-fixed.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"regions": [{"name": "all", "mesh": "*", "skin": "fixed"}]}, file)
     common = ("demo:arm", "--method", "linear", "--clip", 0, "--frames", "0:12", "--slide")

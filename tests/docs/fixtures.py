@@ -182,7 +182,7 @@ class Fixtures:
         with open(wrapper, "w", encoding="utf-8") as file:
             file.write(WRAPPER.format(small=SMALL, unless=UNLESS, tool=self.tool, hero=self.small))
         os.chmod(wrapper, 0o755)
-        for name in ("examples", "libsupple.so"):
+        for name in ("examples", "tests", "libsupple.so"):
             os.symlink(os.path.join(build, name), self.path(f"build/{name}"))
 
     def write_files(self):

@@ -40,6 +40,7 @@ NOT_RUN = {
     r"cmake -S \. -B build-runtime": "tests/meta/test_playback.py configures, builds and installs exactly this, then plays with it",
     r"cmake --build build-runtime": "the same",
     r"cc hello\.c ": "tests/meta/test_package.py builds examples/hello.c so, on an installation of its own",
+    r"scripts/run-tests ": "it is what runs this test",
     r"cmake -B build": "the build that this test runs in was made so",
 }
 # What a page says about sizes, and what is run.

@@ -125,6 +125,20 @@ def check_paths(root):
     assert not wrong, "\n    ".join([""] + wrong[:30])
 
 
+def check_inside(root):
+    """Tests bring what they need: they, the scripts and CI say nothing of the folder beside the repository, but for `make corpus`, which is about it.
+    Written so that these lines do not match themselves."""
+    pattern = re.compile(r"[.]{2}/shared\b|\bshared/(?:assets|bad-inputs|checks)\b|\bSPL_[S]HARED_DIR\b")
+    wrong = []
+    for name in tracked(root, "tests", "scripts", ".ci", "cmake"):
+        if name == "scripts/run-corpus":
+            continue
+        for number, line in enumerate(read(root, name).split("\n"), 1):
+            if pattern.search(line) and not (name.startswith(".ci/") and "corpus" in line):
+                wrong.append(f"{name}:{number}: {line.strip()[:100]}")
+    assert not wrong, "\n    ".join([""] + wrong[:30])
+
+
 def check_top(root):
     strays = sorted({name.split("/")[0] for name in tracked(root)} - TOP)
     assert not strays, f"at the top of the repository, and not of the house: {strays}"
@@ -183,6 +197,7 @@ def main():
     cases.run(f"no_function_over_{FUNCTION_LINES}_lines", check_functions, root)
     cases.run(f"no_file_over_{FILE_LINES}_lines", check_files, root)
     cases.run("no_paths_of_one_machine", check_paths, root)
+    cases.run("tests_read_nothing_beside_the_repository", check_inside, root)
     cases.run("nothing_strays_at_the_top", check_top, root)
     cases.run("scripts_can_be_run", check_executables, root)
     cases.run("what_is_missing_is_named", check_missing, root)
