@@ -366,7 +366,9 @@ static void take_interfaces(reading *g, spl_model *m, const supple_allocator *a)
     m->interface_count = (int32_t)count;
     for (size_t i = 0; i < count && g->result == SUPPLE_OK; i++, head += 3) {
         spl_interface *s = &m->interface[i];
-        if (head[0] >= head[1] || head[1] >= m->domain_count || (size_t)head[2] > ties - used) {
+        bool rising = i == 0 || head[-3] < head[0] || (head[-3] == head[0] && head[-2] < head[1]);
+        if (!rising || head[0] >= head[1] || head[1] >= m->domain_count || head[2] < 1 ||
+            (size_t)head[2] > ties - used) {
             bad(g, "an interface is out of range");
             return;
         }
@@ -412,6 +414,23 @@ static void take_recipe(reading *g, spl_model *m, int32_t rules, const supple_al
     }
 }
 
+/* Numbers that a player's tables take (element.h, coupling.h, player.c): a few times those of the bases, where counts
+ * are those of a training. */
+static bool is_small(const spl_model *m)
+{
+    double numbers = 1 << 20, tables = 0; /* the least that is let pass, and what there is */
+    for (int32_t i = 0; i < m->domain_count; i++) {
+        double r = m->domain[i].rank, n = m->domain[i].vertex_count, c = m->domain[i].cubature_count;
+        numbers += 3 * n * r + (4 + CUBATURE_REALS) * c;
+        tables += (9 * r + r * r / 32 + 33) * c;
+    }
+    for (int32_t k = 0; k < m->interface_count; k++) {
+        double i = m->domain[m->interface[k].i].rank, j = m->domain[m->interface[k].j].rank;
+        tables += 10 * (i + 1) * (j + 1) + 2 * (i + 1) * (i + 1) + 2 * (j + 1) * (j + 1);
+    }
+    return tables <= SPL_MODEL_TABLES * numbers;
+}
+
 static void take_head(reading *g, spl_model *m, int32_t *rules)
 {
     size_t length;
@@ -453,6 +472,7 @@ supple_result spl_model_load(const char *path, const supple_config *config, spl_
     if (g.result == SUPPLE_OK) take_recipe(&g, out, rules, &out->allocator);
     if (g.result == SUPPLE_OK) take_domains(&g, out, &out->allocator);
     if (g.result == SUPPLE_OK) take_interfaces(&g, out, &out->allocator);
+    if (g.result == SUPPLE_OK && !is_small(out)) bad(&g, "its ranks, tets and interfaces are out of all proportion");
     if (g.result == SUPPLE_OK) g.result = spl_rig_read(r, out, &out->allocator, &out->rig, error);
     spl_store_close(r);
     if (g.result != SUPPLE_OK) spl_model_release(out);

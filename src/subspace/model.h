@@ -70,6 +70,9 @@ void spl_model_release(spl_model *m); /* accepts a zeroed one */
 /* Largest rank of a domain, number of domains, cubature tets of a domain: what a file may ask for. */
 enum { SPL_MODEL_MOST_RANK = 512, SPL_MODEL_MOST_DOMAINS = 1024, SPL_MODEL_MOST_CUBATURE = 1 << 22 };
 
+/* Numbers in a player's tables, at most, for each one in the file. */
+enum { SPL_MODEL_TABLES = 64 };
+
 /* The model file (.supple): a store (core/store.h) of kind "subspace". */
 supple_result spl_model_save(const spl_model *m, const char *path, const supple_config *config, supple_error *error);
 

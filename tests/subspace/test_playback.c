@@ -378,6 +378,63 @@ TEST(edited_files)
     fixture_free(&f);
 }
 
+/* Saves the trained model as it is edited and loads it; bytes asked for in all. */
+static supple_result reload(const fixture *f, size_t *asked)
+{
+    failing count = {.fail_at = -1};
+    supple_config config = supple_config_default();
+    supple_model *back = NULL;
+    supple_player *p = NULL;
+    config.allocator = failing_allocator(&count);
+    config.thread_count = 1;
+    CHECK(supple_model_save(f->trained, "playback-edit.supple", NULL, NULL) == SUPPLE_OK);
+    supple_result result = supple_model_load("playback-edit.supple", &config, &back, NULL);
+    if (result == SUPPLE_OK) result = supple_player_create(back, NULL, &config, &p, NULL);
+    supple_player_destroy(p);
+    supple_model_destroy(back);
+    CHECK(count.live == 0);
+    *asked = count.asked;
+    return result;
+}
+
+/* A small file cannot make a player ask for more than a small multiple of what the model itself takes. */
+TEST(counts_that_nothing_bears_out_are_refused)
+{
+    enum { COPIES = 20000 };
+    fixture f = fixture_make(false);
+    spl_model *m = &f.trained->model;
+    size_t honest, asked;
+    int64_t named = m->rig.held_count;
+    for (int32_t i = 0; i < m->domain_count; i++) named += m->domain[i].vertex_count;
+    REQUIRE(reload(&f, &honest) == SUPPLE_OK && m->interface_count > 0);
+    printf("    %d vertices, %d named; %zu kB asked for\n", m->vertex_count, (int)named, honest >> 10);
+    CHECK(m->vertex_count < 8 * named); /* far from the bound */
+    const int32_t claims[] = {1 << 20, 1 << 26, INT32_MAX / 4};
+    int32_t vertices = m->vertex_count;
+    for (int k = 0; k < 3; k++) {
+        m->vertex_count = claims[k];
+        CHECK(reload(&f, &asked) == SUPPLE_ERROR_INPUT);
+        CHECK(asked < honest);
+    }
+    m->vertex_count = vertices;
+    spl_interface *one = m->interface, empty = *one, *many = calloc(COPIES, sizeof *many);
+    int32_t count = m->interface_count;
+    empty.count = 0;
+    m->interface_count = COPIES;
+    m->interface = many;
+    for (int ties = 0; ties < 2; ties++) { /* the same two domains over and over: by nothing, by what ties them */
+        for (int k = 0; k < COPIES; k++) many[k] = ties ? *one : empty;
+        if (ties) m->interface_count = 200;
+        CHECK(reload(&f, &asked) == SUPPLE_ERROR_INPUT);
+        CHECK(asked < 4 * honest);
+    }
+    m->interface = one;
+    m->interface_count = count;
+    CHECK(reload(&f, &asked) == SUPPLE_OK && asked == honest);
+    free(many);
+    fixture_free(&f);
+}
+
 /* Every allocation of loading and of making a player fails once; nothing leaks, and a step allocates nothing. */
 TEST(memory)
 {
@@ -409,4 +466,5 @@ TEST(memory)
 }
 
 TEST_CASES(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
-           RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files), RUN(memory))
+           RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files),
+           RUN(counts_that_nothing_bears_out_are_refused), RUN(memory))
