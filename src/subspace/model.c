@@ -245,6 +245,13 @@ static bool is_orthonormal(const spl_model_domain *d)
     return true;
 }
 
+bool spl_model_near(const double *x, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!(fabs(x[k]) <= SPL_MODEL_FARTHEST)) return false;
+    return true;
+}
+
 static bool rises(const int32_t *v, int32_t count)
 {
     for (int32_t i = 1; i < count; i++)
@@ -325,6 +332,7 @@ static void take_domains(reading *g, spl_model *m, const supple_allocator *a)
             return;
         for (size_t k = 0; k < v; k++)
             if (!(d->mass[k] > 0) || !(d->area[k] >= 0)) bad(g, "a mass or an area is not positive");
+        if (!spl_model_near(d->rest, 3 * v)) bad(g, "a vertex is farther away than 1e12 m");
         if (!rises(d->vertex, d->vertex_count)) bad(g, "a domain's vertices are out of order");
         if (g->result == SUPPLE_OK && !is_orthonormal(d)) bad(g, "a basis is not orthonormal");
         at.vertices += v;

@@ -156,6 +156,10 @@ supple_result spl_rig_read(const spl_store_reader *reader, const spl_model *m, c
     if (g.result == SUPPLE_OK) {
         if (!(fabs(out->to_solver) > 1e-12 && fabs(out->to_solver) < 1e12) || !are_names(out) || !are_bones(out, m))
             wrong = "its joints and bones do not fit together";
+        else if (!spl_model_near(out->joint_rest, 16 * (size_t)out->joint_count) ||
+                 !spl_model_near(out->bone_real, SPL_RIG_BONE_REALS * (size_t)out->bone_count) ||
+                 !spl_model_near(out->held_rest, 3 * (size_t)out->held_count))
+            wrong = "a joint, a bone or a held vertex is farther away than 1e12";
         else if (!mark(out, m, known) || !is_complete(out, m, known))
             wrong = "its surface has vertices that nothing moves";
         if (wrong) g.result = spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: %s", wrong);
