@@ -12,8 +12,6 @@
 
 enum { PLAYER_COOKIE = 0x91a7b04c, PAST = 2 };
 
-static const double farthest = 1e18; /* of a matrix's numbers: products of a few of them stay finite as floats */
-
 struct supple_player {
     supple_allocator allocator;
     const spl_model *model;
@@ -240,11 +238,10 @@ static supple_result check_pose(const supple_player *p, const float *matrices, i
                         (int)r->joint_count);
     if (!(dt >= 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dt: takes seconds, 0 or more");
     const char *name = r->name;
-    for (int32_t j = 0; j < count; j++, name += strlen(name) + 1)
-        for (size_t i = 0; i < 16; i++)
-            if (!(fabs((double)matrices[16 * (size_t)j + i]) <= farthest))
-                return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' has a number %s", name,
-                                isfinite(matrices[16 * (size_t)j + i]) ? "beyond 1e18" : "that is not finite");
+    for (int32_t j = 0; j < count; j++, name += strlen(name) + 1) {
+        const char *fault = spl_matrix_fault(matrices + 16 * (size_t)j);
+        if (fault) return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' %s", name, fault);
+    }
     return SUPPLE_OK;
 }
 
