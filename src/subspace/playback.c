@@ -286,6 +286,20 @@ static spl_vec3 pivot_of(const supple_player *p, int32_t bone)
     return spl_lerp(b->head, b->tail, 0.5);
 }
 
+static spl_vec3 place_of(const supple_player *p, const spl_frame *f, int32_t i)
+{
+    return spl_add(f[i].t, spl_mat3_apply(&f[i].R, pivot_of(p, p->model->domain[i].bone)));
+}
+
+/* Whether a bone has moved farther than the flesh is long since the last step: no motion is that fast. */
+static bool has_jumped(const supple_player *p)
+{
+    for (int32_t i = 0; i < p->model->domain_count; i++)
+        if (!(spl_distance(place_of(p, p->past[0], i), place_of(p, p->now, i)) <= 2 * spl_player_extent(p->player)))
+            return true;
+    return false;
+}
+
 /* Poses further back count only where the steps between them are as long as this one. */
 static void set_motion(supple_player *p, double dt)
 {
@@ -339,6 +353,10 @@ static supple_result step(supple_player *p, const float *matrices, double dt, su
     }
     supple_result result = set_pose(p, matrices, error);
     if (result != SUPPLE_OK) return result;
+    if (started && p->config.dynamics && dt > 0 && has_jumped(p)) {
+        spl_player_reset(p->player);
+        started = false;
+    }
     if (!p->config.dynamics || !started) dt = 0;
     set_motion(p, dt);
     result = solve(p, started, dt, stats, error);
