@@ -83,6 +83,8 @@ static const struct aiScene *read_scene(const char *path)
     aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
     const struct aiScene *scene = aiImportFileExWithProperties(path, 0, NULL, settings);
     aiReleasePropertyStore(settings);
+    if ((!scene || !scene->mRootNode) && strstr(aiGetErrorString(), "bad_alloc"))
+        import_fail("out of memory: it asks for more than a file of its size should");
     if (!scene || !scene->mRootNode) import_fail("cannot be imported: %.180s", aiGetErrorString());
     if (scene->mNumMeshes == 0) import_fail("holds no mesh; is it a character, and complete?");
     return scene;
