@@ -71,7 +71,8 @@ supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_place *
                         supple_error *error)
 {
     *place = NULL;
-    stuff s = {.in = input, .a = input->allocator};
+    atomic_llong looks = 0;
+    stuff s = {.in = input, .a = input->allocator, .looks = &looks};
     *out = (spl_tets){.allocator = *input->allocator};
     supple_result result = prepare(&s, error);
     if (result == SUPPLE_OK) result = spl_stuff_sample(&s, error);
@@ -89,6 +90,7 @@ supple_result spl_stuff(const spl_stuff_input *input, spl_tets *out, spl_place *
         result = spl_fail(error, SUPPLE_ERROR_INPUT,
                           "nothing is inside the surface: is it closed, and thicker than a cell?");
     }
+    s.report.looks = atomic_load(&looks);
     if (report) *report = s.report;
     release(&s);
     return result;

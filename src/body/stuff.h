@@ -35,6 +35,7 @@ typedef struct spl_stuff_report {
     int32_t broken_links;   /* lattice edges inside the body that join different limbs and were cut */
     int32_t fronts;         /* nodes where limbs part, put on the surface */
     int32_t warped;
+    int64_t looks; /* through the body, to tell limbs apart: most of the work where a surface is a tangle */
 } spl_stuff_report;
 
 /* Stuffs the body inside a surface. *place tells for every vertex which limb it belongs to: the nearest place of that

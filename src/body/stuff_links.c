@@ -100,6 +100,7 @@ bool spl_stuff_same_limb(const stuff *s, spl_geodesic *scratch, const spl_place 
     const spl_surface *f = s->in->surface;
     double near = UNSEEN_CELLS * 2 * s->lattice.half;
     if (spl_surface_walk(f, a, b, near) < INFINITY) return true;
+    atomic_fetch_add_explicit(s->looks, 1, memory_order_relaxed);
     below below_a = look_below(s, a), below_b = look_below(s, b);
     if (leaves(s->in, below_a.inner, below_b.inner)) return spl_geodesic_near(scratch, f, a, b, near);
     const spl_place *way[3][2] = {{a, b}};

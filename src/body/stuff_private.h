@@ -48,6 +48,7 @@ typedef struct stuff {
     uint8_t *side;      /* by copy: SIDE_* */
     float *cut; /* 14 x node_count: where the edge to an outside copy leaves the body, 0..1 from the node; -1: no cut */
     int32_t *cut_vertex; /* 14 x node_count: output vertex, -1 until used */
+    atomic_llong *looks; /* report.looks, while threads count */
     spl_stuff_report report;
 } stuff;
 
