@@ -9,11 +9,13 @@ typedef struct failing {
     long requests; /* so far */
     long fail_at;  /* the request that fails, from 0; -1 for none. All later ones succeed. */
     long live;     /* blocks not yet released */
+    size_t asked;  /* bytes, of all requests */
 } failing;
 
 static inline void *failing_allocate(void *user, size_t size)
 {
     failing *f = user;
+    f->asked += size;
     if (f->requests++ == f->fail_at) return NULL;
     void *block = malloc(size);
     if (block) f->live++;
@@ -23,6 +25,7 @@ static inline void *failing_allocate(void *user, size_t size)
 static inline void *failing_reallocate(void *user, void *block, size_t size)
 {
     failing *f = user;
+    f->asked += size;
     if (f->requests++ == f->fail_at) return NULL;
     void *grown = realloc(block, size);
     if (grown && !block) f->live++;

@@ -12,8 +12,10 @@
 struct spl_store_reader {
     supple_allocator allocator;
     char *path;
-    uint8_t *block; /* as allocated */
-    uint8_t *bytes; /* the file, aligned inside the block */
+    uint8_t header[STORE_HEADER];
+    uint8_t *directory; /* the table of sections */
+    uint8_t *block;     /* as allocated */
+    uint8_t *bytes;     /* the file, aligned inside the block */
     uint64_t size, table;
     int32_t section_count;
 };
@@ -25,51 +27,27 @@ static supple_result damaged(const spl_store_reader *r, supple_error *error, con
 
 static const uint8_t *section(const spl_store_reader *r, int32_t i)
 {
-    return r->bytes + r->table + (size_t)i * STORE_SECTION;
+    return r->directory + (size_t)i * STORE_SECTION;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------- */
+/* ---- the header, and the table: before anything is asked for that they do not account for ------------------------ */
 
-static bool read_bytes(int fd, uint8_t *to, uint64_t size)
+static bool read_bytes(int fd, uint64_t from, uint8_t *to, uint64_t size)
 {
     while (size > 0) {
-        ssize_t n = read(fd, to, size < (1u << 30) ? (size_t)size : (size_t)1 << 30);
+        ssize_t n = pread(fd, to, size < (1u << 30) ? (size_t)size : (size_t)1 << 30, (off_t)from);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         to += n;
+        from += (uint64_t)n;
         size -= (uint64_t)n;
     }
     return true;
 }
 
-static supple_result read_open_file(spl_store_reader *r, int fd, supple_error *error)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: not a regular file", r->path);
-    if (st.st_size < STORE_HEADER) return damaged(r, error, "too short for a header");
-    r->size = (uint64_t)st.st_size;
-    if (r->size > SIZE_MAX - STORE_ALIGN) return spl_fail_memory(error, r->path);
-    r->block = r->allocator.allocate(r->allocator.user, (size_t)r->size + STORE_ALIGN); /* spl_new would clear it */
-    if (!r->block) return spl_fail_memory(error, r->path);
-    r->bytes = r->block + (STORE_ALIGN - (uintptr_t)r->block % STORE_ALIGN) % STORE_ALIGN;
-    return read_bytes(fd, r->bytes, r->size) ? SUPPLE_OK : damaged(r, error, "cannot be read to its end");
-}
-
-static supple_result read_file(spl_store_reader *r, supple_error *error)
-{
-    int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: %s", r->path, strerror(errno));
-    supple_result result = read_open_file(r, fd, error);
-    close(fd);
-    return result;
-}
-
-/* ---- checks ----------------------------------------------------------------------------------------------------- */
-
 static supple_result check_header(spl_store_reader *r, supple_error *error)
 {
-    const uint8_t *h = r->bytes;
+    const uint8_t *h = r->header;
     if (memcmp(h, store_magic, sizeof store_magic) != 0)
         return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: not a file of supple's", r->path);
     if (store_take(h + AT_VERSION, 4) != STORE_VERSION)
@@ -87,20 +65,11 @@ static supple_result check_header(spl_store_reader *r, supple_error *error)
         r->size - r->table != count * STORE_SECTION)
         return damaged(r, error, "the table is not where it should be");
     r->section_count = (int32_t)count;
-    if (!store_same_key(spl_digest_of(r->bytes + r->table, (size_t)count * STORE_SECTION),
-                        store_take_key(h + AT_TABLE_HASH)))
-        return damaged(r, error, "the table does not match its checksum");
     return SUPPLE_OK;
 }
 
-static bool all_zero(const uint8_t *p, const uint8_t *end)
-{
-    while (p < end)
-        if (*p++) return false;
-    return true;
-}
-
-/* One section, which must begin at the next multiple of 64 after *end; *end moves behind it. */
+/* Whether a section begins at the next multiple of 64 after *end and is as long as its numbers; *end moves behind it.
+ */
 static bool good_section(const spl_store_reader *r, int32_t i, uint64_t *end)
 {
     const uint8_t *s = section(r, i);
@@ -112,19 +81,27 @@ static bool good_section(const spl_store_reader *r, int32_t i, uint64_t *end)
                           store_take(s + AT_COUNT, 8), &size))
         return false;
     if (size != bytes || offset != store_aligned(*end) || offset > r->table || bytes > r->table - offset) return false;
-    if (!all_zero(r->bytes + *end, r->bytes + offset)) return false;
     *end = offset + bytes;
-    return store_same_key(spl_digest_of(r->bytes + offset, (size_t)bytes), store_take_key(s + AT_HASH));
+    return true;
 }
 
-static supple_result check_sections(const spl_store_reader *r, supple_error *error)
+static supple_result unsound(const spl_store_reader *r, int32_t i, supple_error *error)
 {
+    return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: damaged: section %d is not sound", r->path, (int)i);
+}
+
+static supple_result read_directory(spl_store_reader *r, int fd, supple_error *error)
+{
+    size_t bytes = (size_t)r->section_count * STORE_SECTION;
     uint64_t end = STORE_HEADER;
+    r->directory = spl_new(&r->allocator, bytes, 1);
+    if (!r->directory) return spl_fail_memory(error, r->path);
+    if (!read_bytes(fd, r->table, r->directory, bytes)) return damaged(r, error, "cannot be read to its end");
+    if (!store_same_key(spl_digest_of(r->directory, bytes), store_take_key(r->header + AT_TABLE_HASH)))
+        return damaged(r, error, "the table does not match its checksum");
     for (int32_t i = 0; i < r->section_count; i++)
-        if (!good_section(r, i, &end))
-            return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: damaged: section %d is not sound", r->path, (int)i);
-    if (store_aligned(end) != r->table || !all_zero(r->bytes + end, r->bytes + r->table))
-        return damaged(r, error, "bytes between the sections and their table");
+        if (!good_section(r, i, &end)) return unsound(r, i, error);
+    if (store_aligned(end) != r->table) return damaged(r, error, "bytes between the sections and their table");
     return SUPPLE_OK;
 }
 
@@ -142,6 +119,70 @@ static supple_result check_identity(const spl_store_reader *r, const spl_store_i
     return SUPPLE_OK;
 }
 
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+static supple_result read_all(spl_store_reader *r, int fd, supple_error *error)
+{
+    if (r->size > SIZE_MAX - STORE_ALIGN) return spl_fail_memory(error, r->path);
+    r->block = r->allocator.allocate(r->allocator.user, (size_t)r->size + STORE_ALIGN); /* spl_new would clear it */
+    if (!r->block) return spl_fail_memory(error, r->path);
+    r->bytes = r->block + (STORE_ALIGN - (uintptr_t)r->block % STORE_ALIGN) % STORE_ALIGN;
+    if (!read_bytes(fd, 0, r->bytes, r->size)) return damaged(r, error, "cannot be read to its end");
+    if (memcmp(r->bytes, r->header, STORE_HEADER) != 0 ||
+        (r->section_count > 0 &&
+         memcmp(r->bytes + r->table, r->directory, (size_t)r->section_count * STORE_SECTION) != 0))
+        return damaged(r, error, "it changed while it was read");
+    return SUPPLE_OK;
+}
+
+static supple_result read_open_file(spl_store_reader *r, int fd, const spl_store_id *id, supple_error *error)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: not a regular file", r->path);
+    if (st.st_size < STORE_HEADER) return damaged(r, error, "too short for a header");
+    r->size = (uint64_t)st.st_size;
+    if (!read_bytes(fd, 0, r->header, STORE_HEADER)) return damaged(r, error, "cannot be read to its end");
+    supple_result result = check_header(r, error);
+    if (!result) result = check_identity(r, id, error);
+    if (!result) result = read_directory(r, fd, error);
+    if (!result) result = read_all(r, fd, error);
+    return result;
+}
+
+static supple_result read_file(spl_store_reader *r, const spl_store_id *id, supple_error *error)
+{
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: %s", r->path, strerror(errno));
+    supple_result result = read_open_file(r, fd, id, error);
+    close(fd);
+    return result;
+}
+
+static bool all_zero(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end)
+        if (*p++) return false;
+    return true;
+}
+
+/* Zeros before each section, and the sections' checksums. */
+static supple_result check_sections(const spl_store_reader *r, supple_error *error)
+{
+    uint64_t end = STORE_HEADER;
+    for (int32_t i = 0; i < r->section_count; i++) {
+        const uint8_t *s = section(r, i);
+        uint64_t offset = store_take(s + AT_OFFSET, 8), bytes = store_take(s + AT_BYTES, 8);
+        if (!all_zero(r->bytes + end, r->bytes + offset) ||
+            !store_same_key(spl_digest_of(r->bytes + offset, (size_t)bytes), store_take_key(s + AT_HASH)))
+            return unsound(r, i, error);
+        end = offset + bytes;
+    }
+    if (!all_zero(r->bytes + end, r->bytes + r->table))
+        return damaged(r, error, "bytes between the sections and their table");
+    return SUPPLE_OK;
+}
+
 supple_result spl_store_open(const char *path, const spl_store_id *id, const supple_config *config,
                              spl_store_reader **out, supple_error *error)
 {
@@ -151,9 +192,7 @@ supple_result spl_store_open(const char *path, const spl_store_id *id, const sup
     if (!r) return spl_fail_memory(error, path);
     r->allocator = a;
     r->path = spl_strdup(&a, path);
-    supple_result result = r->path ? read_file(r, error) : spl_fail_memory(error, path);
-    if (!result) result = check_header(r, error);
-    if (!result) result = check_identity(r, id, error);
+    supple_result result = r->path ? read_file(r, id, error) : spl_fail_memory(error, path);
     if (!result) result = check_sections(r, error);
     for (int32_t i = 0; !result && i < r->section_count; i++) {
         const uint8_t *s = section(r, i);
@@ -172,6 +211,7 @@ void spl_store_close(spl_store_reader *reader)
     if (!reader) return;
     supple_allocator a = reader->allocator;
     spl_free(&a, reader->block);
+    spl_free(&a, reader->directory);
     spl_free(&a, reader->path);
     spl_free(&a, reader);
 }
@@ -180,7 +220,7 @@ void spl_store_close(spl_store_reader *reader)
 
 spl_store_id spl_store_identity(const spl_store_reader *reader)
 {
-    const uint8_t *h = reader->bytes;
+    const uint8_t *h = reader->header;
     return (spl_store_id){.kind = (const char *)h + AT_KIND,
                           .version = (uint32_t)store_take(h + AT_CONTENT_VERSION, 4),
                           .key = store_take_key(h + AT_KEY)};

@@ -63,9 +63,7 @@ static int32_t lay_out(spl_blocks *b, const bool *linked, bool write)
             at += padded(b, j);
             entry++;
         }
-        if (!write) continue;
-        b->panel[k] = size;
-        b->width[k] = at;
+        if (write) b->panel[k] = size, b->width[k] = at;
         size += at * padded(b, k);
     }
     if (write) b->start[n] = entry;
@@ -73,21 +71,30 @@ static int32_t lay_out(spl_blocks *b, const bool *linked, bool write)
     return entry;
 }
 
-static bool analyse(spl_blocks *b, const int32_t *pair, int32_t pair_count)
+/* Domains meet their neighbours alone: a file whose domains all meet one another asks for more than any body needs. */
+static bool is_sparse(const spl_blocks *b)
+{
+    size_t diagonal = 0;
+    for (int32_t k = 0; k < b->count; k++) diagonal += padded(b, k) * padded(b, k);
+    return b->size <= (size_t)SPL_BLOCKS_GROUND || b->size / SPL_BLOCKS_FILL <= diagonal;
+}
+
+static supple_result analyse(spl_blocks *b, const int32_t *pair, int32_t pair_count, supple_error *error)
 {
     const supple_allocator *a = &b->allocator;
     size_t n = (size_t)b->count;
     bool *linked = spl_new(a, n * n, sizeof *linked), *done = spl_new(a, n, sizeof *done);
-    bool ok = linked && done;
+    bool ok = linked && done, sparse = true;
     if (ok) {
         link_all(linked, b->count, pair, pair_count);
         eliminate(b, linked, done);
         size_t entries = (size_t)lay_out(b, linked, false);
+        sparse = is_sparse(b);
         b->column = spl_new(a, entries, sizeof *b->column);
         b->at = spl_new(a, entries, sizeof *b->at);
         ok = b->column && b->at;
     }
-    if (ok) {
+    if (ok && sparse) {
         lay_out(b, linked, true);
         b->value = spl_new(a, b->size, sizeof *b->value);
         b->row = spl_new(a, b->offset[n], sizeof *b->row);
@@ -96,7 +103,11 @@ static bool analyse(spl_blocks *b, const int32_t *pair, int32_t pair_count)
     }
     spl_free(a, linked);
     spl_free(a, done);
-    return ok;
+    if (!ok) return spl_fail_memory(error, "the system of a model");
+    if (!sparse)
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: its %d domains meet too often",
+                        (int)b->count);
+    return SUPPLE_OK;
 }
 
 supple_result spl_blocks_create(int32_t count, const int32_t *rank, const int32_t *pair, int32_t pair_count,
@@ -116,9 +127,9 @@ supple_result spl_blocks_create(int32_t count, const int32_t *rank, const int32_
         out->rank[i] = rank[i];
         out->offset[i + 1] = out->offset[i] + (size_t)spl_pad4(rank[i]);
     }
-    if (ok && analyse(out, pair, pair_count)) return SUPPLE_OK;
-    spl_blocks_release(out);
-    return spl_fail_memory(error, "the system of a model");
+    supple_result result = ok ? analyse(out, pair, pair_count, error) : spl_fail_memory(error, "the system of a model");
+    if (result != SUPPLE_OK) spl_blocks_release(out);
+    return result;
 }
 
 void spl_blocks_release(spl_blocks *b)

@@ -29,7 +29,9 @@ typedef struct spl_blocks {
     double *row, *sum; /* room for one panel's row */
 } spl_blocks;
 
-/* `pair`: 2 x pair_count, domains that share a block. */
+/* `pair`: 2 x pair_count, domains that share a block. SUPPLE_ERROR_INPUT where blocks, fill included, have more than
+ * SPL_BLOCKS_FILL times the numbers of those on the diagonal, and more than SPL_BLOCKS_GROUND. */
+enum { SPL_BLOCKS_FILL = 32, SPL_BLOCKS_GROUND = 1 << 20 };
 supple_result spl_blocks_create(int32_t count, const int32_t *rank, const int32_t *pair, int32_t pair_count,
                                 const supple_allocator *a, spl_blocks *out, supple_error *error);
 void spl_blocks_release(spl_blocks *b);

@@ -245,6 +245,13 @@ static bool is_orthonormal(const spl_model_domain *d)
     return true;
 }
 
+bool spl_model_near(const double *x, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!(fabs(x[k]) <= SPL_MODEL_FARTHEST)) return false;
+    return true;
+}
+
 static bool rises(const int32_t *v, int32_t count)
 {
     for (int32_t i = 1; i < count; i++)
@@ -325,6 +332,7 @@ static void take_domains(reading *g, spl_model *m, const supple_allocator *a)
             return;
         for (size_t k = 0; k < v; k++)
             if (!(d->mass[k] > 0) || !(d->area[k] >= 0)) bad(g, "a mass or an area is not positive");
+        if (!spl_model_near(d->rest, 3 * v)) bad(g, "a vertex is farther away than 1e12 m");
         if (!rises(d->vertex, d->vertex_count)) bad(g, "a domain's vertices are out of order");
         if (g->result == SUPPLE_OK && !is_orthonormal(d)) bad(g, "a basis is not orthonormal");
         at.vertices += v;
@@ -366,7 +374,9 @@ static void take_interfaces(reading *g, spl_model *m, const supple_allocator *a)
     m->interface_count = (int32_t)count;
     for (size_t i = 0; i < count && g->result == SUPPLE_OK; i++, head += 3) {
         spl_interface *s = &m->interface[i];
-        if (head[0] >= head[1] || head[1] >= m->domain_count || (size_t)head[2] > ties - used) {
+        bool rising = i == 0 || head[-3] < head[0] || (head[-3] == head[0] && head[-2] < head[1]);
+        if (!rising || head[0] >= head[1] || head[1] >= m->domain_count || head[2] < 1 ||
+            (size_t)head[2] > ties - used) {
             bad(g, "an interface is out of range");
             return;
         }
@@ -412,6 +422,23 @@ static void take_recipe(reading *g, spl_model *m, int32_t rules, const supple_al
     }
 }
 
+/* Numbers that a player's tables take (element.h, coupling.h, player.c): a few times those of the bases, where counts
+ * are those of a training. */
+static bool is_small(const spl_model *m)
+{
+    double numbers = 1 << 20, tables = 0; /* the least that is let pass, and what there is */
+    for (int32_t i = 0; i < m->domain_count; i++) {
+        double r = m->domain[i].rank, n = m->domain[i].vertex_count, c = m->domain[i].cubature_count;
+        numbers += 3 * n * r + (4 + CUBATURE_REALS) * c;
+        tables += (9 * r + r * r / 32 + 33) * c;
+    }
+    for (int32_t k = 0; k < m->interface_count; k++) {
+        double i = m->domain[m->interface[k].i].rank, j = m->domain[m->interface[k].j].rank;
+        tables += 10 * (i + 1) * (j + 1) + 2 * (i + 1) * (i + 1) + 2 * (j + 1) * (j + 1);
+    }
+    return tables <= SPL_MODEL_TABLES * numbers;
+}
+
 static void take_head(reading *g, spl_model *m, int32_t *rules)
 {
     size_t length;
@@ -453,6 +480,7 @@ supple_result spl_model_load(const char *path, const supple_config *config, spl_
     if (g.result == SUPPLE_OK) take_recipe(&g, out, rules, &out->allocator);
     if (g.result == SUPPLE_OK) take_domains(&g, out, &out->allocator);
     if (g.result == SUPPLE_OK) take_interfaces(&g, out, &out->allocator);
+    if (g.result == SUPPLE_OK && !is_small(out)) bad(&g, "its ranks, tets and interfaces are out of all proportion");
     if (g.result == SUPPLE_OK) g.result = spl_rig_read(r, out, &out->allocator, &out->rig, error);
     spl_store_close(r);
     if (g.result != SUPPLE_OK) spl_model_release(out);

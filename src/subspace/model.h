@@ -70,11 +70,18 @@ void spl_model_release(spl_model *m); /* accepts a zeroed one */
 /* Largest rank of a domain, number of domains, cubature tets of a domain: what a file may ask for. */
 enum { SPL_MODEL_MOST_RANK = 512, SPL_MODEL_MOST_DOMAINS = 1024, SPL_MODEL_MOST_CUBATURE = 1 << 22 };
 
+/* Metres from the origin, and numbers of the rig's matrices: what lies beyond is no place. */
+#define SPL_MODEL_FARTHEST 1e12
+bool spl_model_near(const double *x, size_t count);
+
+/* Numbers in a player's tables, at most, for each one in the file. */
+enum { SPL_MODEL_TABLES = 64 };
+
 /* The model file (.supple): a store (core/store.h) of kind "subspace". */
 supple_result spl_model_save(const spl_model *m, const char *path, const supple_config *config, supple_error *error);
 
-/* Reads and checks one as untrusted input: counts, indices, finite numbers, positive masses and areas, orthonormal
- * bases. SUPPLE_ERROR_INPUT says what is wrong. */
+/* Reads and checks one as untrusted input: counts, indices, finite numbers, places within SPL_MODEL_FARTHEST,
+ * positive masses and areas, orthonormal bases. SUPPLE_ERROR_INPUT says what is wrong. */
 supple_result spl_model_load(const char *path, const supple_config *config, spl_model *out, supple_error *error);
 
 #endif

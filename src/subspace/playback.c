@@ -12,6 +12,8 @@
 
 enum { PLAYER_COOKIE = 0x91a7b04c, PAST = 2 };
 
+static const double farthest = 1e18; /* of a matrix's numbers: products of a few of them stay finite as floats */
+
 struct supple_player {
     supple_allocator allocator;
     const spl_model *model;
@@ -22,11 +24,14 @@ struct supple_player {
     spl_pose pose; /* the joints' matrices */
     spl_player *player;
     spl_player_list *list;
-    spl_vec3 gravity; /* the solver's */
-    double *held;     /* 3 x held vertices */
-    double *x;        /* 3 x the body's vertices: those that are held or on the surface */
-    float *position;  /* 3 x the surface's vertices, world */
-    float *normal;    /* the same: room */
+    spl_vec3 gravity;        /* the solver's */
+    double *held;            /* 3 x held vertices */
+    double *x;               /* 3 x the body's vertices: those that are held or on the surface */
+    float *position;         /* 3 x the surface's vertices, world */
+    float *normal;           /* the same: room */
+    double *kept;            /* 3 x coordinates of the flesh: the state before a step */
+    spl_quat *kept_relative; /* by bone: the drive's, before a step */
+    bool *kept_turned;
     spl_frame_motion *frame;
     spl_frame *now, *past[PAST]; /* by domain; earlier ones, the last first */
     int32_t past_count;
@@ -119,14 +124,22 @@ static supple_result check(const supple_player_config *c, supple_error *error)
     return SUPPLE_OK;
 }
 
-/* The solver's positions of the surface, as floats in the world. */
-static void take_surface(const supple_player *p)
+/* The solver's positions of the surface, as floats in the world. False, and the last ones stand, where they are not
+ * finite. */
+static bool take_surface(supple_player *p)
 {
     const spl_rig *r = &p->model->rig;
     double scale = 1 / r->to_solver;
+    float *to = p->normal, sum = 0;
     for (int32_t k = 0; k < r->vertex_count; k++)
-        for (int c = 0; c < 3; c++)
-            p->position[3 * k + c] = (float)(scale * p->x[3 * (size_t)r->vertex[k] + (size_t)c]);
+        for (int c = 0; c < 3; c++) {
+            to[3 * k + c] = (float)(scale * p->x[3 * (size_t)r->vertex[k] + (size_t)c]);
+            sum += 0 * to[3 * k + c]; /* NaN where it is not finite */
+        }
+    if (sum != 0) return false;
+    p->normal = p->position;
+    p->position = to;
+    return true;
 }
 
 static bool take_arrays(supple_player *p)
@@ -165,7 +178,12 @@ static supple_result make(supple_player *p, supple_error *error)
     supple_result result = spl_rig_drive(r, &p->allocator, &p->body, &p->drive, error);
     if (result == SUPPLE_OK) result = spl_player_create(p->model, &o, p->pool, &p->allocator, &p->player, error);
     if (result == SUPPLE_OK) result = spl_player_list_create(p->player, r->vertex, r->vertex_count, &p->list, error);
-    return result;
+    if (result != SUPPLE_OK) return result;
+    size_t bones = (size_t)r->bone_count;
+    p->kept = spl_new(&p->allocator, 3 * (size_t)spl_player_size(p->player), sizeof *p->kept);
+    p->kept_relative = spl_new(&p->allocator, bones, sizeof *p->kept_relative);
+    p->kept_turned = spl_new(&p->allocator, bones, sizeof *p->kept_turned);
+    return p->kept && p->kept_relative && p->kept_turned ? SUPPLE_OK : spl_fail_memory(error, "a player");
 }
 
 supple_result supple_player_create(const supple_model *model, const supple_player_config *player_config,
@@ -196,7 +214,8 @@ void supple_player_destroy(supple_player *p)
     spl_player_list_destroy(p->list);
     spl_player_destroy(p->player);
     spl_rig_drive_release(&p->body, &p->drive, &a);
-    void *all[] = {p->pose.world, p->held, p->x, p->position, p->normal, p->frame, p->now, p->past[0], p->past[1]};
+    void *all[] = {p->pose.world, p->held,    p->x,       p->position, p->normal,        p->frame,
+                   p->now,        p->past[0], p->past[1], p->kept,     p->kept_relative, p->kept_turned};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(&a, all[i]);
     spl_pool_destroy(p->pool);
     spl_free(&a, p);
@@ -223,9 +242,29 @@ static supple_result check_pose(const supple_player *p, const float *matrices, i
     const char *name = r->name;
     for (int32_t j = 0; j < count; j++, name += strlen(name) + 1)
         for (size_t i = 0; i < 16; i++)
-            if (!isfinite(matrices[16 * (size_t)j + i]))
-                return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' is not finite", name);
+            if (!(fabs((double)matrices[16 * (size_t)j + i]) <= farthest))
+                return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' has a number %s", name,
+                                isfinite(matrices[16 * (size_t)j + i]) ? "beyond 1e18" : "that is not finite");
     return SUPPLE_OK;
+}
+
+/* ---- the state before a step, which stands where the step fails ---- */
+
+static void keep_state(supple_player *p)
+{
+    size_t n = (size_t)spl_player_size(p->player), bones = (size_t)p->model->rig.bone_count;
+    spl_player_state(p->player, p->kept, p->kept + n, p->kept + 2 * n);
+    memcpy(p->kept_relative, p->drive.relative, bones * sizeof *p->kept_relative);
+    memcpy(p->kept_turned, p->drive.turned, bones * sizeof *p->kept_turned);
+}
+
+static void put_back(supple_player *p)
+{
+    size_t n = (size_t)spl_player_size(p->player), bones = (size_t)p->model->rig.bone_count;
+    spl_player_reset(p->player);
+    if (p->started) spl_player_set_state(p->player, p->kept, p->kept + n, p->kept + 2 * n);
+    memcpy(p->drive.relative, p->kept_relative, bones * sizeof *p->kept_relative);
+    memcpy(p->drive.turned, p->kept_turned, bones * sizeof *p->kept_turned);
 }
 
 static supple_result set_pose(supple_player *p, const float *matrices, supple_error *error)
@@ -272,14 +311,13 @@ static void keep_past(supple_player *p, double dt)
     p->last_dt = dt;
 }
 
-static supple_result solve(supple_player *p, double dt, supple_error *error)
+/* `started`: from the last step's state, else from rest. */
+static supple_result solve(supple_player *p, bool started, double dt, supple_player_stats *s, supple_error *error)
 {
     spl_player_input in = {.frame = p->frame, .held = p->x, .gravity = p->gravity, .dt = dt};
     spl_player_stats did = {0};
     supple_result result = SUPPLE_OK;
-    supple_player_stats *s = &p->stats;
-    int32_t steps = p->started ? 1 : p->config.start_steps;
-    *s = (supple_player_stats){0};
+    int32_t steps = started ? 1 : p->config.start_steps;
     for (int32_t k = 0; k < steps && result == SUPPLE_OK && !did.converged; k++) {
         result = spl_player_step(p->player, &in, &did, error);
         s->iterations += did.iterations;
@@ -293,27 +331,44 @@ static supple_result solve(supple_player *p, double dt, supple_error *error)
     return result;
 }
 
+/* A step whose state is kept. */
+static supple_result step(supple_player *p, const float *matrices, double dt, supple_player_stats *stats,
+                          supple_error *error)
+{
+    bool started = p->started && !(dt > 1);
+    if (!started) {
+        spl_player_reset(p->player);
+        spl_drive_reset(&p->drive);
+    }
+    supple_result result = set_pose(p, matrices, error);
+    if (result != SUPPLE_OK) return result;
+    if (!p->config.dynamics || !started) dt = 0;
+    set_motion(p, dt);
+    result = solve(p, started, dt, stats, error);
+    if (result != SUPPLE_OK) return result;
+    double then = spl_now_ms();
+    spl_player_read(p->player, p->list, p->frame, p->x);
+    if (!take_surface(p)) return spl_fail(error, SUPPLE_ERROR_SOLVE, "the flesh is beyond what numbers can hold");
+    stats->ms_read = spl_now_ms() - then;
+    p->started = true;
+    keep_past(p, dt);
+    return SUPPLE_OK;
+}
+
 supple_result supple_player_step(supple_player *p, const float *matrices, int32_t matrix_count, double dt,
                                  supple_error *error)
 {
     double start = spl_now_ms();
+    supple_player_stats stats = {0};
     supple_result result = check_pose(p, matrices, matrix_count, dt, error);
-    if (result == SUPPLE_OK && dt > 1) supple_player_reset(p);
-    if (result == SUPPLE_OK) result = set_pose(p, matrices, error);
     if (result != SUPPLE_OK) return result;
-    if (!p->config.dynamics || !p->started) dt = 0;
-    set_motion(p, dt);
-    result = solve(p, dt, error);
+    keep_state(p);
+    result = step(p, matrices, dt, &stats, error);
     if (result != SUPPLE_OK) {
-        supple_player_reset(p);
+        put_back(p);
         return result;
     }
-    p->started = true;
-    keep_past(p, dt);
-    double then = spl_now_ms();
-    spl_player_read(p->player, p->list, p->frame, p->x);
-    take_surface(p);
-    p->stats.ms_read = spl_now_ms() - then;
+    p->stats = stats;
     p->stats.ms_total = spl_now_ms() - start;
     return SUPPLE_OK;
 }

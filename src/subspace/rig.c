@@ -131,6 +131,15 @@ static bool is_complete(const spl_rig *r, const spl_model *m, const uint8_t *kno
     return true;
 }
 
+/* The body has few vertices that neither a domain nor the rig names, those deep inside bones: a count is a claim, and
+ * players make room for it. */
+static bool is_named(const spl_rig *r, const spl_model *m)
+{
+    int64_t named = r->held_count;
+    for (int32_t i = 0; i < m->domain_count; i++) named += m->domain[i].vertex_count;
+    return m->vertex_count <= SPL_RIG_UNNAMED * named;
+}
+
 supple_result spl_rig_read(const spl_store_reader *reader, const spl_model *m, const supple_allocator *a, spl_rig *out,
                            supple_error *error)
 {
@@ -138,12 +147,19 @@ supple_result spl_rig_read(const spl_store_reader *reader, const spl_model *m, c
     *out = (spl_rig){0};
     take_numbers(&g, out);
     take_all(&g, m, out);
-    uint8_t *known = spl_new(a, (size_t)m->vertex_count, sizeof *known);
+    if (g.result == SUPPLE_OK && !is_named(out, m))
+        g.result = spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: it has not the %d vertices that it says",
+                            (int)m->vertex_count);
+    uint8_t *known = g.result == SUPPLE_OK ? spl_new(a, (size_t)m->vertex_count, sizeof *known) : NULL;
     if (g.result == SUPPLE_OK && !known) g.result = spl_fail_memory(error, "a model");
     const char *wrong = NULL;
     if (g.result == SUPPLE_OK) {
         if (!(fabs(out->to_solver) > 1e-12 && fabs(out->to_solver) < 1e12) || !are_names(out) || !are_bones(out, m))
             wrong = "its joints and bones do not fit together";
+        else if (!spl_model_near(out->joint_rest, 16 * (size_t)out->joint_count) ||
+                 !spl_model_near(out->bone_real, SPL_RIG_BONE_REALS * (size_t)out->bone_count) ||
+                 !spl_model_near(out->held_rest, 3 * (size_t)out->held_count))
+            wrong = "a joint, a bone or a held vertex is farther away than 1e12";
         else if (!mark(out, m, known) || !is_complete(out, m, known))
             wrong = "its surface has vertices that nothing moves";
         if (wrong) g.result = spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: %s", wrong);

@@ -11,6 +11,8 @@
 
 enum { SPL_RIG_BONE_NUMBERS = 4, SPL_RIG_BONE_REALS = 21, SPL_RIG_MOST_NAMES = 1 << 20, SPL_RIG_MOST_BONES = 1 << 14 };
 
+enum { SPL_RIG_UNNAMED = 64 }; /* vertices of the body, at most, for each one that is named */
+
 typedef struct spl_rig {
     int32_t joint_count, bone_count, held_count, vertex_count, triangle_count;
     double to_solver; /* from the world, as spl_drive.to_solver */

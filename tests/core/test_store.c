@@ -235,6 +235,42 @@ TEST(another_identity_is_refused)
     unlink(path);
 }
 
+/* Files of 3 GB, holes but for their beginning: refused for what they say before room is made for them. */
+TEST(a_large_file_is_not_read_before_its_header)
+{
+    static const uint8_t garbage[128] = "not a store";
+    REQUIRE(fill(path, NULL, NULL) == SUPPLE_OK);
+    supple_allocator a = spl_allocator_of(NULL);
+    uint8_t *data;
+    size_t size;
+    REQUIRE(spl_file_read(path, 1 << 20, &a, &data, &size, NULL) == SUPPLE_OK);
+    const off_t length = (off_t)3 << 30;
+    for (int k = 0; k < 3; k++) { /* no store; longer than it says; a directory that does not account for its bytes */
+        spl_store_reader *r;
+        supple_config config = supple_config_default();
+        failing count = {.fail_at = -1};
+        supple_error error = {0};
+        config.allocator = failing_allocator(&count);
+        if (k == 2) {
+            put(data + 12, 0, 4); /* sections */
+            put(data + 16, (uint64_t)length, 8);
+            put(data + 24, (uint64_t)length, 8);
+            spl_key key = spl_digest_of(data, 0);
+            put(data + 88, key.part[0], 8);
+            put(data + 96, key.part[1], 8);
+            key = spl_digest_of(data, 112);
+            put(data + 112, key.part[0], 8);
+            put(data + 120, key.part[1], 8);
+        }
+        write_bytes(k ? data : garbage, 128);
+        REQUIRE(truncate(path, length) == 0);
+        CHECK(spl_store_open(path, NULL, &config, &r, &error) == SUPPLE_ERROR_INPUT && !r);
+        CHECK(count.asked < 1 << 16 && count.live == 0);
+    }
+    spl_free(&a, data);
+    unlink(path);
+}
+
 TEST(writers_refuse_what_readers_would)
 {
     spl_store_writer *w;
@@ -369,6 +405,7 @@ TEST(large_arrays_are_fast)
 }
 
 TEST_CASES(RUN(arrays_come_back), RUN(the_format_is_what_it_was), RUN(wrong_wants_are_refused), RUN(damage_is_seen),
-           RUN(forged_tables_are_refused), RUN(another_identity_is_refused), RUN(writers_refuse_what_readers_would),
+           RUN(forged_tables_are_refused), RUN(another_identity_is_refused),
+           RUN(a_large_file_is_not_read_before_its_header), RUN(writers_refuse_what_readers_would),
            RUN(failing_allocations_leave_nothing), RUN(digests_do_not_depend_on_the_pieces),
            RUN(keys_tell_fields_apart), RUN(large_arrays_are_fast))

@@ -362,7 +362,14 @@ TEST(edited_files)
     }
     struct {
         double *real, wrong;
-    } reals[] = {{&r->to_solver, 0}, {&r->to_solver, NAN}, {&r->bone_real[4], INFINITY}, {&r->joint_rest[3], NAN}};
+    } reals[] = {{&r->to_solver, 0},
+                 {&r->to_solver, NAN},
+                 {&r->bone_real[4], INFINITY},
+                 {&r->joint_rest[3], NAN},
+                 {&f.trained->model.domain[0].rest[4], 1e308},
+                 {&r->held_rest[1], -1e308},
+                 {&r->bone_real[19], 1e100},
+                 {&r->joint_rest[12], 1e30}};
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         supple_model *back = NULL;
         double real = *reals[i].real;
@@ -375,6 +382,124 @@ TEST(edited_files)
     CHECK(supple_model_save(f.trained, "playback-edit.supple", NULL, NULL) == SUPPLE_OK);
     supple_model *back = NULL;
     CHECK(supple_model_load("playback-edit.supple", NULL, &back, NULL) == SUPPLE_ERROR_INPUT && !back);
+    fixture_free(&f);
+}
+
+/* Saves the trained model as it is edited and loads it; bytes asked for in all. */
+static supple_result reload(const fixture *f, size_t *asked)
+{
+    failing count = {.fail_at = -1};
+    supple_config config = supple_config_default();
+    supple_model *back = NULL;
+    supple_player *p = NULL;
+    config.allocator = failing_allocator(&count);
+    config.thread_count = 1;
+    CHECK(supple_model_save(f->trained, "playback-edit.supple", NULL, NULL) == SUPPLE_OK);
+    supple_result result = supple_model_load("playback-edit.supple", &config, &back, NULL);
+    if (result == SUPPLE_OK) result = supple_player_create(back, NULL, &config, &p, NULL);
+    supple_player_destroy(p);
+    supple_model_destroy(back);
+    CHECK(count.live == 0);
+    *asked = count.asked;
+    return result;
+}
+
+/* A small file cannot make a player ask for more than a small multiple of what the model itself takes. */
+TEST(counts_that_nothing_bears_out_are_refused)
+{
+    enum { COPIES = 20000 };
+    fixture f = fixture_make(false);
+    spl_model *m = &f.trained->model;
+    size_t honest, asked;
+    int64_t named = m->rig.held_count;
+    for (int32_t i = 0; i < m->domain_count; i++) named += m->domain[i].vertex_count;
+    REQUIRE(reload(&f, &honest) == SUPPLE_OK && m->interface_count > 0);
+    printf("    %d vertices, %d named; %zu kB asked for\n", m->vertex_count, (int)named, honest >> 10);
+    CHECK(m->vertex_count < 8 * named); /* far from the bound */
+    const int32_t claims[] = {1 << 20, 1 << 26, INT32_MAX / 4};
+    int32_t vertices = m->vertex_count;
+    for (int k = 0; k < 3; k++) {
+        m->vertex_count = claims[k];
+        CHECK(reload(&f, &asked) == SUPPLE_ERROR_INPUT);
+        CHECK(asked < honest);
+    }
+    m->vertex_count = vertices;
+    spl_interface *one = m->interface, empty = *one, *many = calloc(COPIES, sizeof *many);
+    int32_t count = m->interface_count;
+    empty.count = 0;
+    m->interface_count = COPIES;
+    m->interface = many;
+    for (int ties = 0; ties < 2; ties++) { /* the same two domains over and over: by nothing, by what ties them */
+        for (int k = 0; k < COPIES; k++) many[k] = ties ? *one : empty;
+        if (ties) m->interface_count = 200;
+        CHECK(reload(&f, &asked) == SUPPLE_ERROR_INPUT);
+        CHECK(asked < 4 * honest);
+    }
+    m->interface = one;
+    m->interface_count = count;
+    CHECK(reload(&f, &asked) == SUPPLE_OK && asked == honest);
+    free(many);
+    fixture_free(&f);
+}
+
+static bool all_finite(const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+/* Poses and times of any size: an error after which the last state stands, or finite positions. A player that was asked
+ * for all of it in between goes on as one that was not. */
+TEST(whatever_is_asked_positions_are_finite)
+{
+    static const float sizes[] = {1e-38f, 1e-20f, 1e6f, 1e12f, 1e17f, 1e19f, 3e38f};
+    static const double times[] = {0, 5e-324, 1e-300, 1e-160, 1e-30, 1e-9, 1 / 60.0, 1, 1e300, INFINITY};
+    fixture f = fixture_make(false);
+    supple_player *p = player_of(&f, 1, true, false), *calm = player_of(&f, 1, true, false);
+    REQUIRE(p && calm);
+    int32_t n = supple_model_joint_count(f.model), refused = 0, taken = 0;
+    size_t numbers = 3 * (size_t)supple_model_vertex_count(f.model);
+    float *pose = pose_at(&f, 0.1), *wild = malloc(64 * (size_t)n);
+    for (size_t k = 0; k < 7 * 10 * 4; k++) {
+        double dt = times[k % 10];
+        float size = sizes[k / 10 % 7];
+        supple_player_reset(p);
+        supple_player_reset(calm);
+        for (int i = 0; i < 3; i++) {
+            play(&f, p, 0.01 * i, 1 / 60.0);
+            play(&f, calm, 0.01 * i, 1 / 60.0);
+        }
+        memcpy(wild, pose, 64 * (size_t)n);
+        for (int32_t i = 0; i < 16 * n; i++) { /* all of it, a joint's, its place alone, all places */
+            bool chosen =
+                k / 70 == 0 || (k / 70 == 3 ? i % 16 >= 12 : i / 16 == n - 1 && (k / 70 == 1 || i % 16 >= 12));
+            if (chosen && i % 4 != 3) wild[i] = k / 70 < 2 ? wild[i] * size : size;
+        }
+        supple_error error = {0};
+        supple_result result = supple_player_step(p, wild, n, dt, &error);
+        float *x = positions(&f, p), *y = positions(&f, calm);
+        CHECK(all_finite(x, numbers));
+        if (result == SUPPLE_OK) taken++;
+        if (result != SUPPLE_OK) {
+            refused++;
+            CHECK(error.message[0] && memcmp(x, y, 4 * numbers) == 0);
+            play(&f, p, 0.03, 1 / 60.0);
+            play(&f, calm, 0.03, 1 / 60.0);
+            free(x);
+            free(y);
+            x = positions(&f, p), y = positions(&f, calm);
+            CHECK(memcmp(x, y, 4 * numbers) == 0);
+        }
+        free(x);
+        free(y);
+    }
+    printf("    %d refused, %d taken\n", refused, taken);
+    CHECK(refused > 50 && taken > 50);
+    free(pose);
+    free(wild);
+    supple_player_destroy(p);
+    supple_player_destroy(calm);
     fixture_free(&f);
 }
 
@@ -409,4 +534,5 @@ TEST(memory)
 }
 
 TEST_CASES(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
-           RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files), RUN(memory))
+           RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files),
+           RUN(counts_that_nothing_bears_out_are_refused), RUN(whatever_is_asked_positions_are_finite), RUN(memory))

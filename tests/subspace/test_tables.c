@@ -1,5 +1,6 @@
 /* Tables of the player against sums over vertices: kernels, sandwich transforms, interfaces, moving frames. */
 #include "core/memory.h"
+#include "failing.h"
 #include "subspace/beam.h"
 #include "subspace/blocks.h"
 #include "subspace/coupling.h"
@@ -351,7 +352,27 @@ TEST(a_basis_that_is_not_orthonormal_is_refused)
     beam_free(&b);
 }
 
-TEST_CASES(RUN(kernels_equal_their_twins), RUN(block_cholesky_solves_what_the_dense_matrix_says),
-           RUN(fast_sandwiches_equal_sums_over_vertices), RUN(coupling_forces_equal_springs_at_vertices),
-           RUN(coupling_jacobian_equals_differences_of_forces), RUN(frame_forces_equal_differences_of_positions),
-           RUN(a_basis_that_is_not_orthonormal_is_refused))
+/* Domains that all meet: refused before room for their blocks is made. */
+TEST(blocks_that_fill_up_are_refused)
+{
+    enum { DOMAINS = 120, PAIRS = DOMAINS * (DOMAINS - 1) / 2 };
+    failing count = {.fail_at = -1};
+    supple_allocator a = failing_allocator(&count);
+    supple_error error = {0};
+    spl_blocks b;
+    int32_t rank[DOMAINS], pair[2 * PAIRS], pairs = 0;
+    for (int32_t i = 0; i < DOMAINS; i++) {
+        rank[i] = 20;
+        for (int32_t j = i + 1; j < DOMAINS; j++, pairs++) pair[2 * pairs] = i, pair[2 * pairs + 1] = j;
+    }
+    CHECK(spl_blocks_create(DOMAINS, rank, pair, pairs, &a, &b, &error) == SUPPLE_ERROR_INPUT);
+    CHECK(strstr(error.message, "meet") && count.live == 0 && count.asked < 1 << 20);
+    CHECK(spl_blocks_create(20, rank, pair, 19, &a, &b, &error) == SUPPLE_OK); /* a star */
+    spl_blocks_release(&b);
+    CHECK(count.live == 0);
+}
+
+TEST_CASES(RUN(blocks_that_fill_up_are_refused), RUN(kernels_equal_their_twins),
+           RUN(block_cholesky_solves_what_the_dense_matrix_says), RUN(fast_sandwiches_equal_sums_over_vertices),
+           RUN(coupling_forces_equal_springs_at_vertices), RUN(coupling_jacobian_equals_differences_of_forces),
+           RUN(frame_forces_equal_differences_of_positions), RUN(a_basis_that_is_not_orthonormal_is_refused))
