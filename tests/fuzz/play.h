@@ -159,7 +159,13 @@ static inline void play_model(const supple_model *model, bool dynamics, const su
     FUZZ_REQUIRE(matrix && room);
     for (int k = 0; k < PLAY_POSES; k++) play_step(model, p, (play_pose)k, dt[k], matrix, room);
     play_step(model, p, PLAY_TURNED, dt[PLAY_POSES], matrix, room); /* and it goes on after whatever that was */
+    supple_player_reset(p);
     play_step(model, p, PLAY_REST, 1 / 60.0, matrix, room);
+    pc.like = p; /* another that reads its tables */
+    supple_player *other;
+    if (supple_player_create(model, &pc, config, &other, NULL) == SUPPLE_OK)
+        play_step(model, other, PLAY_TURNED, 1 / 60.0, matrix, room);
+    supple_player_destroy(other);
     free(matrix);
     free(room);
     supple_player_destroy(p);
@@ -188,6 +194,18 @@ static inline bool play_write(const char *path, const void *data, size_t size)
     return fclose(file) == 0 && good;
 }
 
+/* What was read can be written and read again. */
+static inline void play_save(const supple_model *model, const char *path, const supple_config *config)
+{
+    supple_model *back;
+    FUZZ_REQUIRE(supple_model_save(model, path, config, NULL) == SUPPLE_OK);
+    FUZZ_REQUIRE(supple_model_load(path, config, &back, NULL) == SUPPLE_OK);
+    FUZZ_REQUIRE(supple_model_get_info(back)->rank == supple_model_get_info(model)->rank);
+    FUZZ_REQUIRE(supple_model_get_info(back)->cubature == supple_model_get_info(model)->cubature);
+    supple_model_destroy(back);
+    unlink(path);
+}
+
 /* Whether the bytes are a model. `path` is in the folder of the run. */
 static inline bool play_exercise(const char *path, const uint8_t *data, size_t size)
 {
@@ -208,6 +226,7 @@ static inline bool play_exercise(const char *path, const uint8_t *data, size_t s
         return false;
     }
     play_check_model(model);
+    if (data[size - 1] % 16 == 0) play_save(model, path, &config); /* of a checksum; a file takes its time to disk */
     if (supple_model_joint_count(model) <= PLAY_MOST_JOINTS) {
         play_model(model, true, &config);
         play_model(model, false, &config);
