@@ -5,7 +5,8 @@ file(GLOB SUPPLE_RUNTIME_SOURCES CONFIGURE_DEPENDS src/subspace/*.c src/fem/law*
 list(FILTER SUPPLE_RUNTIME_SOURCES EXCLUDE REGEX
   "/subspace/(basis|cubature|dents|domains.*|lanczos|modal|model_public|nnls|ranges|rig_make|samples|train.*)\\.c$")
 foreach(name core/digest core/error core/file core/hash core/memory core/store_read core/store_write core/threads
-    core/timer math/mat3 math/mat4 math/quat math/svd3 math/svd3_avx2 fem/principal body/drive contact/collider geom/surface geom/tree geom/tree_query geom/winding)
+    core/timer math/mat3 math/mat4 math/quat math/svd3 math/svd3_avx2 fem/principal body/drive contact/collider geom/surface geom/topology geom/tree geom/tree_query
+    geom/weld geom/winding)
   list(APPEND SUPPLE_RUNTIME_SOURCES ${CMAKE_SOURCE_DIR}/src/${name}.c)
 endforeach()
 if(SUPPLE_SIMD AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")

@@ -62,6 +62,8 @@ static const struct aiScene *read_scene(const import_state *s, const char *data,
     const char *kind = s->collada ? "dae" : "fbx";
     const struct aiScene *scene = aiImportFileFromMemoryWithProperties(data, (unsigned)size, 0, kind, settings);
     aiReleasePropertyStore(settings);
+    if ((!scene || !scene->mRootNode) && strstr(aiGetErrorString(), "bad_alloc"))
+        import_fail("out of memory: it asks for more than a file of its size should");
     if (!scene || !scene->mRootNode) import_fail("cannot be imported: %.180s", aiGetErrorString());
     if (scene->mNumMeshes == 0) import_fail("holds no mesh; is it a character, and complete?");
     return scene;

@@ -95,8 +95,9 @@ SUPPLE_API void supple_player_destroy(supple_player *player);
 /* Moves the joints and then the flesh: 16 floats a joint, column-major world matrices in the file's unit, in the order
  * of supple_model_joint_name; `dt` seconds after the last step, in one time step (1/120 to 1/60 are good; 0, and a
  * player without dynamics: equilibrium). The first step finds equilibrium in its pose, as does one after more than a
- * second. SUPPLE_ERROR_INPUT for matrices with a number that is not finite or beyond 1e18, with the joint's name;
- * SUPPLE_ERROR_SOLVE where the flesh's numbers would not be finite. After either the state of the last step stands. */
+ * second and one in which a bone moves farther than the flesh is long. SUPPLE_ERROR_INPUT for matrices with a number
+ * that is not finite or beyond 1e18 or with zeros alone, with the joint's name; SUPPLE_ERROR_SOLVE where the flesh's
+ * numbers would not be finite. After either the state of the last step stands. */
 SUPPLE_API supple_result supple_player_step(supple_player *player, const float *matrices, int32_t matrix_count,
                                             double dt, supple_error *error);
 

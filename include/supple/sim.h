@@ -127,7 +127,9 @@ SUPPLE_API void supple_sim_destroy(supple_sim *sim);
 SUPPLE_API supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, supple_error *error);
 
 /* Poses the character by the host's matrices and deforms it: 16 floats per joint, column-major world matrices, in the
- * order of supple_scene_joint_name. Nodes that are no joints keep their place relative to their nearest joint above. */
+ * order of supple_scene_joint_name. Nodes that are no joints keep their place relative to their nearest joint above.
+ * SUPPLE_ERROR_ARGUMENT for matrices with a number that is not finite or beyond 1e18 or with zeros alone, with the
+ * joint's name; the state then stands. Where any step fails the positions are still those of the last one. */
 SUPPLE_API supple_result supple_sim_step_pose(supple_sim *sim, const float *matrices, int32_t matrix_count,
                                               supple_error *error);
 

@@ -12,9 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#define ASSUMED_SIZE   1.8 /* metres, where the file's own unit gives no sensible size */
-#define SMALLEST_METRE 0.1
-#define LARGEST_METRE  20.0
+#define ASSUMED_SIZE    1.8   /* metres, where the file's own unit gives no sensible size */
+#define SMALLEST_FLOATS 1e-30 /* the diagonal below which a vertex, a float, has lost its digits */
+#define SMALLEST_METRE  0.1
+#define LARGEST_METRE   20.0
 
 spl_body_options spl_body_options_default(void)
 {
@@ -178,6 +179,11 @@ static supple_result set_unit(spl_body *body, const spl_body_options *options, c
     if (fabs(scale - 1) < 1e-3) scale = 1; /* rounding is no scale */
     double diagonal = body->surface.diagonal, metres = diagonal * scale * spl_scene_unit(body->scene);
     bool sensible = metres >= SMALLEST_METRE && metres <= LARGEST_METRE;
+    if (diagonal > 0 && diagonal < SMALLEST_FLOATS)
+        return spl_fail(error, SUPPLE_ERROR_INPUT,
+                        "the mesh is %.3g across, too small for its own numbers (%.0g is the least); scale it up and "
+                        "export it again",
+                        diagonal, SMALLEST_FLOATS);
     body->size_m = options->size_m > 0 ? options->size_m : sensible ? metres : ASSUMED_SIZE;
     body->metre = diagonal > 0 ? body->size_m / diagonal : 1;
     if (!sensible && !(options->size_m > 0))

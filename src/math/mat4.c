@@ -1,5 +1,7 @@
 #include "math/vec3.h"
 
+#include <stddef.h>
+
 spl_mat4 spl_mat4_identity(void)
 {
     return (spl_mat4){{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
@@ -58,4 +60,15 @@ bool spl_mat4_inverse(const spl_mat4 *a, spl_mat4 *out)
     *out = (spl_mat4){{r0.x, r1.x, r2.x, 0, r0.y, r1.y, r2.y, 0, r0.z, r1.z, r2.z, 0, -spl_dot(r0, t), -spl_dot(r1, t),
                        -spl_dot(r2, t), 1}};
     return true;
+}
+
+const char *spl_matrix_fault(const float *m)
+{
+    bool zero = m[15] == 0;
+    for (int i = 0; i < 16; i++) {
+        if (!isfinite(m[i])) return "has a number that is not finite";
+        if (!(fabs((double)m[i]) <= SPL_MATRIX_MOST)) return "has a number beyond 1e18";
+        if (i < 12 && i % 4 < 3) zero = zero && m[i] == 0;
+    }
+    return zero ? "is all zeros: no transform (the last of its 16 numbers is 1)" : NULL;
 }

@@ -85,6 +85,12 @@ spl_mat4 spl_mat4_trs(const double t[3], const double r[4], const double s[3]);
 /* Inverse of the affine map; false (and *out untouched) where it is singular or not finite. */
 bool spl_mat4_inverse(const spl_mat4 *a, spl_mat4 *out);
 
+/* What is wrong with a host's matrix of 16 floats, as words that follow "the matrix of joint 'x' "; NULL: nothing. A
+ * scale of 0 along some axes or all is how parts are hidden, and is none; a number that is not finite or is beyond
+ * SPL_MATRIX_MOST is, and so are zeros alone, where nobody filled it in. */
+#define SPL_MATRIX_MOST 1e18
+const char *spl_matrix_fault(const float *m);
+
 static inline spl_vec3 spl_mat4_point(const spl_mat4 *a, spl_vec3 p)
 {
     const double *m = a->m;

@@ -60,6 +60,7 @@ typedef struct subspace {
     int32_t past_count;
     spl_vec3 *pivot;    /* by domain, and the root's */
     spl_track *track;   /* clips x (domains + 1); NULL without dynamics */
+    int32_t **piece;    /* by clip: the tracks' pieces */
     int32_t clip_count; /* with tracks */
     double *force;      /* reduced, of pushes; NULL without */
     supple_named_value value[VALUES];
@@ -121,6 +122,31 @@ static void set_pivots(subspace *s, const spl_drive *drive)
     }
 }
 
+/* Whether a frame takes what it holds farther than the body is long: no motion is that fast. */
+static bool is_far(const subspace *s, const spl_method_context *c, int32_t i, const spl_frame *from,
+                   const spl_frame *to)
+{
+    spl_vec3 a = spl_add(from->t, spl_mat3_apply(&from->R, s->pivot[i]));
+    spl_vec3 b = spl_add(to->t, spl_mat3_apply(&to->R, s->pivot[i]));
+    return !(spl_distance(a, b) <= c->solid->diagonal);
+}
+
+/* Where any of the frames jumps, all of them are cut. */
+static bool cut_clip(subspace *s, const spl_method_context *c, int32_t clip, const spl_frame *grid, int32_t frames)
+{
+    int32_t n = s->model->domain_count + 1;
+    bool *cut = spl_new(c->allocator, (size_t)frames, sizeof *cut);
+    s->piece[clip] = spl_new(c->allocator, (size_t)frames, 2 * sizeof **s->piece);
+    bool ok = cut && s->piece[clip];
+    for (int32_t f = 0; ok && f + 1 < frames; f++)
+        for (int32_t i = 0; i < n && !cut[f]; i++)
+            cut[f] = is_far(s, c, i, &grid[(size_t)f * (size_t)n + (size_t)i],
+                            &grid[(size_t)(f + 1) * (size_t)n + (size_t)i]);
+    if (ok) spl_track_pieces(cut, frames, s->piece[clip]);
+    spl_free(c->allocator, cut);
+    return ok;
+}
+
 /* A spline through each domain's frames of one clip. */
 static supple_result track_clip(subspace *s, const spl_method_context *c, int32_t clip, spl_pose *pose,
                                 spl_drive *drive, supple_error *error)
@@ -139,9 +165,11 @@ static supple_result track_clip(subspace *s, const spl_method_context *c, int32_
         result = spl_drive_pose(drive, pose, error);
         take_frames(s, drive, grid + (size_t)f * (size_t)n);
     }
+    if (result == SUPPLE_OK && !cut_clip(s, c, clip, grid, frames)) result = spl_fail_memory(error, "a clip's motion");
     for (int32_t i = 0; i < n && result == SUPPLE_OK; i++) {
-        for (int32_t f = 0; f < frames; f++) row[f] = grid[f * n + i];
-        result = spl_track_create(row, frames, dt, s->pivot[i], c->allocator, &s->track[clip * n + i], error);
+        for (int32_t f = 0; f < frames; f++) row[f] = grid[(size_t)f * (size_t)n + (size_t)i];
+        result = spl_track_create(row, frames, dt, s->pivot[i], s->piece[clip], c->allocator, &s->track[clip * n + i],
+                                  error);
     }
     spl_free(c->allocator, grid);
     spl_free(c->allocator, row);
@@ -154,7 +182,8 @@ static supple_result make_tracks(subspace *s, const spl_method_context *c, suppl
     spl_pose pose = {0};
     spl_drive drive = {0};
     s->track = spl_new(c->allocator, clips * n, sizeof *s->track);
-    if (!s->track) return spl_fail_memory(error, "the clips' motion");
+    s->piece = spl_new(c->allocator, clips, sizeof *s->piece);
+    if (!s->track || !s->piece) return spl_fail_memory(error, "the clips' motion");
     supple_result result = spl_pose_init(&pose, c->scene, error);
     if (result == SUPPLE_OK) result = spl_drive_create(c->solid->body, c->allocator, &drive, error);
     drive.spread = c->solid->drive.spread;
@@ -212,9 +241,11 @@ static void subspace_release(void *state, const spl_method_context *c)
     subspace *s = state;
     size_t n = s->model ? (size_t)s->model->domain_count + 1 : 0;
     for (size_t k = 0; s->track && k < (size_t)s->clip_count * n; k++) spl_track_release(&s->track[k]);
+    for (int32_t k = 0; s->piece && k < s->clip_count; k++) spl_free(c->allocator, s->piece[k]);
     spl_player_list_destroy(s->list);
     spl_player_destroy(s->player);
     spl_free(c->allocator, s->track);
+    spl_free(c->allocator, s->piece);
     spl_free(c->allocator, s->frame);
     spl_free(c->allocator, s->now);
     for (int k = 0; k < PAST; k++) spl_free(c->allocator, s->past[k]);
@@ -239,28 +270,37 @@ static spl_frame from_root(const spl_frame *root, const spl_frame *f)
 }
 
 /* A clip that is no cycle stands still before its start and behind its end. */
-static spl_frame track_at(const spl_method_context *c, const spl_track *track, const spl_track *root, double time)
+static spl_frame track_at(const spl_method_context *c, const spl_track *track, const spl_track *root, double offset)
 {
-    return c->loop ? spl_track_cycle_at(track, root, time) : spl_track_at(track, time);
+    double time = c->time + offset, length = (track->count - 1) * track->dt;
+    if (c->loop && !(time >= 0 && time <= length)) return spl_track_cycle_at(track, root, time);
+    return spl_track_near(track, c->time, offset);
+}
+
+/* The tracks of the clip at hand; NULL where the future is not known. */
+static const spl_track *tracks_of(const subspace *s, const spl_method_context *c)
+{
+    if (c->clip < 0 || c->clip >= s->clip_count) return NULL;
+    const spl_track *track = &s->track[c->clip * (s->model->domain_count + 1)];
+    return track->count > 0 ? track : NULL; /* a vertex animation has no bones */
 }
 
 /* How the i-th frame moves: centrally along a clip's spline, by past frames where the future is not known. */
 static spl_frame_motion motion_of(const subspace *s, const spl_method_context *c, int32_t i, const spl_frame *root)
 {
     int32_t n = s->model->domain_count;
-    bool clip = c->clip >= 0 && c->clip < s->clip_count;
+    const spl_track *track = tracks_of(s, c);
     spl_frame f[3];
-    int32_t count = clip ? 3 : s->past_count + 1;
+    int32_t count = track ? 3 : s->past_count + 1;
     for (int32_t k = 0; k < count; k++) {
-        const spl_track *track = clip ? &s->track[c->clip * (n + 1)] : NULL;
-        double time = c->time + (k == 0 ? 0 : k == 1 ? -c->dt : c->dt);
-        f[k] = clip ? track_at(c, &track[i], &track[n], time) : k == 0 ? s->now[i] : s->past[k - 1][i];
+        double offset = k == 0 ? 0 : k == 1 ? -c->dt : c->dt;
+        f[k] = track ? track_at(c, &track[i], &track[n], offset) : k == 0 ? s->now[i] : s->past[k - 1][i];
         if (!root) continue;
-        spl_frame r = clip ? track_at(c, &track[n], &track[n], time) : k == 0 ? s->now[n] : s->past[k - 1][n];
+        spl_frame r = track ? track_at(c, &track[n], &track[n], offset) : k == 0 ? s->now[n] : s->past[k - 1][n];
         f[k] = from_root(&r, &f[k]);
     }
-    spl_frame_motion m = clip ? spl_motion_central(&f[1], &f[0], &f[2], c->dt, s->pivot[i])
-                              : spl_motion_backward(f + 1, count - 1, &f[0], c->dt, s->pivot[i]);
+    spl_frame_motion m = track ? spl_motion_central(&f[1], &f[0], &f[2], c->dt, s->pivot[i])
+                               : spl_motion_backward(f + 1, count - 1, &f[0], c->dt, s->pivot[i]);
     if (root) {
         m.v = spl_mat3_apply(&root->R, m.v);
         m.a = spl_mat3_apply(&root->R, m.a);
@@ -284,24 +324,39 @@ static void set_motion(const subspace *s, const spl_method_context *c, int32_t i
     m->t = s->now[i].t;
 }
 
-static void set_frames(subspace *s, const spl_method_context *c)
+/* Whether the pose has jumped in this step: what the flesh did before says nothing about it afterwards. */
+static bool has_jumped(const subspace *s, const spl_method_context *c)
+{
+    const spl_track *track = tracks_of(s, c);
+    if (!(c->dt > 0)) return false;
+    if (track) return spl_track_jumps(track, c->time - c->dt, c->time);
+    for (int32_t i = 0; s->past_count > 0 && i < s->model->domain_count; i++)
+        if (is_far(s, c, i, &s->past[0][i], &s->now[i])) return true;
+    return false;
+}
+
+/* The frames and how they move; returns the step's length, 0 where it starts anew. */
+static double set_frames(subspace *s, const spl_method_context *c)
 {
     take_frames(s, &c->solid->drive, s->now);
+    bool jumped = has_jumped(s, c);
+    if (jumped) spl_player_reset(s->player);
     for (int32_t i = 0; i < s->model->domain_count; i++) {
-        if (c->dt > 0)
+        if (c->dt > 0 && !jumped)
             set_motion(s, c, i, c->root_inertia);
         else
             s->frame[i] = spl_motion_still(&s->now[i]);
     }
+    return jumped ? 0 : c->dt;
 }
 
-static void keep_frames(subspace *s, const spl_method_context *c)
+static void keep_frames(subspace *s, double dt)
 {
     spl_frame *last = s->past[PAST - 1];
     memmove(s->past + 1, s->past, (PAST - 1) * sizeof *s->past);
     s->past[0] = last;
     memcpy(last, s->now, ((size_t)s->model->domain_count + 1) * sizeof *last);
-    s->past_count = c->dt > 0 ? s->past_count + (s->past_count < PAST) : 1;
+    s->past_count = dt > 0 ? s->past_count + (s->past_count < PAST) : 1;
 }
 
 /* U^T R^T f of forces on vertices; copies of a vertex share by their masses' part of it. */
@@ -339,16 +394,16 @@ static supple_result subspace_solve(void *state, const spl_method_context *c, do
 {
     subspace *s = state;
     spl_player_stats did;
-    set_frames(s, c);
+    double dt = set_frames(s, c);
     spl_drive_hold(&c->solid->drive, c->solid->body->bone, x);
-    spl_player_input in = {.frame = s->frame, .held = x, .dt = c->dt, .force = push(s, c), .colliders = c->colliders};
+    spl_player_input in = {.frame = s->frame, .held = x, .dt = dt, .force = push(s, c), .colliders = c->colliders};
     if (!in.force) in.gravity = c->gravity;
     supple_result result = spl_player_step(s->player, &in, &did, error);
     if (result != SUPPLE_OK) {
         s->past_count = 0;
         return result;
     }
-    keep_frames(s, c);
+    keep_frames(s, dt);
     double start = spl_now_ms();
     spl_player_read(s->player, s->list, s->frame, x);
     stats->iterations = did.iterations;

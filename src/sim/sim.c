@@ -276,8 +276,9 @@ static supple_result make_buffers(supple_sim *sim, supple_error *error)
     size_t n = (size_t)sim->scene->vertex_count;
     sim->rest = spl_new(a, n, 3 * sizeof(float));
     sim->position = spl_new(a, n, 3 * sizeof(float));
+    sim->last = spl_new(a, n, 3 * sizeof(float));
     sim->part = spl_parts_new(sim->scene, a, &sim->part_count);
-    if (!sim->rest || !sim->position || !sim->part) return spl_fail_memory(error, "the vertices");
+    if (!sim->rest || !sim->position || !sim->last || !sim->part) return spl_fail_memory(error, "the vertices");
     for (int32_t i = 0; i < sim->part_count; i++) {
         const spl_primitive *p = sim->part[i].primitive;
         if (p->vertex_count > 0) /* a primitive without positions has none to copy */
@@ -420,6 +421,7 @@ void supple_sim_destroy(supple_sim *sim)
     spl_free(&a, sim->part);
     spl_free(&a, sim->rest);
     spl_free(&a, sim->position);
+    spl_free(&a, sim->last);
     spl_free(&a, sim);
 }
 
@@ -509,6 +511,33 @@ static void finish_frame(supple_sim *sim, supple_stats *stats)
         spl_shading_set_mirrored(sim->shading[i], spl_pose_mirrors(&sim->pose, sim->scene, sim->part[i].instance));
 }
 
+static void swap_positions(supple_sim *sim)
+{
+    float *last = sim->last;
+    sim->last = sim->position;
+    sim->position = last;
+}
+
+static bool is_finite(const supple_sim *sim)
+{
+    bool finite = true;
+    for (size_t i = 0; i < 3 * (size_t)sim->scene->vertex_count; i++) finite &= isfinite(sim->position[i]) != 0;
+    return finite;
+}
+
+/* The end of a frame that was made in the other buffer: it is shown if it is sound. */
+static supple_result end_frame(supple_sim *sim, supple_result result, supple_error *error)
+{
+    if (result == SUPPLE_OK && !is_finite(sim)) {
+        result = spl_fail(error, SUPPLE_ERROR_SOLVE, "the mesh is beyond what numbers can hold in this pose");
+        spl_sim_forget(sim);
+        if (sim->skin) spl_slide_reset(sim->skin);
+        sim->dynamics.running = false;
+    }
+    if (result != SUPPLE_OK) swap_positions(sim);
+    return result;
+}
+
 /* Everything after the pose. `start` is when the step began, dt what is since the last one; NAN: a clip's moment. */
 static supple_result run_frame(supple_sim *sim, double start, double dt, supple_error *error)
 {
@@ -517,8 +546,10 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
     stats.ms_pose = spl_now_ms() - start;
     sim->context.dt = 0;
     sim->context.velocity = NULL;
+    swap_positions(sim);
     supple_result result = deform(sim, &stats, error);
     if (result == SUPPLE_OK) result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
+    result = end_frame(sim, result, error);
     finish_frame(sim, &stats);
     return result;
 }
@@ -533,10 +564,12 @@ static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, co
     else
         spl_pose_sample(&sim->pose, sim->scene, clip, time);
     if (sim->has_morphs) apply_morphs(sim);
+    swap_positions(sim);
     supple_result result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)
                                     : spl_dynamics_clip(sim, clip, time, &stats, error);
     if (result == SUPPLE_OK)
         result = spl_sim_slide_frame(sim, matrices ? -1 : clip, time, matrices ? time : (double)NAN, &stats, error);
+    result = end_frame(sim, result, error);
     finish_frame(sim, &stats);
     return result;
 }
@@ -559,10 +592,12 @@ supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *matrices, in
     if (matrix_count != sim->scene->joint_count)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a pose of %d matrices was given, the character has %d joints",
                         (int)matrix_count, (int)sim->scene->joint_count);
-    for (size_t i = 0; i < 16 * (size_t)matrix_count; i++)
-        if (!isfinite(matrices[i]))
-            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the pose of joint '%.60s' is not finite",
-                            supple_scene_joint_name(sim->scene, (int32_t)(i / 16)));
+    for (int32_t j = 0; j < matrix_count; j++) {
+        const char *fault = spl_matrix_fault(matrices + 16 * (size_t)j);
+        if (fault)
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the matrix of joint '%.60s' %s",
+                            supple_scene_joint_name(sim->scene, j), fault);
+    }
     if (!(dt >= 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dt: takes seconds, not negative");
     spl_sim_set_time(sim, -1, 0);
     sim->flesh.frame = sim->frame++;

@@ -32,6 +32,7 @@ struct supple_sim {
     bool has_morphs;
     float *rest;           /* 3 x vertex_count: mesh space, morphs applied */
     float *position;       /* 3 x vertex_count: world space */
+    float *last;           /* the same, of the frame before: while one is made, what stands if it fails */
     spl_slide_frame slide; /* of the last step, the sliding stage's; corner_uv NULL where no skin slides */
     spl_slide *skin;       /* that stage, or NULL */
     double slide_parameter[SPL_SLIDE_PARAMETERS];

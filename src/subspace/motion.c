@@ -93,12 +93,10 @@ enum { PARTS = 7 };
 
 /* Second derivatives m of the natural spline: m_i-1 + 4 m_i + m_i+1 = 6 (y_i-1 - 2 y_i + y_i+1), zero at both ends, by
  * elimination. `pivot`: count numbers of room. */
-static void solve_spline(spl_track *t, double *pivot)
+static void solve_piece(spl_track *t, size_t first, size_t last, double *pivot)
 {
-    size_t n = (size_t)t->count;
-    if (n < 3) return;
-    pivot[0] = 0;
-    for (size_t i = 1; i + 1 < n; i++) {
+    pivot[first] = 0;
+    for (size_t i = first + 1; i < last; i++) {
         pivot[i] = 1 / (4 - pivot[i - 1]);
         for (size_t c = 0; c < PARTS; c++) {
             const double *y = t->value + PARTS * i + c;
@@ -106,8 +104,33 @@ static void solve_spline(spl_track *t, double *pivot)
             *m = (6 * (y[-PARTS] - 2 * y[0] + y[PARTS]) - m[-PARTS]) * pivot[i];
         }
     }
-    for (size_t i = n - 1; i-- > 1;)
+    for (size_t i = last; i-- > first + 1;)
         for (size_t c = 0; c < PARTS; c++) t->bend[PARTS * i + c] -= pivot[i] * t->bend[PARTS * (i + 1) + c];
+}
+
+/* First and last frame of the piece that a frame is in. */
+static size_t first_of(const spl_track *t, size_t frame)
+{
+    return t->piece ? (size_t)t->piece[2 * frame] : 0;
+}
+
+static size_t last_of(const spl_track *t, size_t frame)
+{
+    return t->piece ? (size_t)t->piece[2 * frame + 1] : (size_t)t->count - 1;
+}
+
+static void solve_spline(spl_track *t, double *pivot)
+{
+    for (size_t first = 0; first < (size_t)t->count; first = last_of(t, first) + 1)
+        solve_piece(t, first, last_of(t, first), pivot);
+}
+
+void spl_track_pieces(const bool *cut, int32_t count, int32_t *piece)
+{
+    for (int32_t first = 0, last; first < count; first = last + 1) {
+        for (last = first; last + 1 < count && !cut[last];) last++;
+        for (int32_t k = first; k <= last; k++) piece[2 * k] = first, piece[2 * k + 1] = last;
+    }
 }
 
 static void fill(spl_track *t, const spl_frame *frame)
@@ -124,11 +147,11 @@ static void fill(spl_track *t, const spl_frame *frame)
     }
 }
 
-supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot,
+supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot, const int32_t *piece,
                                const supple_allocator *a, spl_track *out, supple_error *error)
 {
     size_t n = (size_t)count;
-    *out = (spl_track){.allocator = *a, .count = count, .dt = dt, .pivot = pivot};
+    *out = (spl_track){.allocator = *a, .count = count, .dt = dt, .pivot = pivot, .piece = piece};
     if (count < 1 || !(dt > 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a track needs frames and a time step");
     out->value = spl_new(a, PARTS * n, sizeof *out->value);
     out->bend = spl_new(a, PARTS * n, sizeof *out->bend);
@@ -152,6 +175,13 @@ void spl_track_release(spl_track *t)
     *t = (spl_track){0};
 }
 
+static spl_frame frame_of(const spl_track *t, const double v[PARTS])
+{
+    spl_frame out = {.R = spl_quat_to_mat3(spl_quat_normalise(spl_quat_make(v[3], v[4], v[5], v[6])))};
+    out.t = spl_sub(spl_v3(v[0], v[1], v[2]), spl_mat3_apply(&out.R, t->pivot));
+    return out;
+}
+
 spl_frame spl_track_at(const spl_track *t, double time)
 {
     double s = time / t->dt, last = t->count - 1, v[PARTS];
@@ -162,9 +192,37 @@ spl_frame spl_track_at(const spl_track *t, double time)
     const double *y = t->value + PARTS * i, *m = t->bend + PARTS * i;
     size_t next = t->count > 1 ? PARTS : 0;
     for (size_t c = 0; c < PARTS; c++) v[c] = a * y[c] + b * y[next + c] + fa * m[c] + fb * m[next + c];
-    spl_frame out = {.R = spl_quat_to_mat3(spl_quat_normalise(spl_quat_make(v[3], v[4], v[5], v[6])))};
-    out.t = spl_sub(spl_v3(v[0], v[1], v[2]), spl_mat3_apply(&out.R, t->pivot));
-    return out;
+    return frame_of(t, v);
+}
+
+static const double nearly = 1e-6; /* of a frame: on it */
+
+bool spl_track_jumps(const spl_track *t, double from, double to)
+{
+    double low = fmax(floor(from / t->dt + nearly), 0), high = fmin(ceil(to / t->dt - nearly), t->count - 1);
+    for (double k = low; k < high; k++) /* from frame k to the next */
+        if (last_of(t, (size_t)k) == (size_t)k) return true;
+    return false;
+}
+
+/* `s` frames from the start, along the tangent at the end of a piece, where it does not bend; `inside`: the frame next
+ * to the end. */
+static spl_frame go_on(const spl_track *t, size_t end, size_t inside, double s)
+{
+    const double *y = t->value + PARTS * end, *z = t->value + PARTS * inside, *m = t->bend + PARTS * inside;
+    double way = fabs(s - (double)end), v[PARTS];
+    for (size_t c = 0; c < PARTS; c++) v[c] = y[c] + way * (inside == end ? 0 : y[c] - z[c] + m[c] / 6);
+    return frame_of(t, v);
+}
+
+spl_frame spl_track_near(const spl_track *t, double time, double offset)
+{
+    double s = time / t->dt, to = (time + offset) / t->dt, whole = floor(s + nearly);
+    if (!(whole >= 0 && whole < t->count)) return spl_track_at(t, time + offset);
+    size_t first = first_of(t, (size_t)whole), last = last_of(t, (size_t)whole);
+    if (to < (double)first && first > 0) return go_on(t, first, first < last ? first + 1 : first, to);
+    if (to > (double)last && last + 1 < (size_t)t->count) return go_on(t, last, first < last ? last - 1 : last, to);
+    return spl_track_at(t, time + offset);
 }
 
 /* a after b, and the way back. */

@@ -35,22 +35,33 @@ spl_vec3 spl_rotation_log(const spl_mat3 *R);
  */
 
 /* A cubic spline through frames at equal times, C2: positions of a pivot and components of quaternions, which are
- * normalised where they are read. Its ends are natural: no acceleration. */
+ * normalised where they are read. Its ends are natural: no acceleration. So are the ends of its pieces: between them
+ * the frames jump, which is no motion. */
 typedef struct spl_track {
     supple_allocator allocator;
     int32_t count;
     double dt;
     spl_vec3 pivot;
-    double *value; /* 7 x count: place of the pivot, quaternion */
-    double *bend;  /* 7 x count: second derivatives times dt^2 */
+    const int32_t *piece; /* 2 x count, borrowed: first and last frame of the piece that a frame is in; NULL: all one */
+    double *value;        /* 7 x count: place of the pivot, quaternion */
+    double *bend;         /* 7 x count: second derivatives times dt^2 */
 } spl_track;
 
-supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot,
+supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot, const int32_t *piece,
                                const supple_allocator *a, spl_track *out, supple_error *error);
 void spl_track_release(spl_track *t);
 
 /* The frame at a time from 0 to (count - 1) dt; before and after it stands still. */
 spl_frame spl_track_at(const spl_track *t, double time);
+
+/* The pieces of `count` frames, cut[k] saying that they jump between k and k + 1. */
+void spl_track_pieces(const bool *cut, int32_t count, int32_t *piece);
+
+/* Whether frames jump in a stretch of time; one that ends where a jump begins has none. */
+bool spl_track_jumps(const spl_track *t, double from, double to);
+
+/* The frame `offset` after a time, as the piece that the time is in goes on: straight ahead where frames jump. */
+spl_frame spl_track_near(const spl_track *t, double time, double offset);
 
 /* The same of a clip that is a cycle: what lies before its start and behind its end is the other end of it, taken along
  * as the root moves in one cycle. */

@@ -12,8 +12,6 @@
 
 enum { PLAYER_COOKIE = 0x91a7b04c, PAST = 2 };
 
-static const double farthest = 1e18; /* of a matrix's numbers: products of a few of them stay finite as floats */
-
 struct supple_player {
     supple_allocator allocator;
     const spl_model *model;
@@ -240,11 +238,10 @@ static supple_result check_pose(const supple_player *p, const float *matrices, i
                         (int)r->joint_count);
     if (!(dt >= 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dt: takes seconds, 0 or more");
     const char *name = r->name;
-    for (int32_t j = 0; j < count; j++, name += strlen(name) + 1)
-        for (size_t i = 0; i < 16; i++)
-            if (!(fabs((double)matrices[16 * (size_t)j + i]) <= farthest))
-                return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' has a number %s", name,
-                                isfinite(matrices[16 * (size_t)j + i]) ? "beyond 1e18" : "that is not finite");
+    for (int32_t j = 0; j < count; j++, name += strlen(name) + 1) {
+        const char *fault = spl_matrix_fault(matrices + 16 * (size_t)j);
+        if (fault) return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' %s", name, fault);
+    }
     return SUPPLE_OK;
 }
 
@@ -287,6 +284,20 @@ static spl_vec3 pivot_of(const supple_player *p, int32_t bone)
 {
     const spl_bone *b = &p->body.bones.bone[bone];
     return spl_lerp(b->head, b->tail, 0.5);
+}
+
+static spl_vec3 place_of(const supple_player *p, const spl_frame *f, int32_t i)
+{
+    return spl_add(f[i].t, spl_mat3_apply(&f[i].R, pivot_of(p, p->model->domain[i].bone)));
+}
+
+/* Whether a bone has moved farther than the flesh is long since the last step: no motion is that fast. */
+static bool has_jumped(const supple_player *p)
+{
+    for (int32_t i = 0; i < p->model->domain_count; i++)
+        if (!(spl_distance(place_of(p, p->past[0], i), place_of(p, p->now, i)) <= 2 * spl_player_extent(p->player)))
+            return true;
+    return false;
 }
 
 /* Poses further back count only where the steps between them are as long as this one. */
@@ -342,6 +353,10 @@ static supple_result step(supple_player *p, const float *matrices, double dt, su
     }
     supple_result result = set_pose(p, matrices, error);
     if (result != SUPPLE_OK) return result;
+    if (started && p->config.dynamics && dt > 0 && has_jumped(p)) {
+        spl_player_reset(p->player);
+        started = false;
+    }
     if (!p->config.dynamics || !started) dt = 0;
     set_motion(p, dt);
     result = solve(p, started, dt, stats, error);

@@ -259,6 +259,11 @@ int32_t spl_player_size(const spl_player *p)
     return p->size;
 }
 
+double spl_player_extent(const spl_player *p)
+{
+    return p->extent;
+}
+
 void spl_player_reset(spl_player *p)
 {
     double *all[] = {p->q, p->qd, p->qdd, p->q_n, p->qd_n, p->qdd_n, p->trial};

@@ -75,7 +75,8 @@ void spl_player_reset(spl_player *p);
 supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_player_stats *stats, supple_error *error);
 
 /* The state, rank numbers for domain after domain: to show, to keep, to put back. */
-int32_t spl_player_size(const spl_player *p); /* sum of the ranks */
+int32_t spl_player_size(const spl_player *p);  /* sum of the ranks */
+double spl_player_extent(const spl_player *p); /* metres: half the diagonal of all domains at rest */
 void spl_player_state(const spl_player *p, double *q, double *qd, double *qdd);
 void spl_player_set_state(spl_player *p, const double *q, const double *qd, const double *qdd);
 

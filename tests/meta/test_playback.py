@@ -84,6 +84,21 @@ def make_runtime(work):
     return prefix
 
 
+def check_static(work):
+    """The static library has all that a program needs of it: docs/embedding.md, -DBUILD_SHARED_LIBS=OFF."""
+    build = os.path.join(work, "static")
+    launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    call("cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DSUPPLE_RUNTIME_ONLY=ON", "-DBUILD_SHARED_LIBS=OFF", "-DCMAKE_BUILD_TYPE=Quick",
+         "-DCMAKE_C_FLAGS_QUICK=-O1", *launcher)
+    call("cmake", "--build", build, "--parallel", "2")
+    assert os.path.exists(os.path.join(build, "libsupple_playback.a"))
+    program = os.path.join(build, "examples", "playback")
+    assert "supple" not in call("objdump", "-p", program).split("Dynamic Section")[-1].lower()
+    call(program, "arm.supple", "forearm", "0.25", "static.obj", cwd=work)
+    one, two = (vertices(os.path.join(work, name)) for name in ("bent.obj", "static.obj"))
+    assert len(one) == len(two) and max(abs(a - b) for p, q in zip(one, two) for a, b in zip(p, q)) < 1e-4
+
+
 def check_runtime(work, prefix):
     """Nothing but playing is in it, and it needs nothing but the system's own libraries."""
     library = os.path.join(prefix, "lib", "libsupple_playback.so")
@@ -134,6 +149,7 @@ def main():
         cases.run("runtime_is_playback_alone", check_runtime, work, prefix)
         cases.run("runtime_plays_the_same", check_runtime_example, work, prefix)
         cases.run("runtime_from_cplusplus", check_cplusplus, work, prefix)
+        cases.run("static_runtime_plays_the_same", check_static, work)
     cases.end()
 
 

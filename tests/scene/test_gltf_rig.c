@@ -102,6 +102,8 @@ TEST(bind_matrices_must_be_invertible)
     CHECK(refused(m, sizeof m, TWO_JOINTS, "singular bind matrix of joint 'knee'"));
     m[1][5] = (float)NAN;
     CHECK(refused(m, sizeof m, TWO_JOINTS, "'knee' (1) is not finite"));
+    m[1][5] = 1e30f;
+    CHECK(refused(m, sizeof m, TWO_JOINTS, "'knee' (1) is beyond 1e18"));
 }
 
 TEST(skins_are_checked)
@@ -195,6 +197,8 @@ TEST(broken_keys_are_refused_by_clip_and_channel)
     k = some_keys();
     k.value[4] = (float)INFINITY;
     CHECK(refused(&k, sizeof k, translate, "key 1 is not finite"));
+    k.value[4] = 1e30f;
+    CHECK(refused(&k, sizeof k, translate, "key 1 is beyond 1e18"));
     k = some_keys();
     CHECK(refused(&k, sizeof k, ANIMATE("", "translation", VALUES("VEC3", 4)), "12 numbers (accessor 1) for 3 keys"));
     CHECK(refused(&k, sizeof k, ANIMATE("", "rotation", VALUES("VEC3", 3)), "9 numbers"));

@@ -167,6 +167,60 @@ TEST(stepping_and_reading_allocate_nothing)
     supple_scene_destroy(scene);
 }
 
+/* Poses that are none are refused by the joint's name, and nothing has happened; a joint that is scaled to nothing is a
+ * part that is hidden. By every method: what is taken is finite, and after what is not the last frame stands. */
+TEST(poses_that_are_none_leave_everything_as_it_was)
+{
+    supple_scene *scene = demo_scene("arm", 0.3);
+    REQUIRE(scene);
+    supple_body *body = coarse(scene);
+    int32_t joints = supple_scene_joint_count(scene), n = supple_scene_vertex_count(scene), taken = 0, refused = 0;
+    float *good = calloc((size_t)joints, 64), *m = calloc((size_t)joints, 64), *x = buffer(scene), *y = buffer(scene);
+    CHECK(supple_scene_pose(scene, 0, 0.2, good, joints, NULL) == SUPPLE_OK);
+    for (int32_t k = 0; k < supple_method_count(); k++) {
+        if (!moves_by_itself(k)) continue;
+        supple_sim *sim = start_with(scene, body, supple_method_name(k), NULL);
+        REQUIRE(sim);
+        CHECK(supple_sim_step_pose(sim, good, joints, NULL) == SUPPLE_OK);
+        for (int wrong = 0; wrong < 8; wrong++) {
+            static const float odd[] = {0, 0, 0, NAN, 3e38f, 1e17f, 1e9f, 0};
+            float *last = m + 16 * (joints - 1);
+            supple_error error = {0};
+            memcpy(m, good, 64 * (size_t)joints);
+            if (wrong == 0) memset(m, 0, 64 * (size_t)joints);
+            if (wrong == 1) memset(last, 0, 64);
+            if (wrong == 2) memset(last, 0, 48), last[15] = 0; /* a place, but no transform */
+            if (wrong >= 3 && wrong < 7) last[12] = last[0] = odd[wrong];
+            if (wrong == 7) memset(last, 0, 48); /* hidden */
+            supple_sim_read_positions(sim, x, 12);
+            supple_result result = supple_sim_step_pose(sim, m, joints, &error);
+            supple_sim_read_positions(sim, y, 12);
+            bool finite = true;
+            for (int32_t i = 0; i < 3 * n; i++) finite = finite && isfinite(y[i]);
+            CHECK(finite);
+            if (wrong < 5) {
+                CHECK(result == SUPPLE_ERROR_ARGUMENT);
+                CHECK(strstr(error.message, supple_scene_joint_name(scene, wrong ? joints - 1 : 0)));
+            }
+            if (wrong == 4) CHECK(strstr(error.message, "1e18") && !strstr(error.message, "finite"));
+            if (wrong == 7) CHECK(result == SUPPLE_OK);
+            if (result != SUPPLE_OK) CHECK(memcmp(x, y, 12 * (size_t)n) == 0);
+            taken += result == SUPPLE_OK;
+            refused += result != SUPPLE_OK;
+            if (test_failures) printf("    %s, %d: %s\n", supple_method_name(k), wrong, error.message);
+        }
+        CHECK(supple_sim_step_pose(sim, good, joints, NULL) == SUPPLE_OK);
+        supple_sim_destroy(sim);
+    }
+    printf("    %d taken, %d refused\n", taken, refused);
+    free(good);
+    free(m);
+    free(x);
+    free(y);
+    supple_body_destroy(body);
+    supple_scene_destroy(scene);
+}
+
 TEST(wrong_requests_are_refused_with_a_reason)
 {
     supple_scene *scene = scene_load("demo:arm");
@@ -234,7 +288,7 @@ TEST(a_report_names_the_bones_and_roles)
     supple_scene_destroy(scene);
 }
 
-TEST_CASES(RUN(the_hosts_matrices_equal_the_clip), RUN(the_bits_do_not_depend_on_the_threads),
-           RUN(strides_are_honoured_and_gaps_left_alone), RUN(stepping_and_reading_allocate_nothing),
-           RUN(wrong_requests_are_refused_with_a_reason), RUN(failing_allocations_are_errors),
-           RUN(a_report_names_the_bones_and_roles))
+TEST_CASES(RUN(poses_that_are_none_leave_everything_as_it_was), RUN(the_hosts_matrices_equal_the_clip),
+           RUN(the_bits_do_not_depend_on_the_threads), RUN(strides_are_honoured_and_gaps_left_alone),
+           RUN(stepping_and_reading_allocate_nothing), RUN(wrong_requests_are_refused_with_a_reason),
+           RUN(failing_allocations_are_errors), RUN(a_report_names_the_bones_and_roles))

@@ -116,7 +116,7 @@ TEST(a_track_is_smooth_and_passes_through_its_frames)
     spl_frame frame[61];
     spl_track t;
     for (int k = 0; k < 61; k++) frame[k] = swing_at(&arm, k / 30.0);
-    CHECK(spl_track_create(frame, 61, 1.0 / 30, pivot, &a, &t, NULL) == SUPPLE_OK);
+    CHECK(spl_track_create(frame, 61, 1.0 / 30, pivot, NULL, &a, &t, NULL) == SUPPLE_OK);
     for (int k = 0; k < 61; k++) {
         spl_frame f = spl_track_at(&t, k / 30.0);
         for (int i = 0; i < 9; i++) CHECK_NEAR(f.R.m[i], frame[k].R.m[i], 1e-12);
@@ -152,7 +152,7 @@ TEST(short_tracks_and_failing_memory)
         for (long n = 0; failed; n++) {
             failing f = {.fail_at = n};
             supple_allocator a = failing_allocator(&f);
-            supple_result r = spl_track_create(frame, count, 1.0 / 30, pivot, &a, &t, &error);
+            supple_result r = spl_track_create(frame, count, 1.0 / 30, pivot, NULL, &a, &t, &error);
             failed = r != SUPPLE_OK;
             CHECK(!failed || (r == SUPPLE_ERROR_MEMORY && n < 3));
             if (!failed) {
@@ -164,8 +164,8 @@ TEST(short_tracks_and_failing_memory)
         }
     }
     supple_allocator a = spl_allocator_of(NULL);
-    CHECK(spl_track_create(frame, 0, 0.1, pivot, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
-    CHECK(spl_track_create(frame, 2, 0, pivot, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(spl_track_create(frame, 0, 0.1, pivot, NULL, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(spl_track_create(frame, 2, 0, pivot, NULL, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
 }
 
 /* A body that walks around a circle in steps, one of which is the clip: across its ends it moves as it does inside. */
@@ -184,8 +184,8 @@ TEST(a_cycle_goes_on_across_its_ends)
         limb[k].R = spl_mat3_mul(&root[k].R, &bend);
         limb[k].t = spl_add(root[k].t, spl_mat3_apply(&root[k].R, spl_v3(0, 0.4, 0)));
     }
-    REQUIRE(spl_track_create(root, FRAMES, 1.0 / 30, at_rest, &a, &r, NULL) == SUPPLE_OK);
-    REQUIRE(spl_track_create(limb, FRAMES, 1.0 / 30, at_rest, &a, &t, NULL) == SUPPLE_OK);
+    REQUIRE(spl_track_create(root, FRAMES, 1.0 / 30, at_rest, NULL, &a, &r, NULL) == SUPPLE_OK);
+    REQUIRE(spl_track_create(limb, FRAMES, 1.0 / 30, at_rest, NULL, &a, &t, NULL) == SUPPLE_OK);
     double h = 1.0 / 120, at[3] = {0.5, 1, 0};
     spl_frame_motion m[3];
     for (int k = 0; k < 3; k++) {

@@ -385,6 +385,124 @@ TEST(edited_files)
     fixture_free(&f);
 }
 
+/* ---- teleports ---- */
+
+enum { JUMP_AT = 10, JUMP_FRAMES = 30 }; /* at 30 frames a second */
+static const float far_away = 1000;
+
+/* The clip of the arm and a root that is `way` elsewhere from a frame on; its own channels come back by rejoin(). */
+typedef struct jumping {
+    spl_clip *clip, own;
+    float time[4], value[12];
+} jumping;
+
+static void jump(jumping *j, supple_scene *scene, spl_interpolation how, float way)
+{
+    int32_t root = scene->skin[0].joint[0];
+    while (scene->node[root].parent >= 0) root = scene->node[root].parent;
+    j->clip = &scene->clip[0];
+    j->own = *j->clip;
+    spl_channel *all = calloc((size_t)j->own.channel_count + 1, sizeof *all);
+    memcpy(all, j->own.channel, (size_t)j->own.channel_count * sizeof *all);
+    for (int k = 0; k < 4; k++) { /* both ends of the clip, and the jump from a frame to the next */
+        j->time[k] = k == 0   ? 0
+                     : k == 3 ? (float)JUMP_FRAMES / 30
+                              : ((float)(JUMP_AT + k - 2) - (how == SPL_STEP ? 0.5f : 0)) / 30;
+        for (int c = 0; c < 3; c++) j->value[3 * k + c] = (float)scene->node[root].t[c] + (c == 0 && k > 1 ? way : 0);
+    }
+    all[j->own.channel_count] = (spl_channel){root, SPL_PATH_TRANSLATION, how, 4, 3, j->time, j->value};
+    j->clip->channel = all;
+    j->clip->channel_count++;
+    j->clip->fps = 30;
+}
+
+static void rejoin(jumping *j)
+{
+    free(j->clip->channel);
+    *j->clip = j->own;
+}
+
+/* The surface at the frames of the clip from `first` on, as seen from the root, in metres. */
+static double *play_clip(const fixture *f, int first, float way)
+{
+    supple_sim_config sc = supple_sim_config_default();
+    supple_sim *sim = NULL;
+    const spl_rig *r = &f->model->model.rig;
+    size_t n = 3 * (size_t)r->vertex_count;
+    double *out = calloc(n * JUMP_FRAMES, sizeof *out);
+    sc.model = f->model;
+    sc.dynamics = true;
+    if (supple_sim_create(f->scene, &sc, NULL, &sim, NULL) != SUPPLE_OK) abort();
+    for (int k = first; k < JUMP_FRAMES; k++) {
+        CHECK(supple_sim_step_clip(sim, 0, k / 30.0, NULL) == SUPPLE_OK);
+        for (size_t i = 0; i < n; i++)
+            out[n * (size_t)k + i] = sim->flesh.x[3 * (size_t)r->vertex[i / 3] + i % 3] -
+                                     (i % 3 == 0 && k >= JUMP_AT ? (double)way * r->to_solver : 0);
+    }
+    supple_sim_destroy(sim);
+    return out;
+}
+
+static double most_apart(const double *a, const double *b, size_t n, int from, int to)
+{
+    double most = 0;
+    for (size_t i = n * (size_t)from; i < n * (size_t)to; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* A root that jumps by a kilometre from a frame to the next: before it the flesh moves as if nothing were to come, and
+ * after it as if the clip began there. */
+TEST(flesh_knows_nothing_of_a_teleport)
+{
+    fixture f = fixture_make(false);
+    size_t n = 3 * (size_t)f.model->model.rig.vertex_count;
+    for (int how = 0; how < 2; how++) {
+        jumping j;
+        jump(&j, f.scene, how ? SPL_LINEAR : SPL_STEP, 0);
+        double *still = play_clip(&f, 0, 0);
+        rejoin(&j);
+        jump(&j, f.scene, how ? SPL_LINEAR : SPL_STEP, far_away);
+        double *all = play_clip(&f, 0, far_away), *anew = play_clip(&f, JUMP_AT, far_away);
+        rejoin(&j);
+        double before = most_apart(all, still, n, 0, JUMP_AT), after = most_apart(all, anew, n, JUMP_AT, JUMP_FRAMES);
+        double swing = most_apart(still, anew, n, JUMP_AT, JUMP_FRAMES);
+        printf("    %s: %.2e m off before it, %.2e after it; %.2e between those that moved before and not\n",
+               how ? "in a frame" : "at once", before, after, swing);
+        CHECK(before < 1e-5 && after < 1e-6); /* the spline's end, and rounding */
+        CHECK(swing < 0.05);
+        free(still);
+        free(all);
+        free(anew);
+    }
+    fixture_free(&f);
+}
+
+/* The same of a host's poses, which nobody foresees. */
+TEST(a_player_takes_a_teleport_as_a_start)
+{
+    fixture f = fixture_make(false);
+    supple_player *p = player_of(&f, 1, true, false), *anew = player_of(&f, 1, true, false);
+    REQUIRE(p && anew);
+    int32_t n = supple_model_joint_count(f.model);
+    size_t numbers = 3 * (size_t)supple_model_vertex_count(f.model);
+    for (int k = 0; k < JUMP_FRAMES; k++) {
+        float *pose = pose_at(&f, k / 60.0);
+        for (int32_t j = 0; j < n; j++) pose[16 * j + 12] += k < JUMP_AT ? 0 : far_away;
+        CHECK(supple_player_step(p, pose, n, 1 / 60.0, NULL) == SUPPLE_OK);
+        if (k >= JUMP_AT) {
+            CHECK(supple_player_step(anew, pose, n, 1 / 60.0, NULL) == SUPPLE_OK);
+            float *x = positions(&f, p), *y = positions(&f, anew);
+            for (size_t i = 0; i < numbers; i++) CHECK_NEAR(x[i], y[i], 1e-6);
+            free(x);
+            free(y);
+        }
+        free(pose);
+    }
+    supple_player_destroy(p);
+    supple_player_destroy(anew);
+    fixture_free(&f);
+}
+
 /* Saves the trained model as it is edited and loads it; bytes asked for in all. */
 static supple_result reload(const fixture *f, size_t *asked)
 {
@@ -535,4 +653,5 @@ TEST(memory)
 
 TEST_CASES(RUN(plays_as_the_simulation_does), RUN(mirrored_and_scaled), RUN(surface_and_normals), RUN(dynamics),
            RUN(threads_share_the_tables_of_one_player), RUN(bad_requests), RUN(edited_files),
+           RUN(flesh_knows_nothing_of_a_teleport), RUN(a_player_takes_a_teleport_as_a_start),
            RUN(counts_that_nothing_bears_out_are_refused), RUN(whatever_is_asked_positions_are_finite), RUN(memory))

@@ -124,8 +124,8 @@ static bool check_values(reading *r)
     size_t width = (size_t)c->width, block = width * (cubic ? 3 : 1), count = (size_t)c->key_count * block;
     for (size_t i = 0; i < count; i++)
         if (!(fabs((double)c->value[i]) <= SPL_GLTF_HUGE))
-            return spl_gltf_fail(r->g, "%s: key %zu is not finite; repair the animation and export again", r->where,
-                                 i / block);
+            return spl_gltf_fail(r->g, "%s: key %zu %s; repair the animation and export again", r->where, i / block,
+                                 spl_gltf_excess(c->value + i, 1));
     int32_t zero = 0;
     for (size_t k = 0; c->path == SPL_PATH_ROTATION && k < (size_t)c->key_count; k++) {
         float *q = c->value + k * block + (cubic ? width : 0);

@@ -46,7 +46,8 @@ static bool read_optional(reading *r, const json_t *attributes, const char *key,
     if (!read_attribute(r, attributes, key, width, out)) return false;
     size_t bad = *out ? first_bad(*out, (size_t)r->out->vertex_count, (size_t)width, SPL_GLTF_HUGE) : SIZE_MAX;
     if (bad == SIZE_MAX) return true;
-    spl_scene_warn(r->g->scene, "%s: %s is dropped: it is not finite at vertex %zu", r->where, key, bad);
+    spl_scene_warn(r->g->scene, "%s: %s is dropped: it %s at vertex %zu", r->where, key,
+                   spl_gltf_excess(*out + bad * (size_t)width, (size_t)width), bad);
     spl_free(r->g->a, *out);
     *out = NULL;
     return true;
@@ -97,8 +98,8 @@ static bool read_positions(reading *r, const json_t *attributes, const char *wha
     if (!read_attribute(r, attributes, "POSITION", 3, out)) return false;
     size_t bad = *out ? first_bad(*out, (size_t)r->out->vertex_count, 3, SPL_GLTF_HUGE) : SIZE_MAX;
     if (bad != SIZE_MAX)
-        return spl_gltf_fail(r->g, "%s: %s of vertex %zu is not finite; repair the mesh and export again", r->where,
-                             what, bad);
+        return spl_gltf_fail(r->g, "%s: %s of vertex %zu %s; repair the mesh and export again", r->where, what, bad,
+                             spl_gltf_excess(*out + 3 * bad, 3));
     return true;
 }
 

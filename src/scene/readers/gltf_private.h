@@ -11,9 +11,18 @@
 #include "scene/scene.h"
 
 #include <limits.h>
+#include <math.h>
 
 /* Coordinates beyond this are rubbish, and their products and squares leave the range of float. */
 #define SPL_GLTF_HUGE 1e18
+
+/* What is wrong with numbers of which one is not within SPL_GLTF_HUGE. */
+static inline const char *spl_gltf_excess(const float *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(value[i])) return "is not finite";
+    return "is beyond 1e18, the largest number that is taken";
+}
 
 /* All input together, bytes. */
 #define SPL_GLTF_MAX_INPUT ((size_t)2 << 30)

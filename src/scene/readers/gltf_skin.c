@@ -42,8 +42,8 @@ static bool take_bind_matrix(spl_gltf *g, int32_t index, spl_skin *skin, int32_t
     for (int i = 0; i < 16; i++) {
         m[i] = (double)values[i];
         if (!(fabs(m[i]) <= SPL_GLTF_HUGE))
-            return spl_gltf_fail(g, "skin %d: the bind matrix of joint '%.40s' (%d) is not finite", index,
-                                 joint_name(g, skin, k), k);
+            return spl_gltf_fail(g, "skin %d: the bind matrix of joint '%.40s' (%d) %s", index, joint_name(g, skin, k),
+                                 k, spl_gltf_excess(values + i, 1));
     }
     if (fabs(m[3]) + fabs(m[7]) + fabs(m[11]) + fabs(m[15] - 1) > 1e-4)
         spl_scene_warn(g->scene, "skin %d: the last row of the bind matrix of joint '%.40s' is taken as 0 0 0 1", index,
