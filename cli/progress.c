@@ -99,12 +99,9 @@ static void on_interrupt(int signal_number)
 
 void cli_catch_interrupt(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction before;
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* nohup's wish */
-        signal(signals[i], on_interrupt);
-    }
+    static const int signals[] = {SIGINT, SIGTERM, SIGXCPU};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], on_interrupt);
+    if (signal(SIGHUP, on_interrupt) == SIG_IGN) signal(SIGHUP, SIG_IGN); /* nohup */
 }
 
 bool cli_interrupted(void)

@@ -25,6 +25,7 @@ int test_failures;
 const char *test_skipped;
 
 static spl_test_file *first_file;
+static bool own_cache; /* bodies are kept in the case's folder, not with the user's: another build's may differ in a bit */
 
 enum { NAME_MAX_LENGTH = 200, FAILED = 1, SKIPPED = 2 };
 
@@ -71,7 +72,9 @@ static int enter_folder(char folder[PATH_MAX])
     int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (back < 0 || !getcwd(folder, PATH_MAX - sizeof name)) return -1;
     memcpy(folder + strlen(folder), name, sizeof name);
-    return mkdtemp(folder) && chdir(folder) == 0 ? back : -1;
+    if (!mkdtemp(folder) || chdir(folder) != 0) return -1;
+    if (own_cache) setenv("SUPPLE_CACHE", folder, 1);
+    return back;
 }
 
 static void leave_folder(int back, const char *folder)
@@ -141,6 +144,7 @@ int main(int argc, char **argv)
     bool list = argc > 1 && strcmp(argv[1], "--list") == 0, here = argc > 1 && strcmp(argv[1], "--here") == 0;
     int words = 1 + (list || here);
     counts c = {0};
+    own_cache = !getenv("SUPPLE_CACHE");
     for (const spl_test_file *file = first_file; file; file = file->next) {
         for (size_t i = 0; i < file->count; i++) {
             char name[NAME_MAX_LENGTH];

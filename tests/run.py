@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -151,7 +152,9 @@ def main():
               for s in shares_of(p, slow, patterns, options.word)]
     shares.sort(key=lambda share: -share.cost)
     progress = Progress(shares)
-    with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+    # Bodies are kept for one run: the user's own cache may be of another build, and nothing is to be left in it.
+    with tempfile.TemporaryDirectory(prefix="supple-cache-") as cache, concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+        os.environ["SUPPLE_CACHE"] = cache
         waiting = {pool.submit(run_share, share, patterns, options.word): share for share in shares}
         for done in concurrent.futures.as_completed(waiting):
             progress.add(waiting[done], *done.result())

@@ -165,7 +165,7 @@ static supple_result one_pass(flesh *f, supple_error *error)
 static bool is_tangled(const flesh *f)
 {
     const spl_stuff_report *r = &f->report.stuff;
-    if (r->looks <= LOOKS_FREE || r->looks <= LOOKS_MOST * (double)r->nodes) return false;
+    if (r->looks <= LOOKS_FREE || (double)r->looks <= LOOKS_MOST * (double)r->nodes) return false;
     spl_log(f->config, SUPPLE_LOG_WARNING,
             "the surface is a tangle that crosses itself nearly everywhere: its thin parts are not grown further, and "
             "what is loose is left out");

@@ -103,25 +103,30 @@ static json_t *load_once(const void *text, size_t size, size_t flags, json_error
     if (!pair) return NULL;
     if (json_string_length(json_array_get(pair, 0)) != longest)
         *said = (json_error_t){.line = -1};
-    else if (json_array_size(pair) != 2)
-        snprintf(said->text, sizeof said->text - 1, "one value expected");
+    else if (json_array_size(pair) != 2) /* "1, 2" */
+        *said = (json_error_t){.line = 1};
     else
         root = json_incref(json_array_get(pair, 1));
     json_decref(pair);
     return root;
 }
 
+static bool out_of_memory(const json_error_t *said)
+{
+    return said->line < 0 || json_error_code(said) == json_error_out_of_memory;
+}
+
 /* jansson tells other failed allocations as mistakes of the text: what is wrong with the text is wrong the second time
- * too. */
+ * too. Lines and columns are those of the text alone. */
 json_t *spl_json_load(const void *text, size_t size, size_t flags, spl_json_why *why)
 {
     json_error_t said;
     json_t *root = load_once(text, size, flags, &said);
     if (!root) root = load_once(text, size, flags, &said);
     if (root) return root;
-    *why = (spl_json_why){.no_memory = said.line < 0 || json_error_code(&said) == json_error_out_of_memory,
-                          .line = said.line,
-                          .column = said.column};
+    if (!out_of_memory(&said)) root = json_loadb(text, size, flags, &said);
+    *why = (spl_json_why){.no_memory = root || out_of_memory(&said), .line = said.line, .column = said.column};
+    json_decref(root);
     bool nul = strstr(said.text, "JSON_ALLOW_NUL") != NULL; /* a switch of jansson's, and none of ours */
     snprintf(why->text, sizeof why->text, "%.90s", nul ? "a text has \\u0000 in it" : said.text);
     return NULL;

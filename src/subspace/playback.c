@@ -415,7 +415,7 @@ void supple_player_read_normals(supple_player *p, float *out, size_t stride)
         const float unit[3] = {(float)((double)n[0] / length), (float)((double)n[1] / length),
                                (float)((double)n[2] / length)},
                     up[3] = {0, 0, 1};
-        memcpy((char *)out + k * stride, length > 0 ? unit : up, sizeof unit);
+        memcpy((char *)out + k * stride, length > 0 && isfinite(length) ? unit : up, sizeof unit);
     }
 }
 

@@ -104,7 +104,8 @@ def partials(f):
 def start(f, *more, **options):
     """A run that takes a while, and has begun to write."""
     process = subprocess.Popen([f.tool.path, "skin", f.arm, "--method", "mixed", "--resolution", "40", "--clip", "all", "-o", f.path("o.pc2"),
-                                "--no-cache", *more], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
+                                "--no-cache", *more], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL), **options)  # whoever runs the tests by nohup
     end = time.monotonic() + 60 * SLOWER
     while not partials(f) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)

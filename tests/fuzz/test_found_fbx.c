@@ -1,9 +1,8 @@
-/* Replays the files in found_fbx/: seeds of each kind, and inputs that once broke something. */
-#include "core/memory.h"
-#include "points.h"
+/* Replays the files in found_fbx/: seeds of each kind, and inputs that once broke something; and corpus_fbx/
+ * (test_corpus.c), for builds that have an importer. */
+#include "corpus.h"
+#include "read_points.h"
 #include "test.h"
-
-#include <dirent.h>
 
 static supple_result read_one(const char *path, spl_points *p)
 {
@@ -41,4 +40,17 @@ TEST(found_files_do_no_harm)
     CHECK(seeds == 5);
 }
 
-TEST_CASES(RUN(found_files_do_no_harm))
+static void read_points(void *user, const char *name, const uint8_t *data, size_t size)
+{
+    (void)name;
+    *(int *)user += points_exercise(data, size);
+}
+
+TEST(corpus)
+{
+    int good = 0;
+    CHECK(corpus_each("corpus_fbx", read_points, &good) >= 20);
+    CHECK(good > 0);
+}
+
+TEST_CASES(RUN(found_files_do_no_harm), RUN(corpus))

@@ -102,10 +102,10 @@ static bool take_memory(spl_local *l, const spl_local_input *in)
     l->energy = spl_new(a, l->pieces, sizeof *l->energy);
     l->memory = spl_new(a, l->blocks + 1, sizeof *l->block + sizeof *l->turn);
     if (in->lambda || in->bulk) l->extra = spl_new(a, l->blocks, sizeof *l->extra);
+    if (!l->memory) return false;
     l->block = (spl_local_block *)(((uintptr_t)l->memory + 63) & ~(uintptr_t)63);
     l->turn = (spl_quatx8 *)(void *)(l->block + l->blocks);
-    return l->start && l->piece && l->vertex && l->slot && l->energy && l->memory &&
-           (l->extra || (!in->lambda && !in->bulk));
+    return l->start && l->piece && l->vertex && l->slot && l->energy && (l->extra || (!in->lambda && !in->bulk));
 }
 
 static void choose_kernel(spl_local *l, const spl_local_input *in)
