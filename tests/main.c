@@ -25,7 +25,8 @@ int test_failures;
 const char *test_skipped;
 
 static spl_test_file *first_file;
-static bool own_cache; /* bodies are kept in the case's folder, not with the user's: another build's may differ in a bit */
+static bool
+    own_cache; /* bodies are kept in the case's folder, not with the user's: another build's may differ in a bit */
 
 enum { NAME_MAX_LENGTH = 200, FAILED = 1, SKIPPED = 2 };
 
