@@ -200,8 +200,9 @@ static const double nearly = 1e-6; /* of a frame: on it */
 bool spl_track_jumps(const spl_track *t, double from, double to)
 {
     double low = fmax(floor(from / t->dt + nearly), 0), high = fmin(ceil(to / t->dt - nearly), t->count - 1);
-    for (double k = low; k < high; k++) /* from frame k to the next */
-        if (last_of(t, (size_t)k) == (size_t)k) return true;
+    if (!(low < high)) return false;
+    for (size_t k = (size_t)low; k < (size_t)high; k++) /* from frame k to the next */
+        if (last_of(t, k) == k) return true;
     return false;
 }
 
