@@ -87,6 +87,24 @@ TEST(sparse_views_have_no_stride)
     }
 }
 
+TEST(a_mesh_of_denormal_size_is_refused)
+{
+    float positions[3][3] = {{0, 0, 0}, {1e-40f, 0, 0}, {0, 1e-41f, 0}};
+#define TRIANGLE                                                                                                       \
+    ONE_NODE "'accessors':[{'bufferView':0,'componentType':5126,'type':'VEC3','count':3}],'bufferViews':[{'buffer':0," \
+             "'byteLength':36}],"                                                                                      \
+             "'meshes':[{'primitives':[{'attributes':{'POSITION':0}}]}]"
+    CHECK(refused(positions, sizeof positions, TRIANGLE, "smaller than numbers can tell"));
+    positions[2][1] = 2e-38f; /* small, but a number like others */
+    supple_scene *scene = LOAD(positions, TRIANGLE);
+    CHECK(scene != NULL);
+    supple_scene_destroy(scene);
+    memset(positions, 0, sizeof positions); /* a point is no denormal */
+    scene = LOAD(positions, TRIANGLE);
+    CHECK(scene != NULL);
+    supple_scene_destroy(scene);
+}
+
 TEST(strides_and_odd_offsets_are_followed)
 {
     uint8_t bytes[5 + 3 * 19] = {0};
@@ -561,15 +579,15 @@ TEST(morph_targets_and_their_weights_are_read)
 }
 
 TEST_CASES(RUN(sparse_accessors_replace_elements), RUN(sparse_views_have_no_stride),
-           RUN(strides_and_odd_offsets_are_followed), RUN(quantised_attributes_are_decoded),
-           RUN(an_accessor_without_a_view_is_zero), RUN(claims_beyond_the_file_are_refused),
-           RUN(a_small_file_cannot_ask_for_much_by_repetition), RUN(every_mode_becomes_triangles),
-           RUN(a_strip_keeps_its_winding), RUN(indices_are_checked_against_the_vertices),
-           RUN(sparse_indices_and_wrong_components), RUN(bytes_and_words_index_alike),
-           RUN(a_primitive_without_positions_is_empty), RUN(positions_must_be_finite_other_attributes_are_dropped),
-           RUN(colours_have_three_or_four_numbers), RUN(attributes_must_agree_in_number),
-           RUN(draco_without_a_plain_twin_is_refused), RUN(influences_are_sorted_and_merged),
-           RUN(sums_other_than_one_are_counted_and_normalised), RUN(unweighted_vertices_follow_the_first_joint),
-           RUN(impossible_weights_and_joints_are_refused), RUN(a_mesh_under_two_skins_is_checked_against_both),
-           RUN(a_skin_without_weights_moves_with_its_node), RUN(all_sets_and_integer_weights_are_read),
-           RUN(morph_targets_and_their_weights_are_read))
+           RUN(a_mesh_of_denormal_size_is_refused), RUN(strides_and_odd_offsets_are_followed),
+           RUN(quantised_attributes_are_decoded), RUN(an_accessor_without_a_view_is_zero),
+           RUN(claims_beyond_the_file_are_refused), RUN(a_small_file_cannot_ask_for_much_by_repetition),
+           RUN(every_mode_becomes_triangles), RUN(a_strip_keeps_its_winding),
+           RUN(indices_are_checked_against_the_vertices), RUN(sparse_indices_and_wrong_components),
+           RUN(bytes_and_words_index_alike), RUN(a_primitive_without_positions_is_empty),
+           RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(colours_have_three_or_four_numbers),
+           RUN(attributes_must_agree_in_number), RUN(draco_without_a_plain_twin_is_refused),
+           RUN(influences_are_sorted_and_merged), RUN(sums_other_than_one_are_counted_and_normalised),
+           RUN(unweighted_vertices_follow_the_first_joint), RUN(impossible_weights_and_joints_are_refused),
+           RUN(a_mesh_under_two_skins_is_checked_against_both), RUN(a_skin_without_weights_moves_with_its_node),
+           RUN(all_sets_and_integer_weights_are_read), RUN(morph_targets_and_their_weights_are_read))

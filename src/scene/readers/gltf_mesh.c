@@ -1,6 +1,7 @@
 /* Meshes: attributes, triangles and morph targets of their primitives. */
 #include "scene/readers/gltf_private.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,16 @@ static bool read_positions(reading *r, const json_t *attributes, const char *wha
         return spl_gltf_fail(r->g, "%s: %s of vertex %zu %s; repair the mesh and export again", r->where, what, bad,
                              spl_gltf_excess(*out + 3 * bad, 3));
     return true;
+}
+
+/* A mesh whose size has no whole float any more: damaged, or exported in a unit that nobody has. */
+static bool has_size(reading *r, const float *position)
+{
+    float most = 0;
+    for (int32_t i = 0; position && i < 3 * r->out->vertex_count; i++) most = fmaxf(most, fabsf(position[i]));
+    if (!(most > 0) || most >= FLT_MIN) return true;
+    return spl_gltf_fail(r->g, "%s: is smaller than numbers can tell (%g); scale it and export again", r->where,
+                         (double)most);
 }
 
 /* The vertex count comes from POSITION. A primitive without it keeps no vertices. */
@@ -333,7 +344,7 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
         !check_draco(r, object, attributes) || !count_vertices(r, attributes, &empty))
         return false;
     if (empty) return true;
-    return read_positions(r, attributes, "the position", &p->position) &&
+    return read_positions(r, attributes, "the position", &p->position) && has_size(r, p->position) &&
            read_optional(r, attributes, "NORMAL", 3, &p->normal) &&
            read_optional(r, attributes, "TANGENT", 4, &p->tangent) &&
            read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_colors(r, attributes) &&
