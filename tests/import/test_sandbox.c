@@ -38,6 +38,7 @@ TEST(nothing_is_opened_started_or_reached)
 
 TEST(memory_has_an_end)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a build that counts lines writes them at the end */
     import_limit(1000, STDOUT_FILENO);
     struct rlimit l;
     REQUIRE(getrlimit(RLIMIT_AS, &l) == 0);
