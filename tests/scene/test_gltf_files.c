@@ -168,16 +168,22 @@ static void load_damaged(const uint8_t *data, size_t size)
     CHECK(m.peak_bytes < (size_t)500 << 20);
 }
 
+static uint8_t *read_whole(size_t file, const supple_allocator *a, size_t *size)
+{
+    char path[512];
+    uint8_t *data = NULL;
+    snprintf(path, sizeof path, DATA "%s", files[file].file);
+    return spl_file_read(path, SIZE_MAX, a, &data, size, NULL) == SUPPLE_OK ? data : NULL;
+}
+
 TEST(truncated_files_are_refused)
 {
     supple_allocator a = spl_allocator_of(NULL);
     random_state = 7;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[512];
-        snprintf(path, sizeof path, DATA "%s", files[i].file);
-        uint8_t *data;
         size_t size;
-        REQUIRE(spl_file_read(path, SIZE_MAX, &a, &data, &size, NULL) == SUPPLE_OK);
+        uint8_t *data = read_whole(i, &a, &size);
+        REQUIRE(data);
         for (int k = 0; k < 20; k++) load_damaged(data, next_random() % size);
         spl_free(&a, data);
     }
@@ -188,11 +194,9 @@ TEST(files_with_flipped_bytes_load_or_are_refused)
     supple_allocator a = spl_allocator_of(NULL);
     random_state = 3;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[512];
-        snprintf(path, sizeof path, DATA "%s", files[i].file);
-        uint8_t *data;
         size_t size;
-        REQUIRE(spl_file_read(path, SIZE_MAX, &a, &data, &size, NULL) == SUPPLE_OK);
+        uint8_t *data = read_whole(i, &a, &size);
+        REQUIRE(data);
         size_t json = size; /* the JSON part: all of a .gltf, the first chunk of a .glb */
         if (data[0] == 'g') json = 20 + (size_t)(data[12] | data[13] << 8 | data[14] << 16);
         for (int k = 0; k < 200; k++) {
