@@ -106,7 +106,12 @@ int cli_check_writable(const char *path)
     const char *slash = strrchr(path, '/');
     int length = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
     snprintf(folder, sizeof folder, "%.*s", length, slash ? path : ".");
-    int reason = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : access(folder, W_OK) != 0 ? errno : 0;
+    bool there = stat(path, &st) == 0;
+    int reason = there && S_ISDIR(st.st_mode) ? EISDIR : access(folder, W_OK) != 0 ? errno : 0;
+    if (!reason && there && !S_ISREG(st.st_mode)) { /* a device, a pipe: no file can take its place */
+        fprintf(stderr, "supple: %.200s: cannot be written: it is not a regular file\n", path);
+        return SUPPLE_ERROR_OUTPUT;
+    }
     if (reason == ENOENT)
         fprintf(stderr, "supple: %.200s: cannot be written: there is no folder '%.200s'; make it first\n", path,
                 folder);

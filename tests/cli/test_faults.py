@@ -88,6 +88,12 @@ def check_full_stdout(f):
         assert done.returncode == 4 and "standard output" in done.stderr, (words, done)
 
 
+def check_device(f):
+    """What is no regular file cannot be replaced by one: told before any work, and no output is left."""
+    f.tool.bad(4, ["/dev/full", "regular"], "skin", f.arm, "--method", "linear", "-o", f.path("o.npy"), "--metrics", "/dev/full")
+    assert not os.path.exists(f.path("o.npy"))
+
+
 def check_closed_stdout(f):
     """Like `supple info ... | head -0`: no message, and the exit that shells know."""
     read, out = os.pipe()
@@ -150,6 +156,7 @@ def main():
         cases.run("outputs_over_inputs", check_outputs_over_inputs, f)
         cases.run("links_are_the_file", check_links, f)
         cases.run("a_full_standard_output", check_full_stdout, f)
+        cases.run("metrics_to_a_device", check_device, f)
         cases.run("a_closed_standard_output", check_closed_stdout, f)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             cases.run(f"{number.name.lower()}_leaves_nothing", check_signal, f, number)
