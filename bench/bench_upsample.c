@@ -62,7 +62,7 @@ static visual make_visual(const spl_body *body)
     for (int32_t i = 0; i < body->part_count; i++) {
         const spl_part *part = &body->part[i];
         const spl_primitive *p = part->primitive;
-        if (body->role[i].role != SUPPLE_ROLE_FLESH) continue;
+        if (body->roles.part[i].role != SUPPLE_ROLE_FLESH) continue;
         size_t size = 3 * (size_t)p->vertex_count * sizeof(float), to = 3 * (size_t)v.vertex_count;
         memcpy(v.position + to, body->bind + 3 * (size_t)part->first_vertex, size);
         if (p->normal) memcpy(v.normal + to, p->normal, size);

@@ -8,12 +8,12 @@
 
 static bool parse_role(const char *text, char *name, size_t size, supple_part_rule *rule)
 {
-    static const char *const names[] = {"flesh", "follow", "rigid", "skip"};
+    static const char *const names[] = {"flesh", "follow", "rigid", "skip", "own"};
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text || (size_t)(equals - text) >= size) return false;
     snprintf(name, size, "%.*s", (int)(equals - text), text);
     rule->pattern = name;
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(equals + 1, names[i]) == 0) {
             rule->role = (supple_role)i;
             return true;
@@ -45,7 +45,7 @@ int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool
     for (int i = 0; i < bc->rule_count; i++) {
         text = cli_get(arguments, "--part", i);
         if (!parse_role(text, names[i], sizeof names[i], &rules[i]))
-            return cli_usage_error("--part %.60s: takes NAME=flesh, follow, rigid or skip", text);
+            return cli_usage_error("--part %.60s: takes NAME=flesh, follow, own, rigid or skip", text);
     }
     for (int i = 0; (text = cli_get(arguments, "--set", i)); i++) {
         bool budget = strncmp(text, "max-tets=", 9) == 0, grade = strncmp(text, "grade=", 6) == 0;

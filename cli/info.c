@@ -21,7 +21,7 @@ static const cli_option options[] = {
     CLI_DYNAMICS_OPTIONS,
 };
 
-static const char *const role_names[] = {"flesh", "follow", "rigid", "skip"};
+static const char *const role_names[] = {"flesh", "follow", "rigid", "skip", "own"};
 
 static void print_part(const supple_part *p)
 {

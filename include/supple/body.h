@@ -15,9 +15,10 @@ typedef struct supple_body supple_body;
 /* How a part of the character takes part in the simulation. */
 typedef enum supple_role {
     SUPPLE_ROLE_FLESH,  /* simulated */
-    SUPPLE_ROLE_FOLLOW, /* rides on the flesh near it */
-    SUPPLE_ROLE_RIGID,  /* rides on one bone */
+    SUPPLE_ROLE_FOLLOW, /* the file's own skinning, corrected by what the flesh beneath does */
+    SUPPLE_ROLE_RIGID,  /* not skinned: rides on its node */
     SUPPLE_ROLE_SKIP,   /* left out */
+    SUPPLE_ROLE_OWN,    /* exactly the file's own skinning */
 } supple_role;
 
 /* Parts whose mesh or material name matches a shell pattern (case does not count) get a role. */

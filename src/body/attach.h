@@ -8,18 +8,11 @@
 #ifndef SPL_BODY_ATTACH_H
 #define SPL_BODY_ATTACH_H
 
+#include "body/pieces.h"
 #include "body/tets.h"
 #include "geom/surface.h"
 #include "geom/tree.h"
 #include "rig/bones.h"
-
-/* How much each bone moves each vertex of the surface: surface_vertex_count x bone_count would be large, so the joints
- * of a vertex are listed, strongest first. */
-typedef struct spl_skin_weights {
-    int32_t *first; /* vertex_count + 1 */
-    int32_t *node;  /* the joint's node, as spl_bones merged it */
-    double *weight;
-} spl_skin_weights;
 
 typedef struct spl_attach_input {
     const spl_tets *tets;            /* with their surface */

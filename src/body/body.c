@@ -24,68 +24,44 @@ spl_body_options spl_body_options_default(void)
 
 /* ---- parts in body space ---- */
 
-static int32_t first_skin(const spl_body *body)
-{
-    for (int32_t i = 0; i < body->part_count; i++)
-        if (spl_part_skinned(body->scene, &body->part[i])) return body->scene->instance[body->part[i].instance].skin;
-    return -1;
-}
-
-static void place_parts(spl_body *body, int32_t home)
-{
-    for (int32_t i = 0; i < body->part_count; i++) {
-        const spl_part *part = &body->part[i];
-        int32_t skin = body->scene->instance[part->instance].skin;
-        spl_mat4 map = skin >= 0 ? spl_bind_between(body->scene, skin, home) : spl_mat4_identity();
-        float *out = body->bind + 3 * (size_t)part->first_vertex;
-        for (size_t v = 0; v < (size_t)part->primitive->vertex_count; v++)
-            spl_v3_to_float(spl_mat4_point(&map, spl_v3_from_float(part->primitive->position + 3 * v)), out + 3 * v);
-    }
-}
-
-static supple_result apply_rules(spl_body *body, const spl_body_options *options, supple_error *error)
-{
-    for (int32_t r = 0; r < options->rule_count; r++) {
-        const supple_part_rule *rule = &options->rules[r];
-        bool any = false;
-        for (int32_t i = 0; i < body->part_count; i++) {
-            int32_t material = body->part[i].primitive->material;
-            bool hit = spl_name_matches(rule->pattern, spl_instance_name(body->scene, body->part[i].instance)) ||
-                       (material >= 0 && spl_name_matches(rule->pattern, body->scene->material[material].name));
-            if (!hit) continue;
-            any = true;
-            body->role[i].role = rule->role;
-            memcpy(body->role[i].why, "left to --part", sizeof "left to --part");
-        }
-        if (!any)
-            return spl_fail(
-                error, SUPPLE_ERROR_ARGUMENT,
-                "no mesh or material is called '%.60s'; `supple info` lists the parts, '*' stands for anything",
-                rule->pattern);
-    }
-    return SUPPLE_OK;
-}
-
 static supple_result find_parts(spl_body *body, const spl_body_options *options, supple_error *error)
 {
     const supple_allocator *a = &body->allocator;
     body->part = spl_parts_new(body->scene, a, &body->part_count);
-    body->role = spl_new(a, (size_t)body->part_count, sizeof *body->role);
     body->bind = spl_new(a, (size_t)body->scene->vertex_count, 3 * sizeof(float));
-    if (!body->part || !body->role || !body->bind) return spl_fail_memory(error, "the body's parts");
-    int32_t home = first_skin(body);
-    if (home < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
-    body->home = home;
-    place_parts(body, home);
-    supple_result result = spl_roles_find(body->scene, body->part, body->part_count, body->bind, a, body->role, error);
-    return result == SUPPLE_OK ? apply_rules(body, options, error) : result;
+    if (!body->part || !body->bind) return spl_fail_memory(error, "the body's parts");
+    body->home = spl_roles_home(body->scene, body->part, body->part_count);
+    if (body->home < 0) return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
+    spl_roles_place(body->scene, body->part, body->part_count, body->home, body->bind);
+    spl_roles_input in = {.scene = body->scene,
+                          .part = body->part,
+                          .part_count = body->part_count,
+                          .position = body->bind,
+                          .bones = &body->bones,
+                          .rules = options->rules,
+                          .rule_count = options->rule_count};
+    return spl_roles_find(&in, a, &body->roles, error);
 }
 
 /* ---- the flesh's surface ---- */
 
-bool spl_body_is_flesh(const spl_body *body, int32_t part)
+int32_t spl_body_source(const spl_body *body, int32_t triangle, int32_t *in_part)
 {
-    return body->role[part].role == SUPPLE_ROLE_FLESH && spl_part_skinned(body->scene, &body->part[part]);
+    int32_t number = body->flesh_triangle[body->surface.source[triangle]], low = 0, high = body->part_count;
+    while (high - low > 1) {
+        int32_t middle = low + (high - low) / 2;
+        if (body->roles.first_triangle[middle] <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (in_part) *in_part = number - body->roles.first_triangle[low];
+    return low;
+}
+
+bool spl_body_has_flesh(const spl_body *body, int32_t part)
+{
+    return body->roles.part[part].share[SUPPLE_ROLE_FLESH] > 0 && spl_part_skinned(body->scene, &body->part[part]);
 }
 
 static supple_result no_flesh(const spl_body *body, supple_error *error)
@@ -94,24 +70,29 @@ static supple_result no_flesh(const spl_body *body, supple_error *error)
         if (spl_part_skinned(body->scene, &body->part[i]))
             return spl_fail(error, SUPPLE_ERROR_INPUT,
                             "no flesh: '%.60s' is %s; a volumetric method needs a closed part, or --part NAME=flesh",
-                            spl_instance_name(body->scene, body->part[i].instance), body->role[i].why);
+                            spl_instance_name(body->scene, body->part[i].instance), body->roles.part[i].why);
     return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
 }
 
 static supple_result make_surface(spl_body *body, supple_error *error)
 {
     const supple_allocator *a = &body->allocator;
-    size_t n = (size_t)body->scene->vertex_count;
+    size_t n = (size_t)body->scene->vertex_count, triangles = (size_t)body->roles.first_triangle[body->part_count];
     double *position = spl_new(a, n, 3 * sizeof *position);
-    int32_t *triangle = spl_new(a, (size_t)body->scene->triangle_count, 3 * sizeof *triangle), count = 0;
-    supple_result result = position && triangle ? SUPPLE_OK : spl_fail_memory(error, "the flesh's surface");
+    int32_t *triangle = spl_new(a, triangles, 3 * sizeof *triangle), count = 0;
+    body->flesh_triangle = spl_new(a, triangles, sizeof *body->flesh_triangle);
+    supple_result result =
+        position && triangle && body->flesh_triangle ? SUPPLE_OK : spl_fail_memory(error, "the flesh's surface");
     for (size_t i = 0; result == SUPPLE_OK && i < 3 * n; i++) position[i] = (double)body->bind[i];
     for (int32_t i = 0; result == SUPPLE_OK && i < body->part_count; i++) {
         const spl_primitive *p = body->part[i].primitive;
-        if (!spl_body_is_flesh(body, i)) continue;
-        for (size_t k = 0; k < 3 * (size_t)p->triangle_count; k++)
-            triangle[3 * (size_t)count + k] = p->triangle[k] + body->part[i].first_vertex;
-        count += p->triangle_count;
+        if (!spl_part_skinned(body->scene, &body->part[i])) continue;
+        for (int32_t t = 0; t < p->triangle_count; t++) {
+            if (body->roles.triangle[body->roles.first_triangle[i] + t] != SUPPLE_ROLE_FLESH) continue;
+            for (size_t k = 0; k < 3; k++)
+                triangle[3 * (size_t)count + k] = p->triangle[3 * (size_t)t + k] + body->part[i].first_vertex;
+            body->flesh_triangle[count++] = body->roles.first_triangle[i] + t;
+        }
     }
     if (result == SUPPLE_OK && count == 0) result = no_flesh(body, error);
     if (result == SUPPLE_OK)
@@ -123,50 +104,13 @@ static supple_result make_surface(spl_body *body, supple_error *error)
 
 /* ---- weights at the surface ---- */
 
-/* The part that a vertex of the scene is in: parts are in vertex order. */
-static const spl_part *part_of(const spl_body *body, int32_t vertex)
-{
-    int32_t low = 0, high = body->part_count;
-    while (high - low > 1) {
-        int32_t middle = low + (high - low) / 2;
-        if (body->part[middle].first_vertex <= vertex)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &body->part[low];
-}
-
 static supple_result find_weights(spl_body *body, supple_error *error)
 {
     const supple_allocator *a = &body->allocator;
-    const spl_surface *s = &body->surface;
-    size_t n = (size_t)s->vertex_count, total = 0;
-    spl_skin_weights *w = &body->weights;
-    body->surface_vertex = spl_new(a, n, sizeof *body->surface_vertex);
-    w->first = spl_new(a, n + 1, sizeof *w->first);
-    if (!body->surface_vertex || !w->first) return spl_fail_memory(error, "the skin's weights");
-    for (int32_t v = s->input_vertex_count - 1; v >= 0; v--)
-        if (s->map[v] >= 0) body->surface_vertex[s->map[v]] = v;
-    for (size_t i = 0; i < n; i++) {
-        w->first[i] = (int32_t)total;
-        total += (size_t)part_of(body, body->surface_vertex[i])->primitive->influence_count;
-    }
-    w->first[n] = (int32_t)total;
-    w->node = spl_new(a, total, sizeof *w->node);
-    w->weight = spl_new(a, total, sizeof *w->weight);
-    if (!w->node || !w->weight) return spl_fail_memory(error, "the skin's weights");
-    for (size_t i = 0; i < n; i++) {
-        const spl_part *part = part_of(body, body->surface_vertex[i]);
-        const spl_skin *skin = &body->scene->skin[body->scene->instance[part->instance].skin];
-        size_t K = (size_t)part->primitive->influence_count;
-        size_t at = (size_t)(body->surface_vertex[i] - part->first_vertex) * K;
-        for (size_t k = 0; k < K; k++) {
-            w->node[(size_t)w->first[i] + k] = body->bones.merged_into[skin->joint[part->primitive->joint[at + k]]];
-            w->weight[(size_t)w->first[i] + k] = (double)part->primitive->weight[at + k];
-        }
-    }
-    return SUPPLE_OK;
+    body->surface_vertex = spl_new(a, (size_t)body->surface.vertex_count, sizeof *body->surface_vertex);
+    if (!body->surface_vertex) return spl_fail_memory(error, "the skin's weights");
+    return spl_skin_weights_make(body->scene, body->part, body->part_count, body->bones.merged_into, &body->surface, a,
+                                 body->surface_vertex, &body->weights, error);
 }
 
 /* ---- the tetrahedra and what holds them ---- */
@@ -322,10 +266,10 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
                            spl_cache *cache, supple_error *error)
 {
     supple_result result = spl_progress(config, "surface", 0, error);
+    if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_parts(body, options, error);
     if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
     if (result == SUPPLE_OK) result = make_surface(body, error);
-    if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
     if (result == SUPPLE_OK) result = set_unit(body, options, config, error);
     if (result != SUPPLE_OK) return result;
@@ -369,19 +313,20 @@ void spl_body_release(spl_body *body)
     const supple_allocator *a = &body->allocator;
     if (!a->release) return;
     spl_free(a, body->part);
-    spl_free(a, body->role);
+    spl_roles_release(&body->roles);
+    spl_free(a, body->flesh_triangle);
     spl_free(a, body->bind);
     spl_surface_release(&body->surface);
     spl_free(a, body->surface_vertex);
-    spl_free(a, body->weights.first);
-    spl_free(a, body->weights.node);
-    spl_free(a, body->weights.weight);
+    spl_skin_weights_release(&body->weights, a);
     spl_tets_release(&body->tets);
     spl_free(a, body->place);
     spl_free(a, body->prism);
     spl_bones_release(&body->bones);
     spl_free(a, body->bone);
     spl_upsample_destroy(body->upsample);
+    spl_free(a, body->lifted);
+    spl_riders_release(&body->riders);
     spl_surface_release(&body->skin);
     *body = (spl_body){0};
 }

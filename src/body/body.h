@@ -9,6 +9,7 @@
 #include "body/flesh.h"
 #include "body/leaves.h"
 #include "body/prism.h"
+#include "body/riders.h"
 #include "body/roles.h"
 #include "body/upsample.h"
 #include "rig/bones.h"
@@ -33,8 +34,9 @@ typedef struct spl_body {
     const supple_scene *scene;
     int32_t home;   /* the skin whose mesh space is body space */
     spl_part *part; /* of the scene */
-    spl_role *role; /* by part */
     int32_t part_count;
+    spl_roles roles;          /* of parts, triangles and vertices */
+    int32_t *flesh_triangle;  /* by the surface's input triangle: its number among the scene's, parts in order */
     float *bind;              /* 3 x the scene's vertices: all parts in body space */
     spl_surface surface;      /* of the flesh */
     int32_t *surface_vertex;  /* by surface vertex: a vertex of the scene there */
@@ -54,7 +56,9 @@ typedef struct spl_body {
     bool cache;              /* what is computed from this body may be kept there too */
     supple_upsampling upsampling;
     spl_surface skin;       /* the tetrahedra's surface */
-    spl_upsample *upsample; /* from it to the scene's vertices in flesh and parts that follow */
+    spl_upsample *upsample; /* from it to the scene's vertices in flesh */
+    bool *lifted;           /* by vertex of the scene: the upsampling moves it */
+    spl_riders riders;      /* what follows, and flesh that the body does not reach */
 } spl_body;
 
 /* The public handle. */
@@ -73,7 +77,10 @@ void spl_body_release(spl_body *body);
 spl_attach_input spl_body_attach_input(const spl_body *body, const spl_tets *tets, const spl_place *place,
                                        const spl_tree *tree);
 
-/* Whether a part is simulated; `surface` was made of the triangles of these parts, in their order. */
-bool spl_body_is_flesh(const spl_body *body, int32_t part);
+/* The part and the triangle in it that a triangle of `surface` comes from. */
+int32_t spl_body_source(const spl_body *body, int32_t triangle, int32_t *in_part);
+
+/* Whether a part has flesh. */
+bool spl_body_has_flesh(const spl_body *body, int32_t part);
 
 #endif

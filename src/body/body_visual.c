@@ -5,7 +5,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define SAME_LIMB 0.05 /* of the weights that two places must share to be one limb */
+#define SAME_LIMB   0.05 /* of the weights that two places must share to be one limb */
+#define PATCH_EDGES 2.37 /* half the width of a patch of 20 vertices, in mean edges */
 
 /* Whether the skin of a visual vertex and the limb of a body vertex follow the same joints at least a little. Places
  * deep inside belong to every limb. */
@@ -29,11 +30,11 @@ static bool shares_joints(const void *context, int32_t visual, int32_t tet_verte
     return shared >= SAME_LIMB;
 }
 
-/* The visual vertices with what the upsampling must know of them; those that are neither flesh nor follow are left out
- * by positions that are not numbers. */
+/* The visual vertices with what the upsampling must know of them; those that are not upsampled are left out by
+ * positions that are not numbers. */
 typedef struct visual_arrays {
     float *position, *normal;
-    bool *follow, *morphs;
+    bool *morphs, *rides;
     int32_t *triangle;
     int32_t triangle_count;
 } visual_arrays;
@@ -46,23 +47,48 @@ static void mark(const spl_target *target, size_t vertex_count, bool *morphs)
             morphs[k / 3] = true;
 }
 
+/* Flesh farther from the body's surface than a patch of it is wide rides on it instead: a polynomial of the patch would
+ * be extrapolated. */
+static supple_result find_lifted(spl_body *body, bool *rides, supple_error *error)
+{
+    const spl_surface *s = &body->skin;
+    spl_tree tree;
+    double sum = 0;
+    int32_t links = s->link_first[s->vertex_count];
+    for (int32_t v = 0; v < s->vertex_count; v++)
+        for (int32_t k = s->link_first[v]; k < s->link_first[v + 1]; k++)
+            sum += spl_distance(s->position[v], s->position[s->link[k]]);
+    double width = links ? PATCH_EDGES * sum / links : 0;
+    supple_result result = spl_tree_make(s->position, s->triangle, s->triangle_count, &body->allocator, &tree, error);
+    if (result != SUPPLE_OK) return result;
+    for (int32_t v = 0; v < body->scene->vertex_count; v++) {
+        spl_hit hit;
+        spl_vec3 p = spl_v3_from_float(body->bind + 3 * (size_t)v);
+        body->lifted[v] = body->roles.vertex[v] == SUPPLE_ROLE_FLESH && spl_tree_nearest(&tree, p, width, -1, &hit);
+        rides[v] = !body->lifted[v] && spl_role_rides((supple_role)body->roles.vertex[v]);
+    }
+    spl_tree_release(&tree);
+    return SUPPLE_OK;
+}
+
 static void fill_visual(const spl_body *body, visual_arrays *v)
 {
     for (int32_t i = 0; i < body->part_count; i++) {
         const spl_part *part = &body->part[i];
         const spl_primitive *p = part->primitive;
-        supple_role role = body->role[i].role;
-        bool rides = role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
+        const bool *lifted = body->lifted + part->first_vertex;
         size_t first = 3 * (size_t)part->first_vertex, n = (size_t)p->vertex_count;
         for (size_t k = 0; k < 3 * n; k++) {
-            v->position[first + k] = rides ? body->bind[first + k] : NAN;
+            v->position[first + k] = lifted[k / 3] ? body->bind[first + k] : NAN;
             v->normal[first + k] = p->normal ? p->normal[k] : 0;
         }
-        for (size_t k = 0; k < n; k++) v->follow[(size_t)part->first_vertex + k] = role == SUPPLE_ROLE_FOLLOW;
-        for (size_t k = 0; rides && k < 3 * (size_t)p->triangle_count; k++)
-            v->triangle[3 * (size_t)v->triangle_count + k] = p->triangle[k] + part->first_vertex;
-        if (rides) v->triangle_count += p->triangle_count;
-        for (int32_t t = 0; rides && t < p->target_count; t++) mark(&p->target[t], n, v->morphs + part->first_vertex);
+        for (size_t t = 0; t < (size_t)p->triangle_count; t++) {
+            const int32_t *c = p->triangle + 3 * t;
+            if (!lifted[c[0]] || !lifted[c[1]] || !lifted[c[2]]) continue;
+            for (size_t k = 0; k < 3; k++) v->triangle[3 * (size_t)v->triangle_count + k] = c[k] + part->first_vertex;
+            v->triangle_count++;
+        }
+        for (int32_t t = 0; t < p->target_count; t++) mark(&p->target[t], n, v->morphs + part->first_vertex);
     }
 }
 
@@ -71,17 +97,17 @@ static bool allocate_visual(visual_arrays *v, const supple_scene *scene, const s
     size_t n = (size_t)scene->vertex_count;
     v->position = spl_new(a, n, 3 * sizeof *v->position);
     v->normal = spl_new(a, n, 3 * sizeof *v->normal);
-    v->follow = spl_new(a, n, sizeof *v->follow);
     v->morphs = spl_new(a, n, sizeof *v->morphs);
+    v->rides = spl_new(a, n, sizeof *v->rides);
     v->triangle = spl_new(a, (size_t)scene->triangle_count, 3 * sizeof *v->triangle);
-    return v->position && v->normal && v->follow && v->morphs && v->triangle;
+    return v->position && v->normal && v->morphs && v->rides && v->triangle;
 }
 
 static void release_visual(visual_arrays *v, const supple_allocator *a)
 {
     spl_free(a, v->position);
     spl_free(a, v->normal);
-    spl_free(a, v->follow);
+    spl_free(a, v->rides);
     spl_free(a, v->morphs);
     spl_free(a, v->triangle);
 }
@@ -114,14 +140,20 @@ supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling,
                                             a, &body->skin, error);
     if (result != SUPPLE_OK) return result;
     visual_arrays v = {0};
-    if (allocate_visual(&v, body->scene, a)) {
+    body->lifted = spl_new(a, (size_t)body->scene->vertex_count, sizeof *body->lifted);
+    if (body->lifted && allocate_visual(&v, body->scene, a)) {
+        result = find_lifted(body, v.rides, error);
+        if (result == SUPPLE_OK) result = spl_riders_make(body, v.rides, pool, &body->riders, error);
+        if (result != SUPPLE_OK) {
+            release_visual(&v, a);
+            return result;
+        }
         fill_visual(body, &v);
         spl_upsample_visual visual = {.vertex_count = body->scene->vertex_count,
                                       .position = v.position,
                                       .normal = v.normal,
                                       .triangle_count = v.triangle_count,
                                       .triangle = v.triangle,
-                                      .follow = v.follow,
                                       .morphs = v.morphs,
                                       .accept = shares_joints,
                                       .accept_context = body};

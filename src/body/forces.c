@@ -62,12 +62,7 @@ static supple_result refuse(const work *w, int32_t index, const char *what, int3
 /* Whether the flesh moves a visual vertex. */
 static bool is_moved(const spl_body *body, int32_t vertex)
 {
-    for (int32_t i = 0; i < body->part_count; i++) {
-        const spl_part *part = &body->part[i];
-        if (vertex < part->first_vertex || vertex >= part->first_vertex + part->primitive->vertex_count) continue;
-        return body->role[i].role == SUPPLE_ROLE_FLESH || body->role[i].role == SUPPLE_ROLE_FOLLOW;
-    }
-    return false;
+    return spl_role_rides((supple_role)body->roles.vertex[vertex]);
 }
 
 /* An equal part of the force to a visual vertex, by the transpose of what moves it. */

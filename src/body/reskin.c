@@ -89,12 +89,11 @@ static void run(work *w)
     }
     for (int32_t i = 0; i < body->part_count; i++) {
         const spl_part *part = &body->part[i];
-        bool rides = body->role[i].role == SUPPLE_ROLE_FLESH || body->role[i].role == SUPPLE_ROLE_FOLLOW;
         if (!spl_part_skinned(body->scene, part)) continue;
         if (w->skin != body->scene->instance[part->instance].skin)
             set_skin(w, body->scene->instance[part->instance].skin);
         for (int32_t v = part->first_vertex; v < part->first_vertex + part->primitive->vertex_count; v++) {
-            if (rides && combine(w, v))
+            if (spl_role_rides((supple_role)body->roles.vertex[v]) && combine(w, v))
                 keep_strongest(w, (size_t)v);
             else
                 w->report->kept++;

@@ -4,181 +4,325 @@
 #include "core/memory.h"
 #include "geom/topology.h"
 #include "geom/weld.h"
+#include "geom/winding.h"
+#include "rig/bind.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define WELD_TOLERANCE 1e-6 /* of the diagonal */
-#define NEARLY_SOLID   4.0  /* openness below which a part is flesh by itself */
-#define MAY_BE_CUT     12.0 /* openness below which it is flesh if its border meets others */
-#define BORDERS_MEET   5e-3 /* of the diagonal */
-#define MEETING_SHARE  0.75 /* of a border's vertices */
-#define CUT_SHARE      0.99 /* the same, where a mesh is cut into its materials: the vertices are equal there */
+#define MOVES_AS_ONE   0.02 /* share of a piece's area whose weights may differ from the others' */
+#define NEARLY_SOLID   4.0  /* openness below which a piece is a solid by itself */
+#define MAY_BE_CLOSED  12.0 /* openness below which it is one if nothing lies beneath and it bulges */
+#define SOLID_BULK     0.05 /* a slab of an edge 75 times its thickness */
+#define BULGES         0.20 /* bulk of an open piece that surrounds something */
+#define BENEATH        0.02 /* of the diagonal: flesh this near lies beneath */
+#define REACH          0.10 /* of the diagonal: flesh this near may carry along what hangs on it */
+#define LIKE           0.25 /* of the weights in common: the flesh beneath moves as what lies on it does */
+#define MOST           0.50 /* of a piece's area */
+#define ENCLOSED       0.90 /* of the samples inside other flesh */
+#define INWARD         1e-3 /* of the diagonal: how far below the surface inside is asked for */
+#define LITTLE_FLESH   0.20 /* share of the skinned area below which hard surface is meant: hoses between plates */
 
-enum { WINDING_SAMPLES = 16 };
+enum { SAMPLES = 48, ROLES = 5 };
 
-/* Tests of a point against a triangle or a border vertex that one scene may cost: about two seconds. A character of
- * thousands of parts is judged by the parts' own shapes beyond that. */
+/* Tests of a point against a triangle that one scene may cost: about two seconds. */
 #define TEST_BUDGET 2e8
-
-/* All parts while they are judged. */
-typedef struct shape shape;
-typedef struct court {
-    const supple_scene *scene;
-    shape *shapes;
-    bool *skinned;
-    bool *is_joint; /* by node */
-    int32_t count;
-    double diagonal;
-    double budget;
-    spl_role *out;
-} court;
-
-/* A part while it is judged. */
-struct shape {
-    const spl_part *part;
-    const float *position; /* the part's vertices */
-    int32_t *triangle;     /* welded indices */
-    float *welded;         /* 3 x welded vertices */
-    spl_topology topology;
-    int32_t welded_count;
-    double volume; /* signed, of the closed surface; otherwise meaningless */
-};
 
 const char *spl_role_name(supple_role role)
 {
-    static const char *const names[] = {"flesh", "follow", "rigid", "skip"};
+    static const char *const names[ROLES] = {"flesh", "follow", "rigid", "skip", "own"};
     return names[role];
 }
 
-static spl_vec3 corner(const shape *s, int32_t triangle, int k)
+/* ---- pieces while they are judged ---- */
+
+typedef struct court {
+    const spl_roles_input *in;
+    const supple_allocator *a;
+    spl_skin_pieces pieces;
+    int32_t *first, *triangle; /* by piece, and one more: its triangles */
+    int32_t moving;            /* joints that move something */
+    double budget;
+    /* the flesh so far */
+    int32_t *flesh; /* 3 x triangle_count: its triangles */
+    int32_t *flesh_source;
+    int32_t flesh_count;
+    spl_tree tree;
+    spl_winding winding;
+    bool ready;
+} court;
+
+static void judge(spl_skin_piece *p, supple_role role, const char *why)
 {
-    return spl_v3_from_float(s->welded + 3 * (size_t)s->triangle[3 * (size_t)triangle + (size_t)k]);
+    p->role = role;
+    snprintf(p->why, sizeof p->why, "%s", why);
 }
 
-static supple_result make_shape(shape *s, double diagonal, const supple_allocator *a, supple_error *error)
+static const char *name_of(const court *c, const spl_skin_piece *p)
 {
-    const spl_primitive *p = s->part->primitive;
-    size_t n = (size_t)p->vertex_count, corners = 3 * (size_t)p->triangle_count;
-    int32_t *map = spl_new(a, n, sizeof *map);
-    s->triangle = spl_new(a, corners, sizeof *s->triangle);
-    s->welded = spl_new(a, n, 3 * sizeof *s->welded);
-    if (!map || !s->triangle || !s->welded) {
-        spl_free(a, map);
-        return spl_fail_memory(error, "the parts");
-    }
-    supple_result result =
-        spl_weld(s->position, p->vertex_count, WELD_TOLERANCE * diagonal, a, map, &s->welded_count, error);
-    if (result == SUPPLE_OK) {
-        for (size_t i = n; i-- > 0;) /* backwards, so that the first occurrence wins */
-            memcpy(s->welded + 3 * (size_t)map[i], s->position + 3 * i, 3 * sizeof(float));
-        for (size_t i = 0; i < corners; i++) s->triangle[i] = map[p->triangle[i]];
-        result = spl_topology_make(s->triangle, p->triangle_count, a, &s->topology, error);
-    }
-    spl_free(a, map);
-    return result;
+    return spl_instance_name(c->in->scene, c->in->part[p->part].instance);
 }
 
-/* Area and openness of the component with the largest area, and the signed volume of all. */
-static supple_result measure(shape *s, const supple_allocator *a, spl_role *out, supple_error *error)
+static bool moves_as_one(const court *c, const spl_skin_piece *p)
 {
-    const spl_topology *t = &s->topology;
-    size_t n = (size_t)t->components;
-    double *area = spl_new(a, n, sizeof *area), *border = spl_new(a, n, sizeof *border);
-    int32_t *owner = spl_new(a, (size_t)s->welded_count, sizeof *owner); /* a component of each vertex */
-    if (area && border && owner) {
-        int32_t largest = 0;
-        for (int32_t i = 0; i < s->part->primitive->triangle_count; i++) {
-            if (t->component[i] < 0) continue;
-            spl_vec3 x = corner(s, i, 0), y = corner(s, i, 1), z = corner(s, i, 2);
-            area[t->component[i]] += 0.5 * spl_norm(spl_cross(spl_sub(y, x), spl_sub(z, x)));
-            s->volume += spl_dot(x, spl_cross(y, z)) / 6;
-            for (size_t k = 0; k < 3; k++) owner[s->triangle[3 * (size_t)i + k]] = t->component[i];
-        }
-        for (int32_t e = 0; e < t->border_edges; e++) {
-            int32_t from = t->border[2 * (size_t)e], to = t->border[2 * (size_t)e + 1];
-            border[owner[from]] += spl_distance(spl_v3_from_float(s->welded + 3 * (size_t)from),
-                                                spl_v3_from_float(s->welded + 3 * (size_t)to));
-        }
-        for (int32_t c = 0; c < t->components; c++) {
-            out->area += area[c];
-            if (area[c] > area[largest]) largest = c;
-        }
-        out->openness = n && area[largest] > 0 ? border[largest] * border[largest] / area[largest] : 0;
-    }
-    bool made = area && border && owner;
-    spl_free(a, area);
-    spl_free(a, border);
-    spl_free(a, owner);
-    return made ? SUPPLE_OK : spl_fail_memory(error, "the parts");
+    return c->moving > 1 && p->differing <= MOVES_AS_ONE;
 }
 
-/* Winding number of a surface around a point: the sum of the triangles' solid angles over 4 pi (Van Oosterom and
- * Strackee 1983). */
-static double winding(const shape *s, spl_vec3 p)
+static double area_of(const spl_surface *s, int32_t t)
 {
+    const int32_t *c = s->triangle + 3 * (size_t)t;
+    spl_vec3 p = s->position[c[0]];
+    return 0.5 * spl_norm(spl_cross(spl_sub(s->position[c[1]], p), spl_sub(s->position[c[2]], p)));
+}
+
+static void release_flesh(court *c)
+{
+    if (!c->ready) return;
+    spl_winding_release(&c->winding);
+    spl_tree_release(&c->tree);
+    c->ready = false;
+}
+
+/* A tree of the pieces that are flesh so far. */
+static supple_result gather_flesh(court *c, supple_error *error)
+{
+    const spl_surface *s = &c->pieces.surface;
+    release_flesh(c);
+    c->flesh_count = 0;
+    for (int32_t t = 0; t < s->triangle_count; t++) {
+        if (c->pieces.piece[s->component[t]].role != SUPPLE_ROLE_FLESH) continue;
+        memcpy(c->flesh + 3 * (size_t)c->flesh_count, s->triangle + 3 * (size_t)t, 3 * sizeof *c->flesh);
+        c->flesh_source[c->flesh_count++] = t;
+    }
+    supple_result result = spl_tree_make(s->position, c->flesh, c->flesh_count, c->a, &c->tree, error);
+    if (result != SUPPLE_OK) return result;
+    result = spl_winding_make(&c->tree, c->a, &c->winding, error);
+    if (result != SUPPLE_OK) {
+        spl_tree_release(&c->tree);
+        return result;
+    }
+    c->ready = true;
+    return SUPPLE_OK;
+}
+
+static spl_place middle_of(const spl_surface *s, int32_t t, spl_vec3 *at)
+{
+    spl_place p = {t, {1.0 / 3, 1.0 / 3, 1.0 / 3}};
+    *at = spl_surface_point(s, &p);
+    return p;
+}
+
+/* Winding number of one piece around a point: the sum of its triangles' solid angles over 4 pi. */
+static double winding_of(court *c, int32_t piece, spl_vec3 p)
+{
+    const spl_surface *s = &c->pieces.surface;
     double sum = 0;
-    for (int32_t i = 0; i < s->part->primitive->triangle_count; i++) {
-        spl_vec3 a = spl_sub(corner(s, i, 0), p), b = spl_sub(corner(s, i, 1), p), c = spl_sub(corner(s, i, 2), p);
-        double la = spl_norm(a), lb = spl_norm(b), lc = spl_norm(c);
-        double below = la * lb * lc + spl_dot(a, b) * lc + spl_dot(b, c) * la + spl_dot(c, a) * lb;
-        sum += 2 * atan2(spl_dot(a, spl_cross(b, c)), below);
+    c->budget -= c->first[piece + 1] - c->first[piece];
+    for (int32_t i = c->first[piece]; i < c->first[piece + 1]; i++) {
+        const int32_t *k = s->triangle + 3 * (size_t)c->triangle[i];
+        spl_vec3 x = spl_sub(s->position[k[0]], p), y = spl_sub(s->position[k[1]], p),
+                 z = spl_sub(s->position[k[2]], p);
+        double lx = spl_norm(x), ly = spl_norm(y), lz = spl_norm(z);
+        double below = lx * ly * lz + spl_dot(x, y) * lz + spl_dot(y, z) * lx + spl_dot(z, x) * ly;
+        sum += 2 * atan2(spl_dot(x, spl_cross(y, z)), below);
     }
     return sum / (4 * 3.14159265358979323846);
 }
 
-/* Whether all sampled vertices of `inner` lie inside `outer`. */
-static bool is_inside(court *c, const shape *inner, const shape *outer)
+static int32_t step_of(const court *c, int32_t piece)
 {
-    int32_t step = inner->welded_count / WINDING_SAMPLES + 1;
-    for (int32_t i = 0; i < inner->welded_count; i += step) {
-        c->budget -= outer->part->primitive->triangle_count;
-        if (c->budget < 0 || !(winding(outer, spl_v3_from_float(inner->welded + 3 * (size_t)i)) > 0.5)) return false;
+    return (c->first[piece + 1] - c->first[piece]) / SAMPLES + 1;
+}
+
+/* Whether a solid lies inside the other flesh. */
+static bool is_enclosed(court *c, int32_t piece)
+{
+    const spl_surface *s = &c->pieces.surface;
+    int32_t seen = 0, inside = 0, step = step_of(c, piece);
+    for (int32_t i = c->first[piece]; i < c->first[piece + 1]; i += step) {
+        spl_vec3 p;
+        middle_of(s, c->triangle[i], &p);
+        p = spl_madd(p, s->face[c->triangle[i]], -INWARD * s->diagonal);
+        if (c->budget < 0) return false;
+        inside += spl_winding_number(&c->winding, p) - winding_of(c, piece, p) > 0.5;
+        seen++;
     }
-    return inner->welded_count > 0;
+    return seen > 0 && inside >= ENCLOSED * seen;
 }
 
-/* Whether a point lies within reach of the border of another skinned part than k; `instance` -1, or one to stay in. */
-static bool meets_border(court *c, int32_t k, int32_t instance, double reach, spl_vec3 p)
+/* The largest piece of flesh around a piece; -1 if none is by itself. */
+static int32_t around(court *c, int32_t piece)
 {
-    for (int32_t o = 0; o < c->count; o++) {
-        if (o == k || !c->skinned[o] || (instance >= 0 && c->shapes[o].part->instance != instance)) continue;
-        const spl_topology *t = &c->shapes[o].topology;
-        c->budget -= t->border_edges;
-        for (int32_t i = 0; i < t->border_edges && c->budget >= 0; i++) {
-            const float *q = c->shapes[o].welded + 3 * (size_t)t->border[2 * (size_t)i];
-            if (spl_distance(spl_v3_from_float(q), p) <= reach) return true;
-        }
+    const spl_surface *s = &c->pieces.surface;
+    int32_t best = -1;
+    spl_vec3 p;
+    middle_of(s, c->triangle[c->first[piece]], &p);
+    for (int32_t k = 0; k < c->pieces.count && c->budget > 0; k++) {
+        const spl_skin_piece *o = &c->pieces.piece[k];
+        if (k == piece || o->role != SUPPLE_ROLE_FLESH || (best >= 0 && o->area <= c->pieces.piece[best].area))
+            continue;
+        if (winding_of(c, k, p) > 0.5) best = k;
     }
-    return false;
+    return best;
 }
 
-/* Of the border vertices of part k, the share that lies on the border of another skinned part. */
-static double meeting_share(court *c, int32_t k, int32_t instance, double reach)
+/* What lies beneath a piece: shares of its area. */
+typedef struct beneath {
+    double over; /* flesh that moves alike, near or around it */
+    double near; /* the same within reach */
+} beneath;
+
+static beneath look_beneath(const court *c, int32_t piece)
 {
-    const shape *s = &c->shapes[k];
-    int32_t meeting = 0;
-    for (int32_t e = 0; e < s->topology.border_edges; e++)
-        meeting += meets_border(c, k, instance, reach,
-                                spl_v3_from_float(s->welded + 3 * (size_t)s->topology.border[2 * (size_t)e]));
-    return s->topology.border_edges ? (double)meeting / s->topology.border_edges : 0;
+    const spl_surface *s = &c->pieces.surface;
+    const spl_skin_weights *w = &c->pieces.weights;
+    beneath b = {0};
+    double total = 0;
+    for (int32_t i = c->first[piece], step = step_of(c, piece); i < c->first[piece + 1]; i += step) {
+        spl_vec3 at;
+        spl_hit hit;
+        spl_place p = middle_of(s, c->triangle[i], &at);
+        double area = area_of(s, p.triangle);
+        total += area;
+        if (!c->flesh_count || !spl_tree_nearest(&c->tree, at, REACH * s->diagonal, -1, &hit)) continue;
+        spl_place q = {c->flesh_source[hit.triangle], {hit.bary[0], hit.bary[1], hit.bary[2]}};
+        if (spl_weights_alike(s, w, &p, s, w, &q) < LIKE) continue;
+        b.near += area;
+        if (hit.distance <= BENEATH * s->diagonal || spl_winding_number(&c->winding, at) > 0.5) b.over += area;
+    }
+    if (total > 0) {
+        b.over /= total;
+        b.near /= total;
+    }
+    return b;
 }
 
-/* Whether the part is a piece of one mesh that is cut into its materials: it ends where others of the mesh begin. */
-static bool is_cut_by_material(court *c, int32_t k)
+/* ---- the judgement ---- */
+
+/* By shape and weights alone: what is solid is flesh for now, the rest is left to what lies beneath. */
+static void judge_alone(court *c, int32_t k)
 {
-    return meeting_share(c, k, c->shapes[k].part->instance, 2 * WELD_TOLERANCE * c->diagonal) >= CUT_SHARE;
+    spl_skin_piece *p = &c->pieces.piece[k];
+    if (moves_as_one(c, p)) {
+        p->role = SUPPLE_ROLE_OWN;
+        const char *joint = p->joint >= 0 ? c->in->scene->node[p->joint].name : "";
+        if (p->led > 1 - MOVES_AS_ONE)
+            snprintf(p->why, sizeof p->why, "moves with joint '%.40s' alone", joint);
+        else
+            snprintf(p->why, sizeof p->why, "moves as one, with joint '%.40s' and others", joint);
+    } else if (p->bulk < SOLID_BULK)
+        judge(p, SUPPLE_ROLE_OWN, p->closed ? "thin: nothing to speak of is inside" : "an open sheet");
+    else if (p->closed)
+        judge(p, SUPPLE_ROLE_FLESH, "closed and skinned");
+    else if (p->openness < NEARLY_SOLID)
+        judge(p, SUPPLE_ROLE_FLESH, "nearly closed: its openings are small");
+    else
+        judge(p, SUPPLE_ROLE_OWN, "an open sheet");
 }
 
-static const char *joint_above(const court *c, int32_t node)
+static supple_result find_enclosed(court *c, supple_error *error)
 {
-    while (node >= 0 && !c->is_joint[node]) node = c->scene->node[node].parent;
-    return node >= 0 ? c->scene->node[node].name : NULL;
+    supple_result result = gather_flesh(c, error);
+    if (result != SUPPLE_OK) return result;
+    for (int32_t k = 0; k < c->pieces.count; k++) {
+        spl_skin_piece *p = &c->pieces.piece[k];
+        if (p->role != SUPPLE_ROLE_FLESH || !is_enclosed(c, k)) continue;
+        int32_t o = around(c, k);
+        p->role = SUPPLE_ROLE_FOLLOW;
+        if (o >= 0)
+            snprintf(p->why, sizeof p->why, "enclosed in '%.40s'", name_of(c, &c->pieces.piece[o]));
+        else
+            judge(p, SUPPLE_ROLE_FOLLOW, "inside the flesh");
+    }
+    return gather_flesh(c, error);
 }
 
-static void judge_rigid(const court *c, const spl_part *part, spl_role *out)
+/* Open pieces that bulge, with nothing beneath, are flesh. */
+static supple_result close_open(court *c, supple_error *error)
 {
-    const char *joint = joint_above(c, c->scene->instance[part->instance].node);
+    bool any = false;
+    for (int32_t k = 0; k < c->pieces.count; k++) {
+        spl_skin_piece *p = &c->pieces.piece[k];
+        if (p->role != SUPPLE_ROLE_OWN || p->closed || moves_as_one(c, p)) continue;
+        if (p->openness >= MAY_BE_CLOSED || p->bulk < BULGES || look_beneath(c, k).over >= MOST) continue;
+        judge(p, SUPPLE_ROLE_FLESH, "open, with nothing beneath: its openings are taken as closed");
+        any = true;
+    }
+    return any ? gather_flesh(c, error) : SUPPLE_OK;
+}
+
+/* Where hardly anything is flesh, it is not meant to be: the hoses of a robot. */
+static void doubt_flesh(court *c)
+{
+    double flesh = 0, all = 0;
+    for (int32_t k = 0; k < c->pieces.count; k++) {
+        all += c->pieces.piece[k].area;
+        if (c->pieces.piece[k].role == SUPPLE_ROLE_FLESH) flesh += c->pieces.piece[k].area;
+    }
+    if (flesh >= LITTLE_FLESH * all) return;
+    for (int32_t k = 0; k < c->pieces.count; k++)
+        if (c->pieces.piece[k].role == SUPPLE_ROLE_FLESH)
+            judge(&c->pieces.piece[k], SUPPLE_ROLE_OWN, "a little flesh among hard surface");
+}
+
+static void find_followers(const court *c)
+{
+    for (int32_t k = 0; k < c->pieces.count; k++) {
+        spl_skin_piece *p = &c->pieces.piece[k];
+        if (p->role != SUPPLE_ROLE_OWN || c->flesh_count == 0) continue;
+        beneath b = look_beneath(c, k);
+        size_t used = strlen(p->why);
+        if (b.near > 0) p->role = SUPPLE_ROLE_FOLLOW;
+        snprintf(p->why + used, sizeof p->why - used,
+                 b.over >= MOST ? "; lies on flesh"
+                 : b.near > 0   ? "; hangs on flesh"
+                                : "; no flesh beneath");
+    }
+}
+
+static supple_result sort_triangles(court *c, supple_error *error)
+{
+    const spl_surface *s = &c->pieces.surface;
+    size_t n = (size_t)s->triangle_count;
+    c->first = spl_new(c->a, (size_t)c->pieces.count + 2, sizeof *c->first);
+    c->triangle = spl_new(c->a, n, sizeof *c->triangle);
+    c->flesh = spl_new(c->a, n, 3 * sizeof *c->flesh);
+    c->flesh_source = spl_new(c->a, n, sizeof *c->flesh_source);
+    if (!c->first || !c->triangle || !c->flesh || !c->flesh_source) return spl_fail_memory(error, "the parts");
+    for (size_t t = 0; t < n; t++) c->first[s->component[t] + 1]++;
+    for (int32_t k = 0; k < c->pieces.count; k++) c->first[k + 1] += c->first[k];
+    for (size_t t = n; t-- > 0;) c->triangle[--c->first[s->component[t] + 1]] = (int32_t)t;
+    memmove(c->first, c->first + 1, (size_t)c->pieces.count * sizeof *c->first);
+    c->first[c->pieces.count] = s->triangle_count;
+    return SUPPLE_OK;
+}
+
+static supple_result judge_pieces(court *c, supple_error *error)
+{
+    supple_result result = sort_triangles(c, error);
+    if (result != SUPPLE_OK) return result;
+    for (int32_t k = 0; k < c->pieces.count; k++) judge_alone(c, k);
+    result = find_enclosed(c, error);
+    if (result == SUPPLE_OK) result = close_open(c, error);
+    if (result != SUPPLE_OK) return result;
+    doubt_flesh(c);
+    result = gather_flesh(c, error);
+    if (result == SUPPLE_OK) find_followers(c);
+    return result;
+}
+
+/* ---- from pieces to parts ---- */
+
+static const char *joint_above(const spl_roles_input *in, int32_t node)
+{
+    while (node >= 0 && !(in->bones->influence[node] > 0)) node = in->scene->node[node].parent;
+    return node >= 0 ? in->scene->node[node].name : NULL;
+}
+
+static void describe_rigid(const spl_roles_input *in, const spl_part *part, spl_role *out)
+{
+    const char *joint = joint_above(in, in->scene->instance[part->instance].node);
     out->role = SUPPLE_ROLE_RIGID;
     if (joint)
         snprintf(out->why, sizeof out->why, "not skinned, rides on joint '%.40s'", joint);
@@ -186,115 +330,249 @@ static void judge_rigid(const court *c, const spl_part *part, spl_role *out)
         snprintf(out->why, sizeof out->why, "not skinned, under no joint");
 }
 
-static void judge(spl_role *out, supple_role role, const char *why)
+/* Borders and components of a part by itself, for `info`. */
+static supple_result describe_surface(const spl_part *part, const float *position, double diagonal,
+                                      const supple_allocator *a, spl_role *out, supple_error *error)
 {
-    out->role = role;
-    snprintf(out->why, sizeof out->why, "%s", why);
+    const spl_primitive *p = part->primitive;
+    size_t n = (size_t)p->vertex_count, corners = 3 * (size_t)p->triangle_count;
+    int32_t *map = spl_new(a, n, sizeof *map), *triangle = spl_new(a, corners, sizeof *triangle);
+    spl_topology t = {0};
+    supple_result result = map && triangle ? SUPPLE_OK : spl_fail_memory(error, "the parts");
+    if (result == SUPPLE_OK)
+        result = spl_weld(position + 3 * (size_t)part->first_vertex, p->vertex_count, WELD_TOLERANCE * diagonal, a, map,
+                          &out->welded_vertices, error);
+    for (size_t i = 0; result == SUPPLE_OK && i < corners; i++) triangle[i] = map[p->triangle[i]];
+    if (result == SUPPLE_OK) result = spl_topology_make(triangle, p->triangle_count, a, &t, error);
+    out->components = t.components;
+    out->closed_components = t.closed_components;
+    out->border_edges = t.border_edges;
+    out->nonmanifold_edges = t.nonmanifold_edges;
+    out->degenerate_triangles = t.degenerate_triangles;
+    spl_topology_release(&t);
+    spl_free(a, map);
+    spl_free(a, triangle);
+    return result;
 }
 
-/* By shape alone; enclosed parts are found afterwards, among the flesh. */
-static void judge_skinned(court *c, int32_t k)
+static int32_t role_rank(int role)
 {
-    const shape *s = &c->shapes[k];
-    spl_role *out = &c->out[k];
-    double d = c->diagonal;
-    const spl_topology *t = &s->topology;
-    if (t->components == 0)
-        judge(out, SUPPLE_ROLE_SKIP, "no triangles");
-    else if (t->border_edges == 0 && fabs(s->volume) <= 1e-9 * d * d * d)
-        judge(out, SUPPLE_ROLE_FOLLOW, "closed but flat: nothing is inside");
-    else if (t->border_edges == 0)
-        judge(out, SUPPLE_ROLE_FLESH, "closed and skinned");
-    else if (out->openness < NEARLY_SOLID)
-        judge(out, SUPPLE_ROLE_FLESH, "nearly closed: its openings are small");
-    else if (is_cut_by_material(c, k))
-        judge(out, SUPPLE_ROLE_FLESH, "its borders are those of the mesh's other materials");
-    else if (out->openness < MAY_BE_CUT && meeting_share(c, k, -1, BORDERS_MEET * c->diagonal) >= MEETING_SHARE)
-        judge(out, SUPPLE_ROLE_FLESH, "its borders meet those of other parts");
-    else
-        judge(out, SUPPLE_ROLE_FOLLOW, "an open sheet");
+    static const int32_t rank[ROLES] = {4, 3, 1, 0, 2}; /* flesh before follow, own, rigid, skip */
+    return rank[role];
 }
 
-static void find_enclosed(court *c)
+/* Vertices and triangles get the roles of their pieces; where pieces touch, a vertex is flesh rather than not. */
+static void spread_roles(const court *c, spl_roles *out)
 {
-    for (int32_t k = 0; k < c->count; k++) {
-        if (c->out[k].role != SUPPLE_ROLE_FLESH) continue;
-        for (int32_t o = 0; o < c->count; o++) {
-            if (o == k || c->out[o].role != SUPPLE_ROLE_FLESH || c->out[o].area <= c->out[k].area) continue;
-            if (!is_inside(c, &c->shapes[k], &c->shapes[o])) continue;
-            c->out[k].role = SUPPLE_ROLE_FOLLOW;
-            snprintf(c->out[k].why, sizeof c->out[k].why, "enclosed in '%.40s'",
-                     spl_instance_name(c->scene, c->shapes[o].part->instance));
-            break;
+    const spl_surface *s = &c->pieces.surface;
+    for (int32_t t = 0; t < s->triangle_count; t++)
+        out->triangle[c->pieces.scene_triangle[s->source[t]]] = (uint8_t)c->pieces.piece[s->component[t]].role;
+    for (int32_t i = 0; i < c->in->part_count; i++) {
+        const spl_part *part = &c->in->part[i];
+        if (!spl_part_skinned(c->in->scene, part)) continue;
+        for (int32_t v = part->first_vertex; v < part->first_vertex + part->primitive->vertex_count; v++) {
+            int32_t at = s->map[v], k = at >= 0 ? c->pieces.of_vertex[at] : -1;
+            if (k < 0) continue;
+            out->vertex[v] = (uint8_t)c->pieces.piece[k].role;
+            if (moves_as_one(c, &c->pieces.piece[k])) out->group[v] = k;
         }
     }
+    for (int32_t t = 0, part = 0; t < s->triangle_count; t++) { /* pieces that touch at a vertex; sources ascend */
+        int32_t number = c->pieces.scene_triangle[s->source[t]];
+        while (out->first_triangle[part + 1] <= number) part++;
+        const spl_part *p = &c->in->part[part];
+        for (size_t k = 0; k < 3; k++) {
+            int32_t v = p->first_vertex + p->primitive->triangle[3 * (size_t)(number - out->first_triangle[part]) + k];
+            if (role_rank(out->triangle[number]) > role_rank(out->vertex[v])) {
+                out->vertex[v] = out->triangle[number];
+                out->group[v] = -1;
+            }
+        }
+    }
+    out->group_count = c->pieces.count;
 }
 
-static supple_result judge_all(court *c, const supple_allocator *a, supple_error *error)
+/* A part's role: that of most of its area, for the reason of the largest piece that has it. */
+static supple_result summarise(const court *c, spl_roles *out, supple_error *error)
 {
-    for (int32_t k = 0; k < c->count; k++) {
-        shape *s = &c->shapes[k];
-        spl_role *out = &c->out[k];
-        c->skinned[k] = spl_part_skinned(c->scene, s->part);
-        supple_result result = make_shape(s, c->diagonal, a, error);
-        if (result == SUPPLE_OK) result = measure(s, a, out, error);
-        if (result != SUPPLE_OK) return result;
-        out->welded_vertices = s->welded_count;
-        out->components = s->topology.components;
-        out->closed_components = s->topology.closed_components;
-        out->border_edges = s->topology.border_edges;
-        out->nonmanifold_edges = s->topology.nonmanifold_edges;
-        out->degenerate_triangles = s->topology.degenerate_triangles;
+    const spl_surface *s = &c->pieces.surface;
+    double *largest = spl_new(c->a, (size_t)c->in->part_count, sizeof *largest), flesh = 0, all = 0;
+    if (!largest) return spl_fail_memory(error, "the parts");
+    for (int32_t t = 0, part = 0; t < s->triangle_count; t++) { /* sources ascend */
+        int32_t number = c->pieces.scene_triangle[s->source[t]];
+        while (out->first_triangle[part + 1] <= number) part++;
+        double area = area_of(s, t);
+        out->part[part].share[out->triangle[number]] += area;
+        out->part[part].area += area;
     }
-    for (int32_t k = 0; k < c->count; k++) {
-        if (c->skinned[k])
-            judge_skinned(c, k);
-        else
-            judge_rigid(c, c->shapes[k].part, &c->out[k]);
+    for (int32_t i = 0; i < c->in->part_count; i++) {
+        spl_role *r = &out->part[i];
+        if (!spl_part_skinned(c->in->scene, &c->in->part[i])) continue;
+        r->role = SUPPLE_ROLE_FLESH;
+        for (int k = 0; k < ROLES; k++)
+            if (r->share[k] > r->share[r->role]) r->role = (supple_role)k;
+        flesh += r->share[SUPPLE_ROLE_FLESH];
+        all += r->area;
+        for (int k = 0; k < ROLES && r->area > 0; k++) r->share[k] /= r->area;
+        if (r->area > 0) continue;
+        r->role = SUPPLE_ROLE_SKIP;
+        snprintf(r->why, sizeof r->why, "no triangles");
     }
-    find_enclosed(c);
+    for (int32_t t = 0, part = 0; t < s->triangle_count; t++) {
+        int32_t number = c->pieces.scene_triangle[s->source[t]];
+        while (out->first_triangle[part + 1] <= number) part++;
+        const spl_skin_piece *p = &c->pieces.piece[s->component[t]];
+        spl_role *r = &out->part[part];
+        if (p->role != r->role || !(p->area > largest[part])) continue;
+        largest[part] = p->area;
+        memcpy(r->why, p->why, sizeof r->why);
+    }
+    out->flesh_share = all > 0 ? flesh / all : 0;
+    spl_free(c->a, largest);
     return SUPPLE_OK;
 }
 
-static double diagonal_of(const float *position, int32_t vertex_count)
+/* ---- what the user says ---- */
+
+static bool matches(const spl_roles_input *in, const spl_part *part, const char *pattern)
 {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, sum = 0;
-    for (size_t i = 0; i < 3 * (size_t)vertex_count; i++) {
-        low[i % 3] = fmin(low[i % 3], (double)position[i]);
-        high[i % 3] = fmax(high[i % 3], (double)position[i]);
-    }
-    for (int i = 0; i < 3; i++) sum += vertex_count ? (high[i] - low[i]) * (high[i] - low[i]) : 0;
-    return sqrt(sum);
+    int32_t material = part->primitive->material;
+    return spl_name_matches(pattern, spl_instance_name(in->scene, part->instance)) ||
+           (material >= 0 && spl_name_matches(pattern, in->scene->material[material].name));
 }
 
-supple_result spl_roles_find(const supple_scene *scene, const spl_part *part, int32_t part_count, const float *position,
-                             const supple_allocator *a, spl_role *out, supple_error *error)
+static void set_role(const spl_roles_input *in, int32_t i, supple_role role, spl_roles *out)
 {
-    memset(out, 0, (size_t)part_count * sizeof *out);
-    court c = {.scene = scene, .count = part_count, .budget = TEST_BUDGET, .out = out};
-    c.shapes = spl_new(a, (size_t)part_count, sizeof *c.shapes);
-    c.skinned = spl_new(a, (size_t)part_count, sizeof *c.skinned);
-    c.is_joint = spl_new(a, (size_t)scene->node_count, sizeof *c.is_joint);
-    supple_result result = SUPPLE_OK;
-    if (!c.shapes || !c.skinned || !c.is_joint) {
-        result = spl_fail_memory(error, "the parts");
-    } else {
-        for (int32_t s = 0; s < scene->skin_count; s++)
-            for (int32_t j = 0; j < scene->skin[s].joint_count; j++) c.is_joint[scene->skin[s].joint[j]] = true;
-        for (int32_t k = 0; k < part_count; k++) {
-            c.shapes[k].part = &part[k];
-            c.shapes[k].position = position + 3 * (size_t)part[k].first_vertex;
+    const spl_part *part = &in->part[i];
+    spl_role *r = &out->part[i];
+    r->role = role;
+    memset(r->share, 0, sizeof r->share);
+    r->share[role] = 1;
+    snprintf(r->why, sizeof r->why, "left to --part");
+    memset(out->triangle + out->first_triangle[i], (int)role, (size_t)part->primitive->triangle_count);
+    memset(out->vertex + part->first_vertex, (int)role, (size_t)part->primitive->vertex_count);
+}
+
+static supple_result apply_rules(const spl_roles_input *in, spl_roles *out, supple_error *error)
+{
+    for (int32_t k = 0; k < in->rule_count; k++) {
+        bool any = false;
+        for (int32_t i = 0; i < in->part_count; i++) {
+            if (!matches(in, &in->part[i], in->rules[k].pattern)) continue;
+            any = true;
+            set_role(in, i, in->rules[k].role, out);
         }
-        c.diagonal = diagonal_of(position, scene->vertex_count);
-        result = judge_all(&c, a, error);
+        if (!any)
+            return spl_fail(
+                error, SUPPLE_ERROR_ARGUMENT,
+                "no mesh or material is called '%.60s'; `supple info` lists the parts, '*' stands for anything",
+                in->rules[k].pattern);
     }
-    for (int32_t k = 0; c.shapes && k < part_count; k++) {
-        spl_free(a, c.shapes[k].triangle);
-        spl_free(a, c.shapes[k].welded);
-        spl_topology_release(&c.shapes[k].topology);
+    return SUPPLE_OK;
+}
+
+/* ---- all of it ---- */
+
+static supple_result create(const spl_roles_input *in, const supple_allocator *a, spl_roles *out, supple_error *error)
+{
+    size_t n = (size_t)in->scene->vertex_count, parts = (size_t)in->part_count;
+    out->part_count = in->part_count;
+    out->part = spl_new(a, parts, sizeof *out->part);
+    out->first_triangle = spl_new(a, parts + 1, sizeof *out->first_triangle);
+    out->vertex = spl_new(a, n, sizeof *out->vertex);
+    out->group = spl_new(a, n, sizeof *out->group);
+    if (!out->part || !out->first_triangle || !out->vertex || !out->group) return spl_fail_memory(error, "the parts");
+    for (size_t i = 0; i < parts; i++)
+        out->first_triangle[i + 1] = out->first_triangle[i] + in->part[i].primitive->triangle_count;
+    size_t triangles = (size_t)out->first_triangle[parts];
+    out->triangle = spl_new(a, triangles, sizeof *out->triangle);
+    if (!out->triangle) return spl_fail_memory(error, "the parts");
+    memset(out->triangle, SUPPLE_ROLE_OWN, triangles);
+    memset(out->vertex, SUPPLE_ROLE_OWN, n);
+    for (size_t v = 0; v < n; v++) out->group[v] = -1;
+    for (int32_t i = 0; i < in->part_count; i++) {
+        if (spl_part_skinned(in->scene, &in->part[i])) continue;
+        set_role(in, i, SUPPLE_ROLE_RIGID, out);
+        describe_rigid(in, &in->part[i], &out->part[i]);
     }
-    spl_free(a, c.shapes);
-    spl_free(a, c.skinned);
-    spl_free(a, c.is_joint);
+    return SUPPLE_OK;
+}
+
+supple_result spl_roles_find(const spl_roles_input *in, const supple_allocator *a, spl_roles *out, supple_error *error)
+{
+    *out = (spl_roles){.allocator = *a};
+    court c = {.in = in, .a = a, .budget = TEST_BUDGET};
+    for (int32_t n = 0; n < in->scene->node_count; n++)
+        c.moving += in->bones->influence[n] > 0 && in->bones->merged_into[n] == n;
+    supple_result result = create(in, a, out, error);
+    if (result == SUPPLE_OK)
+        result = spl_pieces_make(in->scene, in->part, in->part_count, in->position, in->bones->merged_into, a,
+                                 &c.pieces, error);
+    for (int32_t i = 0; result == SUPPLE_OK && i < in->part_count; i++)
+        result = describe_surface(&in->part[i], in->position, c.pieces.surface.diagonal, a, &out->part[i], error);
+    if (result == SUPPLE_OK) result = judge_pieces(&c, error);
+    if (result == SUPPLE_OK) {
+        spread_roles(&c, out);
+        result = summarise(&c, out, error);
+    }
+    if (result == SUPPLE_OK) result = apply_rules(in, out, error);
+    release_flesh(&c);
+    spl_free(a, c.first);
+    spl_free(a, c.triangle);
+    spl_free(a, c.flesh);
+    spl_free(a, c.flesh_source);
+    spl_pieces_release(&c.pieces);
+    if (result != SUPPLE_OK) spl_roles_release(out);
+    return result;
+}
+
+void spl_roles_release(spl_roles *r)
+{
+    const supple_allocator *a = &r->allocator;
+    if (!a->release) return;
+    spl_free(a, r->part);
+    spl_free(a, r->first_triangle);
+    spl_free(a, r->triangle);
+    spl_free(a, r->vertex);
+    spl_free(a, r->group);
+    *r = (spl_roles){0};
+}
+
+int32_t spl_roles_home(const supple_scene *scene, const spl_part *part, int32_t part_count)
+{
+    for (int32_t i = 0; i < part_count; i++)
+        if (spl_part_skinned(scene, &part[i])) return scene->instance[part[i].instance].skin;
+    return -1;
+}
+
+void spl_roles_place(const supple_scene *scene, const spl_part *part, int32_t part_count, int32_t home, float *out)
+{
+    for (int32_t i = 0; i < part_count; i++) {
+        const spl_primitive *p = part[i].primitive;
+        int32_t skin = scene->instance[part[i].instance].skin;
+        spl_mat4 map = skin >= 0 && home >= 0 ? spl_bind_between(scene, skin, home) : spl_mat4_identity();
+        float *to = out + 3 * (size_t)part[i].first_vertex;
+        for (size_t v = 0; v < (size_t)p->vertex_count; v++)
+            spl_v3_to_float(spl_mat4_point(&map, spl_v3_from_float(p->position + 3 * v)), to + 3 * v);
+    }
+}
+
+supple_result spl_roles_of_scene(const supple_scene *scene, const spl_part *part, int32_t part_count,
+                                 const supple_allocator *a, spl_roles *out, supple_error *error)
+{
+    *out = (spl_roles){0};
+    spl_bones bones;
+    supple_result result = spl_bones_make(scene, a, &bones, error);
+    if (result != SUPPLE_OK) return result;
+    float *position = spl_new(a, (size_t)scene->vertex_count, 3 * sizeof *position);
+    if (position) {
+        spl_roles_place(scene, part, part_count, spl_roles_home(scene, part, part_count), position);
+        spl_roles_input in = {
+            .scene = scene, .part = part, .part_count = part_count, .position = position, .bones = &bones};
+        result = spl_roles_find(&in, a, out, error);
+    } else
+        result = spl_fail_memory(error, "the parts");
+    spl_free(a, position);
+    spl_bones_release(&bones);
     return result;
 }

@@ -11,20 +11,10 @@
 
 #define FOLLOWED 0.05 /* weight of a bone's joint at the skin from which on its flesh may be that bone's */
 
-/* Parts of the surface's triangles: it was made of the flesh's triangles in the parts' order, and lists them so. */
 static void find_parts(spl_selection *s)
 {
     const spl_body *body = s->body;
-    int32_t part = -1, first = 0, end = 0;
-    for (int32_t t = 0; t < body->surface.triangle_count; t++) {
-        while (body->surface.source[t] >= end) {
-            part++;
-            first = end;
-            if (spl_body_is_flesh(body, part)) end += body->part[part].primitive->triangle_count;
-        }
-        s->part[t] = part;
-        s->primitive[t] = body->surface.source[t] - first;
-    }
+    for (int32_t t = 0; t < body->surface.triangle_count; t++) s->part[t] = spl_body_source(body, t, &s->primitive[t]);
 }
 
 /* The nearest place, unless that is another limb's. Distance from a surface grows no faster than one moves: a corner
@@ -213,7 +203,7 @@ static bool in_box(const spl_selector *b, spl_vec3 p)
 static bool any_color(const spl_body *body)
 {
     for (int32_t i = 0; i < body->part_count; i++)
-        if (spl_body_is_flesh(body, i) && body->part[i].primitive->color) return true;
+        if (spl_body_has_flesh(body, i) && body->part[i].primitive->color) return true;
     return false;
 }
 

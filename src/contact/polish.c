@@ -67,7 +67,7 @@ static void walk_triangles(spl_polish *p, const int32_t *site_of)
     const spl_body *body = p->near->shell->solid->body;
     for (int32_t i = 0; i < body->part_count; i++) {
         const spl_part *part = &body->part[i];
-        if (!spl_body_is_flesh(body, i)) continue;
+        if (!spl_body_has_flesh(body, i)) continue;
         for (size_t k = 0; k < 3 * (size_t)part->primitive->triangle_count; k++) {
             size_t next = k % 3 == 2 ? k - 2 : k + 1;
             int32_t s = site_of[part->first_vertex + part->primitive->triangle[k]];

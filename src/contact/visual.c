@@ -66,6 +66,7 @@ static void add_part(spl_visual_points *v, int32_t part, const int32_t *of_skin)
     const spl_part *p = &s->solid->body->part[part];
     for (int32_t i = 0; i < p->primitive->vertex_count; i++) {
         int32_t vertex = p->first_vertex + i;
+        if (s->solid->body->roles.vertex[vertex] != SUPPLE_ROLE_FLESH) continue;
         spl_vec3 at = rest_of(s, vertex);
         if (!find_anchors(v, vertex, at, of_skin, v->anchor + SPL_VISUAL_ANCHORS * (size_t)v->count)) continue;
         v->vertex[v->count] = vertex;
@@ -80,7 +81,7 @@ static supple_result add_points(spl_visual_points *v, supple_error *error)
     const supple_allocator *a = &v->allocator;
     size_t n = 0;
     for (int32_t i = 0; i < body->part_count; i++)
-        if (spl_body_is_flesh(body, i)) n += (size_t)body->part[i].primitive->vertex_count;
+        if (spl_body_has_flesh(body, i)) n += (size_t)body->part[i].primitive->vertex_count;
     int32_t *of_skin = shell_of_skin(s, a);
     v->vertex = spl_new(a, n, sizeof *v->vertex);
     v->rest = spl_new(a, n, sizeof *v->rest);
@@ -88,7 +89,7 @@ static supple_result add_points(spl_visual_points *v, supple_error *error)
     v->first = spl_new(a, n + 1, sizeof *v->first);
     bool ok = of_skin && v->vertex && v->rest && v->anchor && v->first;
     for (int32_t i = 0; ok && i < body->part_count; i++)
-        if (spl_body_is_flesh(body, i)) add_part(v, i, of_skin);
+        if (spl_body_has_flesh(body, i)) add_part(v, i, of_skin);
     spl_free(a, of_skin);
     return ok ? SUPPLE_OK : spl_fail_memory(error, "the visual mesh");
 }

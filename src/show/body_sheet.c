@@ -258,10 +258,8 @@ static supple_result paint_visual(painter *p, supple_error *error)
     if (result == SUPPLE_OK) {
         spl_upsample_target to = {.position = position, .position_stride = 12, .normal = normal, .normal_stride = 12};
         spl_upsample_apply(b->upsample, frame, p->pool, (const double *)p->point, &to);
-        for (int32_t i = 0; i < b->part_count; i++) /* parts that are neither flesh nor follow are not drawn */
-            if (b->role[i].role > SUPPLE_ROLE_FOLLOW)
-                memset(position + 3 * (size_t)b->part[i].first_vertex, 0,
-                       3 * (size_t)b->part[i].primitive->vertex_count * sizeof(float));
+        for (size_t v = 0; v < n; v++) /* what is not flesh is not drawn */
+            if (b->roles.vertex[v] != SUPPLE_ROLE_FLESH) memset(position + 3 * v, 0, 3 * sizeof(float));
         bool smooth = b->part_count && b->part[0].primitive->normal;
         spl_pixels pixels;
         p->options.wireframe = false;

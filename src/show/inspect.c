@@ -24,7 +24,7 @@ typedef struct inspection {
     const supple_config *config;
     spl_part *part;
     int32_t part_count;
-    spl_role *role;
+    spl_roles roles;
     spl_bones bones;
     float *position; /* the rest pose */
     supple_part *parts;
@@ -80,7 +80,7 @@ static void find_idle_joints(inspection *x)
 static void find_surface_faults(inspection *x)
 {
     for (int32_t i = 0; i < x->part_count; i++) {
-        const spl_role *r = &x->role[i];
+        const spl_role *r = &x->roles.part[i];
         const char *name = x->parts[i].name;
         if (r->role == SUPPLE_ROLE_RIGID) continue;
         if (r->border_edges)
@@ -186,7 +186,7 @@ static void find_size(inspection *x)
 static bool has_flesh(const inspection *x)
 {
     for (int32_t i = 0; i < x->part_count; i++)
-        if (x->role[i].role == SUPPLE_ROLE_FLESH) return true;
+        if (x->roles.part[i].role == SUPPLE_ROLE_FLESH) return true;
     return false;
 }
 
@@ -208,7 +208,7 @@ static void list_parts(inspection *x)
 {
     for (int32_t i = 0; i < x->part_count; i++) {
         const spl_primitive *p = x->part[i].primitive;
-        const spl_role *r = &x->role[i];
+        const spl_role *r = &x->roles.part[i];
         bool skinned = spl_part_skinned(x->scene, &x->part[i]);
         x->parts[i] = (supple_part){
             .name = spl_instance_name(x->scene, x->part[i].instance),
@@ -269,14 +269,12 @@ static supple_result inspect(inspection *x, supple_error *error)
     if (result == SUPPLE_OK) result = spl_bones_make(x->scene, a, &x->bones, error);
     if (result != SUPPLE_OK) return result;
     x->part = spl_parts_new(x->scene, a, &x->part_count);
-    x->role = spl_new(a, (size_t)x->part_count, sizeof *x->role);
     x->parts = spl_new(a, (size_t)x->part_count, sizeof *x->parts);
     x->bone_list = spl_new(a, (size_t)x->bones.bone_count, sizeof *x->bone_list);
     x->findings = spl_new(a, MAX_FINDINGS, sizeof *x->findings);
     x->text = spl_new(a, MAX_FINDINGS, sizeof *x->text);
-    if (!x->part || !x->role || !x->parts || !x->bone_list || !x->findings || !x->text)
-        return spl_fail_memory(error, "the report");
-    result = spl_roles_find(x->scene, x->part, x->part_count, x->position, a, x->role, error);
+    if (!x->part || !x->parts || !x->bone_list || !x->findings || !x->text) return spl_fail_memory(error, "the report");
+    result = spl_roles_of_scene(x->scene, x->part, x->part_count, a, &x->roles, error);
     if (result != SUPPLE_OK) return result;
     list_parts(x);
     list_bones(x);
@@ -316,7 +314,7 @@ void supple_report_destroy(supple_report *report)
     supple_allocator a = x->allocator;
     spl_bones_release(&x->bones);
     spl_free(&a, x->part);
-    spl_free(&a, x->role);
+    spl_roles_release(&x->roles);
     spl_free(&a, x->position);
     spl_free(&a, x->parts);
     spl_free(&a, x->bone_list);

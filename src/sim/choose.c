@@ -230,30 +230,20 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
 
 /* ---- for `supple info` ---- */
 
-/* Whether a part is flesh by its shape, in the rest pose, or by a rule. */
+/* Whether something is flesh by its shape, or by a rule. */
 static supple_result find_flesh(const supple_scene *scene, const supple_sim_config *sc, const supple_config *config,
                                 bool *flesh, supple_error *error)
 {
     supple_allocator a = spl_allocator_of(config);
     int32_t count;
-    supple_sim *sim = NULL;
-    supple_sim_config rest = supple_sim_config_default();
-    rest.method = "linear";
     *flesh = sc->body || (sc->body_config && (sc->body_config->rule_count > 0 || sc->body_config->tet_file));
     if (*flesh) return SUPPLE_OK;
+    spl_roles roles = {0};
     spl_part *part = spl_parts_new(scene, &a, &count);
-    spl_role *role = part ? spl_new(&a, (size_t)count, sizeof *role) : NULL;
-    float *position = spl_new(&a, (size_t)scene->vertex_count, 3 * sizeof *position);
-    supple_result result = part && role && position ? supple_sim_create(scene, &rest, config, &sim, error)
-                                                    : spl_fail_memory(error, "the choice of a method");
-    if (result == SUPPLE_OK) {
-        supple_sim_read_positions(sim, position, 3 * sizeof *position);
-        result = spl_roles_find(scene, part, count, position, &a, role, error);
-    }
-    for (int32_t i = 0; i < count && result == SUPPLE_OK; i++) *flesh |= role[i].role == SUPPLE_ROLE_FLESH;
-    supple_sim_destroy(sim);
-    spl_free(&a, position);
-    spl_free(&a, role);
+    supple_result result = part ? spl_roles_of_scene(scene, part, count, &a, &roles, error)
+                                : spl_fail_memory(error, "the choice of a method");
+    *flesh = result == SUPPLE_OK && roles.flesh_share > 0;
+    spl_roles_release(&roles);
     spl_free(&a, part);
     return result;
 }

@@ -65,16 +65,10 @@ static supple_result no_device(supple_error *error)
     return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the simulation has no device, or its mesh is not there yet");
 }
 
-/* Vertices of parts that do not ride on the flesh. */
+/* Vertices that are not upsampled. */
 static void mark_fixed(const supple_sim *sim, bool *fixed)
 {
-    const spl_body *body = sim->flesh.body;
-    for (int32_t i = 0; i < body->part_count; i++) {
-        const spl_part *part = &body->part[i];
-        supple_role role = body->role[i].role;
-        bool rides = role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
-        memset(fixed + part->first_vertex, !rides, (size_t)part->primitive->vertex_count * sizeof *fixed);
-    }
+    for (int32_t v = 0; v < sim->scene->vertex_count; v++) fixed[v] = !sim->flesh.body->lifted[v];
 }
 
 static supple_result make_visual(supple_sim *sim, supple_error *error)

@@ -25,12 +25,6 @@ const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
 
 /* ---- creation ---- */
 
-static bool rides(const spl_body *body, int32_t part)
-{
-    supple_role role = body->role[part].role;
-    return role == SUPPLE_ROLE_FLESH || role == SUPPLE_ROLE_FOLLOW;
-}
-
 static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *error)
 {
     double start = spl_now_ms();
@@ -99,18 +93,19 @@ static supple_result make_dynamics(spl_flesh_sim *f, const spl_flesh_setup *s, s
 static supple_result make_others(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
     bool all = true;
-    for (int32_t i = 0; i < f->body->part_count; i++) all = all && rides(f->body, i);
+    for (int32_t v = 0; v < s->scene->vertex_count; v++) all = all && f->body->lifted[v];
     if (all) return SUPPLE_OK;
     f->other = spl_new(&f->allocator, (size_t)s->scene->vertex_count, 3 * sizeof *f->other);
-    if (!f->other) return spl_fail_memory(error, "the rigid parts");
-    return spl_skinning_init(&f->others, s->scene, &f->allocator, error);
+    if (!f->other) return spl_fail_memory(error, "the file's own skinning");
+    supple_result result = spl_riders_frame_create(&f->body->riders, &f->allocator, &f->riders, error);
+    return result == SUPPLE_OK ? spl_skinning_init(&f->others, s->scene, &f->allocator, error) : result;
 }
 
 static supple_result make_deltas(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
     bool any = false;
     for (int32_t i = 0; i < f->body->part_count; i++)
-        any = any || (rides(f->body, i) && f->body->part[i].primitive->target_count > 0);
+        any = any || (spl_body_has_flesh(f->body, i) && f->body->part[i].primitive->target_count > 0);
     if (!any) return SUPPLE_OK;
     f->delta = spl_new(&f->allocator, (size_t)s->scene->vertex_count, 3 * sizeof *f->delta);
     return f->delta ? SUPPLE_OK : spl_fail_memory(error, "the morphs");
@@ -209,6 +204,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_follow_release(&f->follow);
     spl_upsample_frame_destroy(f->rides);
     spl_skinning_release(&f->others, a);
+    spl_riders_frame_release(&f->riders);
     spl_pose_past_release(&f->past, a);
     spl_solid_release(&f->solid);
     spl_material_set_release(&f->materials);
@@ -311,7 +307,7 @@ static void set_deltas(spl_flesh_sim *f, const supple_scene *scene, const float 
         const spl_part *part = &f->body->part[i];
         const spl_primitive *p = part->primitive;
         int32_t skin = scene->instance[part->instance].skin;
-        if (p->target_count == 0 || !rides(f->body, i)) continue;
+        if (p->target_count == 0 || !spl_body_has_flesh(f->body, i)) continue;
         spl_mat4 home = skin >= 0 ? spl_bind_between(scene, skin, f->body->home) : spl_mat4_identity();
         spl_mat3 linear = spl_mat3_linear(&home);
         for (size_t v = 0; v < (size_t)p->vertex_count; v++) {
@@ -333,18 +329,15 @@ static void show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x
     spl_upsample_input in = {.body_float = f->posed, .delta = f->delta};
     spl_upsample_apply_input(f->body->upsample, f->rides, c->pool, &in, &to);
     float scale = (float)spl_drive_world_scale(&f->solid.drive);
-    if (f->other) {
-        spl_skinning_set_matrices(&f->others, c->scene, frame->pose, true);
-        spl_skinning_run(&f->others, c->pool, rest, f->other);
-    }
-    for (int32_t i = 0; i < f->body->part_count; i++) {
-        const spl_part *part = &f->body->part[i];
-        size_t first = 3 * (size_t)part->first_vertex, n = 3 * (size_t)part->primitive->vertex_count;
-        if (rides(f->body, i))
-            for (size_t k = first; scale != 1 && k < first + n; k++) out[k] *= scale;
-        else if (n)
-            memcpy(out + first, f->other + first, n * sizeof *out);
-    }
+    size_t n = (size_t)c->scene->vertex_count;
+    for (size_t k = 0; scale != 1 && k < 3 * n; k++) out[k] *= scale;
+    if (!f->other) return;
+    spl_skinning_set_matrices(&f->others, c->scene, frame->pose, true);
+    spl_skinning_run(&f->others, c->pool, rest, f->other);
+    spl_riders_apply(&f->body->riders, &f->riders, frame->pose, f->posed, spl_drive_world_scale(&f->solid.drive),
+                     c->pool, f->other);
+    for (size_t v = 0; v < n; v++)
+        if (!f->body->lifted[v]) memcpy(out + 3 * v, f->other + 3 * v, 3 * sizeof *out);
 }
 
 /* Whether this frame is one of those to be compared: `verify` of them, evenly spread. */

@@ -36,8 +36,9 @@ typedef struct spl_flesh_sim {
     bool has_past;             /* x and past are a frame's */
     int32_t frame;             /* number of the frame under way: of the clip, or counted from the last reset */
     spl_upsample_frame *rides; /* room for the upsampling */
-    spl_skinning others;       /* parts that do not ride on the flesh */
-    float *other;              /* 3 x scene vertices; NULL if all ride */
+    spl_skinning others;       /* the file's own skinning */
+    float *other;              /* 3 x scene vertices: of what is not upsampled; NULL if all is */
+    spl_riders_frame riders;   /* room for what follows */
     float *delta;              /* 3 x scene vertices: morphs in body space; NULL if no riding part has any */
     double *counts;            /* room to count inverted tets */
     bool measures;

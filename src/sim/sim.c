@@ -99,6 +99,22 @@ static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, s
     return SUPPLE_OK;
 }
 
+/* A method that was asked for, on a character without flesh: hard surface, sheets. It is left as the file has it. */
+static supple_result make_flesh_or_none(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+{
+    bool no_flesh;
+    supple_error failed = {0};
+    supple_result result = make_flesh(sim, sc, &no_flesh, &failed);
+    if (result == SUPPLE_OK) return result;
+    if (no_flesh && (sim->method->needs & SPL_NEEDS_SKIN) && !sc->model) {
+        spl_log(&sim->config, SUPPLE_LOG_WARNING, "%s; it keeps the file's own skinning", failed.message);
+        sim->method = &spl_method_linear;
+        return SUPPLE_OK;
+    }
+    if (error) *error = failed;
+    return result;
+}
+
 static supple_result choose_method(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     const supple_scene *scene = sim->scene;
@@ -110,7 +126,7 @@ static supple_result choose_method(supple_sim *sim, const supple_sim_config *sc,
             error, SUPPLE_ERROR_INPUT,
             "%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature and weights",
             scene->path);
-    if (needs_body(sim)) return make_flesh(sim, sc, NULL, error);
+    if (needs_body(sim)) return make_flesh_or_none(sim, sc, error);
     if (!sc->measure || sim->method != &spl_method_linear || !(sc->body || sc->body_config)) return SUPPLE_OK;
     bool no_flesh; /* a baseline's body is only measured: it does without */
     supple_result result = make_flesh(sim, sc, &no_flesh, error);

@@ -64,7 +64,7 @@ static supple_result find_rest(const supple_sim *sim, float *bind, spl_slide_set
         const spl_solid *solid = &sim->flesh.solid;
         bind_pose(solid, bind);
         setup->rest = bind;
-        setup->role = solid->body->role;
+        setup->roles = &solid->body->roles;
         setup->rest_unit = solid->body->metre;
         setup->unit = fabs(solid->drive.to_solver);
         return SUPPLE_OK;

@@ -62,26 +62,20 @@ static supple_result find_parts(const spl_slide_setup *setup, bool *slides, supp
 {
     const supple_allocator *a = setup->allocator;
     int32_t count = 0;
-    spl_role *judged = NULL;
-    const spl_role *role = setup->role;
-    if (!role) {
-        judged = spl_new(a, (size_t)setup->part_count, sizeof *judged);
-        if (!judged) return spl_fail_memory(error, "the skin's parts");
-        supple_result result =
-            spl_roles_find(setup->scene, setup->part, setup->part_count, setup->rest, a, judged, error);
-        if (result != SUPPLE_OK) {
-            spl_free(a, judged);
-            return result;
-        }
-        role = judged;
+    spl_roles judged = {0};
+    const spl_roles *roles = setup->roles;
+    if (!roles) {
+        supple_result result = spl_roles_of_scene(setup->scene, setup->part, setup->part_count, a, &judged, error);
+        if (result != SUPPLE_OK) return result;
+        roles = &judged;
     }
     for (int32_t i = 0; i < setup->part_count; i++) {
-        slides[i] = role[i].role == SUPPLE_ROLE_FLESH && setup->part[i].primitive->triangle_count > 0;
+        slides[i] = roles->part[i].role == SUPPLE_ROLE_FLESH && setup->part[i].primitive->triangle_count > 0;
         count += slides[i];
     }
     for (int32_t i = 0; count == 0 && i < setup->part_count; i++)
         slides[i] = setup->part[i].primitive->triangle_count > 0;
-    spl_free(a, judged);
+    spl_roles_release(&judged);
     return SUPPLE_OK;
 }
 

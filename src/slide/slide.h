@@ -34,7 +34,7 @@ typedef struct spl_slide_setup {
     const supple_scene *scene;
     const spl_part *part; /* of the scene; must outlive the stage */
     int32_t part_count;
-    const spl_role *role;    /* by part: flesh slides; NULL, or none that is flesh: judged by shape, else all parts */
+    const spl_roles *roles;  /* flesh slides; NULL, or none that is flesh: judged by shape, else all parts */
     const float *rest;       /* 3 a vertex: the unstressed shape, all parts in one space */
     double rest_unit, unit;  /* metres per unit of that space, and of the frames' */
     const char *file;        /* regions, or NULL */

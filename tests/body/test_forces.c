@@ -252,12 +252,9 @@ TEST(props_cannot_be_pushed)
     supple_error error = {0};
     spl_force_file file;
     spl_force_set set;
-    spl_role role[2] = {d.body->role[0], d.body->role[1]};
-    role[0].role = SUPPLE_ROLE_RIGID;
-    spl_body copy = *d.body;
-    copy.role = role;
+    d.handle->body.roles.vertex[0] = SUPPLE_ROLE_RIGID;
     REQUIRE(spl_force_file_parse(text, strlen(text), "f.json", &a, &file, NULL) == SUPPLE_OK);
-    CHECK(spl_force_set_make(&copy, &file, &a, &set, &error) == SUPPLE_ERROR_INPUT);
+    CHECK(spl_force_set_make(d.body, &file, &a, &set, &error) == SUPPLE_ERROR_INPUT);
     CHECK(strcmp(error.message, "f.json: force 'p': vertex 0 is in a part that the flesh does not move") == 0);
     spl_force_file_release(&file);
     demo_body_free(&d);

@@ -142,7 +142,7 @@ static void check_prisms(const supple_body *handle, const char *name, int32_t em
     CHECK_NEAR((i->volume + core) / skin, 1, 1e-9);
     if (isfinite(i->surface_volume))
         CHECK_NEAR(skin / i->surface_volume, 1, i->resolution < 30 ? 0.15 : 0.05); /* grown fingers */
-    CHECK(i->mean_distance < 0.1 * i->cell);
+    CHECK(i->mean_distance < (isfinite(i->surface_volume) ? 0.1 : 0.3) * i->cell);
     printf("    %s: %d skin vertices, %d pieces, %d held, %d split, %.1f%% wrapped, %d short of it, shapes from %.1f "
            "degrees, distance %.3f cells, %.0f ms\n",
            name, n, i->components, held, i->split, 100 * i->wrapped, i->unreached, i->min_dihedral_deg,
@@ -214,7 +214,7 @@ TEST(a_person_from_a_file)
 }
 TEST(parts_from_a_file)
 {
-    check_file("parts", 12); /* trunk and legs are open sheets, which follow: hips, spine, and four joints a leg */
+    check_file("parts", 4); /* each part is open: what closes them is far from the file's surface */
 }
 TEST(a_hand_from_a_file)
 {

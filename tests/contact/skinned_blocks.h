@@ -11,6 +11,7 @@ typedef struct skinned_blocks {
     spl_primitive primitive;
     spl_part part;
     spl_role role;
+    uint8_t *roles;
     int32_t *body; /* by visual vertex: the body's */
     float *visual; /* at b.x */
 } skinned_blocks;
@@ -47,7 +48,7 @@ static inline void skinned_blocks_mesh(skinned_blocks *s)
 static inline void skinned_blocks_make(skinned_blocks *s, int32_t n, double gap, const supple_allocator *a,
                                        int32_t threads)
 {
-    *s = (skinned_blocks){.instance = {.skin = 0}, .role = {.role = SUPPLE_ROLE_FLESH}};
+    *s = (skinned_blocks){.instance = {.skin = 0}, .role = {.role = SUPPLE_ROLE_FLESH, .share = {1}}};
     supple_allocator plain = spl_allocator_of(NULL);
     blocks_make(&s->b, 2, n, gap, a, threads);
     if (!s->b.ok) abort();
@@ -57,7 +58,8 @@ static inline void skinned_blocks_make(skinned_blocks *s, int32_t n, double gap,
     s->part = (spl_part){.primitive = &s->primitive};
     body->scene = &s->scene;
     body->part = &s->part;
-    body->role = &s->role;
+    s->roles = calloc((size_t)s->primitive.vertex_count, 1); /* all flesh */
+    body->roles = (spl_roles){.part_count = 1, .part = &s->role, .vertex = s->roles};
     body->part_count = 1;
     body->bind = s->primitive.position;
     body->metre = 1;
@@ -83,6 +85,7 @@ static inline void skinned_blocks_free(skinned_blocks *s)
     free(s->primitive.triangle);
     free(s->body);
     free(s->visual);
+    free(s->roles);
     blocks_free(&s->b);
 }
 
