@@ -166,7 +166,7 @@ static void measure_weights(work *w, int32_t c)
 {
     const spl_skin_weights *sw = &w->out->weights;
     spl_skin_piece *p = &w->out->piece[c];
-    double total = 0, differing = 0;
+    double total = 0, differing = 0, blended = 0;
     for (int32_t i = w->first[c]; i < w->first[c + 1]; i++) {
         int32_t v = w->order[i];
         total += w->area[v];
@@ -176,16 +176,19 @@ static void measure_weights(work *w, int32_t c)
     p->joint = -1;
     for (int32_t i = w->first[c]; i < w->first[c + 1] && total > 0; i++) {
         int32_t v = w->order[i];
-        double shared = 0;
+        double shared = 0, most = 0;
         for (int32_t k = sw->first[v]; k < sw->first[v + 1]; k++) {
             int32_t node = sw->node[k];
             if (node < 0) continue;
             shared += fmin(sw->weight[k], w->mean[node] / total);
+            most = fmax(most, sw->weight[k]);
             if (p->joint < 0 || w->mean[node] > w->mean[p->joint]) p->joint = node;
         }
         if (shared < ALIKE) differing += w->area[v];
+        if (most < ALIKE) blended += w->area[v];
     }
     p->differing = total > 0 ? differing / total : 0;
+    p->blended = total > 0 ? blended / total : 0;
     p->led = p->joint >= 0 ? w->mean[p->joint] / total : 0;
     for (int32_t i = w->first[c]; i < w->first[c + 1]; i++) /* the room is used again */
         for (int32_t k = sw->first[w->order[i]]; k < sw->first[w->order[i] + 1]; k++)

@@ -17,6 +17,7 @@ typedef struct spl_skin_piece {
     double bulk;      /* its volume, openings closed, over that of a ball of its area; a sheet has none */
     bool closed;      /* no borders */
     double differing; /* share of its area whose weights differ from the piece's mean: 0, it moves as one */
+    double blended;   /* share of its area that no joint moves alone */
     int32_t joint;    /* the node that moves most of it, as the bones merged it; -1 without weights */
     double led;       /* by that joint's weight in the mean */
     int32_t part;     /* with most of its area */

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define WELD_TOLERANCE 1e-6 /* of the diagonal */
-#define MOVES_AS_ONE   0.02 /* share of a piece's area whose weights may differ from the others' */
+#define MOVES_AS_ONE   0.02 /* share of a piece's area whose weights may differ from the others' ... */
+#define HARD_SEGMENT   0.10 /* ... or so much where each vertex follows one joint alone: a lid, an eye */
 #define NEARLY_SOLID   4.0  /* openness below which a piece is a solid by itself */
 #define MAY_BE_CLOSED  12.0 /* openness below which it is one if nothing lies beneath and it bulges */
 #define SOLID_BULK     0.05 /* a slab of an edge 75 times its thickness */
@@ -66,7 +67,8 @@ static const char *name_of(const court *c, const spl_skin_piece *p)
 
 static bool moves_as_one(const court *c, const spl_skin_piece *p)
 {
-    return c->moving > 1 && p->differing <= MOVES_AS_ONE;
+    double most = p->blended <= MOVES_AS_ONE ? HARD_SEGMENT : MOVES_AS_ONE;
+    return c->moving > 1 && p->differing <= most;
 }
 
 static double area_of(const spl_surface *s, int32_t t)
@@ -207,7 +209,7 @@ static void judge_alone(court *c, int32_t k)
     if (moves_as_one(c, p)) {
         p->role = SUPPLE_ROLE_OWN;
         const char *joint = p->joint >= 0 ? c->in->scene->node[p->joint].name : "";
-        if (p->led > 1 - MOVES_AS_ONE)
+        if (p->led > 1 - HARD_SEGMENT)
             snprintf(p->why, sizeof p->why, "moves with joint '%.40s' alone", joint);
         else
             snprintf(p->why, sizeof p->why, "moves as one, with joint '%.40s' and others", joint);
