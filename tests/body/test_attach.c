@@ -192,7 +192,8 @@ static bool hand_at_thigh(int x, int y, int z)
     return x < 6 || (z == 3 && (x == 8 || y >= 15) && y >= 4);
 }
 
-/* The thigh follows node 0, the arm node 1, and its last bit, less than a cell, node 2: the end of a thumb. */
+/* The thigh follows node 0, the arm node 1; at the arm's end, shorter than a cell, lies the last bone of a thumb that
+ * moves no vertex of its own. Only the thigh is so thick that there is flesh deep inside. */
 TEST(a_thumb_does_not_hold_the_thigh)
 {
     rig r;
@@ -200,7 +201,7 @@ TEST(a_thumb_does_not_hold_the_thigh)
     make_rig_of(&r, hand_at_thigh, 9, 16, 6);
     for (size_t i = 0; i < (size_t)r.body.surface.vertex_count; i++) {
         spl_vec3 p = r.body.surface.position[i];
-        r.weights.node[i] = p.x < 7 ? 0 : p.y > 4.5 ? 1 : 2;
+        r.weights.node[i] = p.x < 7 ? 0 : 1;
     }
     r.bone[0] = (spl_bone){.node = 0, .parent = -1, .head = {3, 0.5, 3}, .tail = {3, 15, 3}};
     r.bone[1] = (spl_bone){.node = 1, .joint = 1, .head = {8.5, 15, 3.5}, .tail = {8.5, 4.4, 3.5}};
@@ -208,9 +209,7 @@ TEST(a_thumb_does_not_hold_the_thigh)
     REQUIRE(spl_attach(&r.in, &r.bones, r.held, &report, NULL) == SUPPLE_OK);
     CHECK(count(&r, 0, -1, 6.5, -1) > 20 && count(&r, 0, 6.5, 10, -1) == 0);
     CHECK(count(&r, 1, 6.5, 10, -1) >= 4 && count(&r, 1, -1, 6.5, -1) == 0);
-    CHECK(count(&r, 2, -1, 6.5, -1) == 0);
-    int32_t held = count(&r, 2, 6.5, 10, -1);
-    CHECK(held >= 4 ? r.bone[2].node == 2 : r.bone[2].node == 1 && report.merged == 1);
+    CHECK(count(&r, 2, -1, 10, -1) == 0 && report.merged == 1 && r.bone[2].node == 1);
     free_rig(&r);
 }
 
