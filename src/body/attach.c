@@ -3,25 +3,21 @@
 #include "body/capsule.h"
 #include "body/heads.h"
 #include "body/hinges.h"
+#include "body/limbs.h"
+#include "body/loosen.h"
 #include "core/error.h"
 #include "core/memory.h"
 
-#define FOLLOWS    0.20 /* weight of a bone at the skin above which the flesh under it may be held by it */
-#define RIGID      0.90 /* weight of a joint at the skin above which the limb under it is its own */
-#define FAR_DEPTHS 2.00 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
-#define FAR_CELLS  1.50 /* ... and so many cells more */
+#define REACH_CELLS 1.50 /* beyond its limb's skin is what a bone may take that holds too little */
+#define IN_LINE     0.05 /* of the longest distance squared: the least cross product of points that are not in one line */
+#define RIGID       0.90 /* weight of a joint at the skin above which the limb under it is its own */
+#define FAR_DEPTHS  2.00 /* flesh is far from what is held at so many times its bone's distance to the skin ... */
+#define FAR_CELLS   1.50 /* ... and so many cells more */
 #define SLIM_CELLS                                                                                                     \
     1.00              /* a limb this thick on a bone this near the skin is slim: it has no soft flesh to spare ...     \
                        */
 #define SLIM_FAR 0.75 /* ... and is held from so many cells on */
 enum { HOLD_AT_LEAST = 4, NEAREST = 12, SECTIONS = 3 };
-
-/* Distance of p from the holding part of a capsule, over what its distance to the skin allows: below 1 is inside. */
-static double depth(const spl_capsule *c, spl_vec3 p)
-{
-    double t = fmin(fmax(spl_capsule_along(c, p), c->from), c->to), radius = spl_capsule_radius(c, t);
-    return radius > 0 ? spl_distance(p, spl_madd(c->head, c->axis, t)) / radius : INFINITY;
-}
 
 double spl_attach_weight(const spl_attach_input *in, const spl_place *at, int32_t node)
 {
@@ -35,57 +31,105 @@ double spl_attach_weight(const spl_attach_input *in, const spl_place *at, int32_
     return sum;
 }
 
-static bool follows(const spl_attach_input *in, int32_t v, int32_t node)
+typedef struct holding {
+    const spl_attach_input *in;
+    const spl_limbs *limbs;
+    const spl_capsule *capsules;
+    int32_t *bone;  /* by vertex: what spl_attach fills */
+    int32_t *queue; /* vertex_count: scratch of take_nearest */
+    int32_t *reach; /* by vertex: 1 + the bone that reached it last */
+} holding;
+
+static bool follows(const holding *h, int32_t v, int32_t k)
 {
-    double weight = spl_attach_weight(in, &in->place[v], node);
-    return weight < 0 || weight >= FOLLOWS;
+    return spl_limbs_follow(h->limbs, h->in, v, h->in->bones->bone[k].node);
 }
 
-static void hold_inside(const spl_attach_input *in, const spl_capsule *capsules, int32_t *bone)
+static void hold_inside(const holding *h)
 {
-    for (int32_t v = 0; v < in->tets->vertex_count; v++) {
+    for (int32_t v = 0; v < h->in->tets->vertex_count; v++) {
         double best = 1;
-        bone[v] = -1;
-        for (int32_t k = 0; k < in->bones->bone_count; k++) {
-            double d = depth(&capsules[k], in->tets->position[v]);
-            if (d < best && follows(in, v, in->bones->bone[k].node)) {
+        h->bone[v] = -1;
+        for (int32_t k = 0; k < h->in->bones->bone_count; k++) {
+            double d = spl_capsule_depth(&h->capsules[k], h->in->tets->position[v]);
+            if (d < best && follows(h, v, k)) {
                 best = d;
-                bone[v] = k;
+                h->bone[v] = k;
             }
         }
     }
 }
 
+/* ---- bones that hold too little: coarse limbs, bones beside their flesh ---- */
+
 /* How many vertices a bone holds, and whether they span more than a line. */
-static int32_t count_held(const spl_attach_input *in, const int32_t *bone, int32_t k, bool *spread)
+static int32_t count_held(const holding *h, int32_t k, bool *spread)
 {
     int32_t count = 0;
     spl_vec3 first = {0}, axis = {0};
     *spread = false;
-    for (int32_t v = 0; v < in->tets->vertex_count; v++) {
-        if (bone[v] != k) continue;
-        spl_vec3 d = spl_sub(in->tets->position[v], first);
-        if (count == 0)
-            first = in->tets->position[v];
-        else if (spl_norm(d) > spl_norm(axis)) {
-            *spread = *spread || spl_norm(spl_cross(axis, d)) > 0.05 * spl_norm(d) * spl_norm(d);
-            axis = d;
-        } else
-            *spread = *spread || spl_norm(spl_cross(axis, d)) > 0.05 * spl_norm(axis) * spl_norm(axis);
-        count++;
+    for (int32_t v = 0; v < h->in->tets->vertex_count; v++) {
+        if (h->bone[v] != k) continue;
+        spl_vec3 p = h->in->tets->position[v], d = spl_sub(p, first);
+        if (count++ == 0) {
+            first = p;
+            continue;
+        }
+        double longest = fmax(spl_norm(d), spl_norm(axis));
+        *spread = *spread || spl_norm(spl_cross(axis, d)) > IN_LINE * longest * longest;
+        if (spl_norm(d) > spl_norm(axis)) axis = d;
     }
     return count;
 }
 
-/* The free vertex nearest to a point whose limb follows the bone; -1 if there is none. */
-static int32_t nearest_free(const spl_attach_input *in, const int32_t *bone, int32_t k, spl_vec3 p)
+/* How far from its segment a bone may reach at a way along it: through its limb, whose skin is no farther away there,
+ * or to it if the bone runs outside, and what a lattice may miss. */
+static double reach_at(const holding *h, int32_t k, double along)
+{
+    return spl_capsule_skin(&h->capsules[k], along) + REACH_CELLS * h->in->cell;
+}
+
+static bool is_in_reach(const holding *h, int32_t k, int32_t v)
+{
+    const spl_capsule *c = &h->capsules[k];
+    spl_vec3 p = h->in->tets->position[v];
+    double along = fmin(fmax(spl_capsule_along(c, p), 0), 1);
+    return spl_distance(p, spl_capsule_core(c, p)) <= reach_at(h, k, along);
+}
+
+/* Marks flesh in a bone's reach that is connected there to the vertex nearest to the bone of those that follow it. */
+static void mark_reach(const holding *h, int32_t k)
+{
+    int32_t seed = -1, head = 0, count = 0;
+    double least = INFINITY;
+    for (int32_t v = 0; v < h->in->tets->vertex_count; v++) {
+        spl_vec3 p = h->in->tets->position[v];
+        double d = spl_distance(p, spl_capsule_core(&h->capsules[k], p));
+        if (d >= least || !is_in_reach(h, k, v) || !follows(h, v, k)) continue;
+        least = d;
+        seed = v;
+    }
+    if (seed < 0) return;
+    h->reach[seed] = k + 1;
+    for (h->queue[count++] = seed; head < count; head++) {
+        int32_t v = h->queue[head];
+        for (int32_t i = h->limbs->first[v]; i < h->limbs->first[v + 1]; i++) {
+            int32_t next = h->limbs->near[i];
+            if (h->reach[next] == k + 1 || !is_in_reach(h, k, next)) continue;
+            h->reach[next] = k + 1;
+            h->queue[count++] = next;
+        }
+    }
+}
+
+/* The marked free vertex nearest to a point that follows a bone; -1 if there is none. */
+static int32_t nearest_free(const holding *h, int32_t k, spl_vec3 p)
 {
     int32_t best = -1;
     double least = INFINITY;
-    for (int32_t v = 0; v < in->tets->vertex_count; v++) {
-        if (bone[v] >= 0) continue;
-        double d = spl_distance(in->tets->position[v], p);
-        if (d >= least || !follows(in, v, in->bones->bone[k].node)) continue;
+    for (int32_t v = 0; v < h->in->tets->vertex_count; v++) {
+        double d = spl_distance(h->in->tets->position[v], p);
+        if (h->bone[v] >= 0 || h->reach[v] != k + 1 || d >= least || !follows(h, v, k)) continue;
         least = d;
         best = v;
     }
@@ -94,46 +138,23 @@ static int32_t nearest_free(const spl_attach_input *in, const int32_t *bone, int
 
 /* Takes free vertices near a bone, by turns at its beginning, middle and end, until it holds enough, not in one line.
  */
-static bool take_nearest(const spl_attach_input *in, const spl_capsule *c, int32_t k, int32_t *bone)
+static bool take_nearest(const holding *h, int32_t k)
 {
+    const spl_capsule *c = &h->capsules[k];
     bool spread, taken = false;
+    mark_reach(h, k);
     for (int i = 0; i < NEAREST; i++) {
-        if (i >= SECTIONS && count_held(in, bone, k, &spread) >= HOLD_AT_LEAST && spread) break;
+        if (i >= SECTIONS && count_held(h, k, &spread) >= HOLD_AT_LEAST && spread) break;
         double t = c->from + (c->to - c->from) * (i % SECTIONS) / (SECTIONS - 1);
-        int32_t v = nearest_free(in, bone, k, spl_madd(c->head, c->axis, t));
+        int32_t v = nearest_free(h, k, spl_madd(c->head, c->axis, t));
         if (v < 0) break;
-        bone[v] = k;
+        h->bone[v] = k;
         taken = true;
     }
     return taken;
 }
 
 /* ---- limbs that follow a bone which does not run through them: fingers that share one, heels, jaws ---- */
-
-/* Ways along the edges from the nearest vertex that a bone holds: relaxed through the tets, forth and back, until
- * nothing changes; the lattice's order makes that a few rounds. */
-static void find_ways(const spl_tets *t, const int32_t *bone, double *way)
-{
-    for (int32_t v = 0; v < t->vertex_count; v++) way[v] = bone[v] >= 0 ? 0 : INFINITY;
-    for (bool again = true, back = false; again; back = !back) {
-        again = false;
-        for (int32_t n = 0; n < t->tet_count; n++) {
-            const int32_t *c = t->tet + 4 * (size_t)(back ? t->tet_count - 1 - n : n);
-            for (int i = 0; i < 6; i++) {
-                static const uint8_t end[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
-                int32_t a = c[end[i][0]], b = c[end[i][1]];
-                double length = spl_distance(t->position[a], t->position[b]);
-                if (way[a] + length < way[b] * (1 - 1e-12)) {
-                    way[b] = way[a] + length;
-                    again = true;
-                } else if (way[b] + length < way[a] * (1 - 1e-12)) {
-                    way[a] = way[b] + length;
-                    again = true;
-                }
-            }
-        }
-    }
-}
 
 /* Whether the limb at a place is slim: the skin is met again soon, straight below it. */
 static bool is_slim(const spl_attach_input *in, const spl_place *at)
@@ -183,7 +204,8 @@ static supple_result hold_far(const spl_attach_input *in, const spl_capsule *cap
     double *way = spl_new(in->allocator, (size_t)t->vertex_count, sizeof *way);
     bool *boundary = spl_new(in->allocator, (size_t)t->vertex_count, sizeof *boundary);
     if (way && boundary) {
-        find_ways(t, bone, way);
+        for (int32_t v = 0; v < t->vertex_count; v++) way[v] = bone[v] >= 0 ? 0 : INFINITY;
+        spl_limbs_ways(t, way, NULL);
         for (size_t i = 0; i < 3 * (size_t)t->surface_count; i++) boundary[t->surface[i]] = true;
         for (int32_t v = 0; v < t->vertex_count; v++) {
             if (boundary[v] || !(way[v] < INFINITY)) continue;
@@ -199,24 +221,79 @@ static supple_result hold_far(const spl_attach_input *in, const spl_capsule *cap
     return made ? SUPPLE_OK : spl_fail_memory(error, "the attachments");
 }
 
-supple_result spl_attach(const spl_attach_input *input, int32_t *bone, spl_attach_report *report, supple_error *error)
+/* ---- joints without flesh of their own ---- */
+
+/* The joint that a joint hangs on: that of the first bone above; -1 for a root. */
+static int32_t joint_above(const spl_bones *b, int32_t node)
+{
+    for (int32_t k = 0; k < b->bone_count; k++)
+        if (b->bone[k].node == node && b->bone[k].parent >= 0 && b->bone[b->bone[k].parent].node != node)
+            return b->bone[b->bone[k].parent].node;
+    return -1;
+}
+
+/* Merges joints whose bones hold no flesh firmly with what they hang on, the last of the skeleton first: their few
+ * vertices may be what makes that firm. */
+static void give_up(const spl_attach_input *in, spl_bones *bones, const int32_t *bone, spl_attach_report *report)
+{
+    for (int32_t k = bones->bone_count - 1; k >= 0; k--) {
+        int32_t node = bones->bone[k].node, above = joint_above(bones, node);
+        if (above < 0 || spl_joint_is_firm(in, bone, node)) continue;
+        spl_bones_merge(bones, node, above);
+        report->merged++;
+    }
+}
+
+static void count_empty(const holding *h, spl_attach_report *report)
+{
+    for (int32_t k = 0; k < h->in->bones->bone_count; k++) {
+        bool holds = false;
+        for (int32_t v = 0; v < h->in->tets->vertex_count && !holds; v++)
+            holds = h->bone[v] >= 0 && h->in->bones->bone[h->bone[v]].node == h->in->bones->bone[k].node;
+        report->empty += !holds;
+    }
+}
+
+static supple_result attach(const holding *h, spl_bones *bones, spl_attach_report *report, supple_error *error)
+{
+    const spl_attach_input *in = h->in;
+    hold_inside(h);
+    report->skull = spl_heads_hold(in, h->capsules, h->bone);
+    for (int32_t k = 0; k < bones->bone_count; k++) {
+        bool spread;
+        if (count_held(h, k, &spread) >= HOLD_AT_LEAST && spread) continue;
+        report->substituted += take_nearest(h, k);
+    }
+    supple_result result = hold_far(in, h->capsules, h->bone, &report->far, error);
+    if (result == SUPPLE_OK) result = spl_loosen(in, h->capsules, h->bone, &report->freed, error);
+    if (result == SUPPLE_OK) result = spl_hinges_hold(in, h->bone, &report->hinged, error);
+    if (result == SUPPLE_OK) result = spl_loosen(in, h->capsules, h->bone, &report->freed, error);
+    if (result != SUPPLE_OK) return result;
+    give_up(in, bones, h->bone, report);
+    count_empty(h, report);
+    for (int32_t v = 0; v < in->tets->vertex_count; v++) report->constrained += h->bone[v] >= 0;
+    return SUPPLE_OK;
+}
+
+supple_result spl_attach(const spl_attach_input *input, spl_bones *bones, int32_t *bone, spl_attach_report *report,
+                         supple_error *error)
 {
     const supple_allocator *a = input->allocator;
+    size_t n = (size_t)input->tets->vertex_count;
+    spl_limbs limbs;
     *report = (spl_attach_report){0};
-    spl_capsule *capsules = spl_new(a, (size_t)input->bones->bone_count, sizeof *capsules);
-    if (!capsules) return spl_fail_memory(error, "the attachments");
-    spl_capsules_make(input->bones, input->tree, input->cell, capsules);
-    hold_inside(input, capsules, bone);
-    report->skull = spl_heads_hold(input, capsules, bone);
-    for (int32_t k = 0; k < input->bones->bone_count; k++) {
-        bool spread;
-        if (count_held(input, bone, k, &spread) >= HOLD_AT_LEAST && spread) continue;
-        if (take_nearest(input, &capsules[k], k, bone)) report->substituted++;
-        if (count_held(input, bone, k, &spread) == 0) report->empty++;
-    }
-    supple_result result = hold_far(input, capsules, bone, &report->far, error);
-    if (result == SUPPLE_OK) result = spl_hinges_hold(input, bone, &report->hinged, error);
-    for (int32_t v = 0; v < input->tets->vertex_count; v++) report->constrained += bone[v] >= 0;
+    supple_result result = spl_limbs_make(input, &limbs, error);
+    if (result != SUPPLE_OK) return result;
+    spl_capsule *capsules = spl_new(a, (size_t)bones->bone_count, sizeof *capsules);
+    int32_t *scratch = spl_new(a, 2 * n, sizeof *scratch);
+    if (capsules && scratch) {
+        holding h = {input, &limbs, capsules, bone, scratch, scratch + n};
+        spl_capsules_make(bones, input->tree, input->cell, capsules);
+        result = attach(&h, bones, report, error);
+    } else
+        result = spl_fail_memory(error, "the attachments");
     spl_free(a, capsules);
+    spl_free(a, scratch);
+    spl_limbs_release(&limbs);
     return result;
 }

@@ -2,9 +2,11 @@
  *
  * A bone is a capsule along its segment, as thick as a share of the distance from there to the skin, and shortened
  * where another bone begins, so that joints stay soft. A vertex inside belongs to the bone if its limb does: the skin
- * nearest to it must follow that bone at least a little. Where limbs touch (a hand on a hip) one bone never holds the
- * other's flesh. Limbs that move with one joint alone, but far from its segments (four fingers on one bone), are held
- * along their core. */
+ * of its limb (limbs.h) must follow that bone at least a little, however deep it lies. Where limbs touch (a hand on a
+ * hip) one bone never holds the other's flesh. A bone that holds too little takes what is nearest of its own limb,
+ * within the limb's thickness and through flesh. Limbs that move with one joint alone, but far from its segments (four
+ * fingers on one bone), are held along their core. No tetrahedron is held by two joints at all its corners (loosen.h).
+ * A joint that is left without a firm hold is merged with the joint it hangs on. */
 #ifndef SPL_BODY_ATTACH_H
 #define SPL_BODY_ATTACH_H
 
@@ -28,7 +30,9 @@ typedef struct spl_attach_input {
 typedef struct spl_attach_report {
     int32_t constrained; /* vertices */
     int32_t substituted; /* bones whose capsule held too little, so that the nearest vertices were taken */
-    int32_t empty;       /* bones that hold nothing: no flesh of theirs is near */
+    int32_t empty;       /* bones whose joint holds nothing: no flesh of theirs is near, and they hang on no other */
+    int32_t merged;      /* joints merged with what they hang on, for want of flesh of their own */
+    int32_t freed;       /* vertices that tetrahedra between two joints gave back */
     int32_t hinged;      /* vertices held in pieces that would turn freely on an edge or a vertex */
     int32_t skull;       /* vertices held in heads beyond their capsules (heads.h) */
     int32_t far;         /* vertices held in limbs that follow a joint whose bones do not run through them */
@@ -37,8 +41,10 @@ typedef struct spl_attach_report {
 /* How much the limb at a place follows a joint: its weight there, -1 for a place deep inside. */
 double spl_attach_weight(const spl_attach_input *input, const spl_place *at, int32_t node);
 
-/* Fills bone[i] with the bone that holds vertex i, or -1. Every bone with flesh gets at least four vertices that are
- * not in one line, if there are as many. */
-supple_result spl_attach(const spl_attach_input *input, int32_t *bone, spl_attach_report *report, supple_error *error);
+/* Fills bone[i] with the bone that holds vertex i, or -1. Every joint with flesh holds at least four vertices that are
+ * not in one line; others are merged with the joint above (spl_bones_merge; `bones` is the input's). The weights keep
+ * their joints: the caller maps them. */
+supple_result spl_attach(const spl_attach_input *input, spl_bones *bones, int32_t *bone, spl_attach_report *report,
+                         supple_error *error);
 
 #endif

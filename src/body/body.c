@@ -10,6 +10,7 @@
 #include "rig/pose.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ASSUMED_SIZE    1.8   /* metres, where the file's own unit gives no sensible size */
@@ -248,16 +249,44 @@ spl_attach_input spl_body_attach_input(const spl_body *body, const spl_tets *tet
                               .allocator = &body->allocator};
 }
 
+/* One line with the joints that had no flesh of their own, as far as it goes. */
+static void say_merged(const spl_body *body, const supple_config *config)
+{
+    char names[160] = "";
+    size_t used = 0;
+    int32_t last = -1;
+    for (int32_t k = 0; k < body->bones.bone_count; k++) {
+        const spl_bone *b = &body->bones.bone[k];
+        if (b->of == b->node || b->of == last) continue;
+        const char *name = body->scene->node[b->of].name;
+        bool fits = used + strlen(name) + 8 < sizeof names;
+        int n = snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", fits ? name : "...");
+        used += n > 0 ? (size_t)n : 0;
+        last = b->of;
+        if (!fits) break;
+    }
+    spl_sanitise(names);
+    if (body->attach.merged)
+        spl_log(config, SUPPLE_LOG_INFO, "%d joint%s without flesh of %s own move%s with what %s on: %s",
+                (int)body->attach.merged, body->attach.merged == 1 ? "" : "s",
+                body->attach.merged == 1 ? "its" : "their", body->attach.merged == 1 ? "s" : "",
+                body->attach.merged == 1 ? "it hangs" : "they hang", names);
+}
+
 static supple_result attach(spl_body *body, const spl_tree *tree, const supple_config *config, supple_error *error)
 {
     body->bone = spl_new(&body->allocator, (size_t)body->tets.vertex_count, sizeof *body->bone);
     if (!body->bone) return spl_fail_memory(error, "the attachments");
     spl_attach_input in = spl_body_attach_input(body, &body->tets, body->place, tree);
     supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
-    if (result == SUPPLE_OK) result = spl_attach(&in, body->bone, &body->attach, error);
-    if (result == SUPPLE_OK && body->attach.empty)
-        spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
-    return result;
+    if (result == SUPPLE_OK) result = spl_attach(&in, &body->bones, body->bone, &body->attach, error);
+    if (result != SUPPLE_OK) return result;
+    int32_t count = body->weights.first[body->surface.vertex_count];
+    for (int32_t i = 0; i < count; i++)
+        if (body->weights.node[i] >= 0) body->weights.node[i] = body->bones.merged_into[body->weights.node[i]];
+    say_merged(body, config);
+    if (body->attach.empty) spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
+    return SUPPLE_OK;
 }
 
 /* ---- all of it ---- */

@@ -30,6 +30,12 @@ spl_vec3 spl_capsule_core(const spl_capsule *c, spl_vec3 p)
     return spl_madd(c->head, c->axis, fmin(fmax(spl_capsule_along(c, p), 0), 1));
 }
 
+double spl_capsule_depth(const spl_capsule *c, spl_vec3 p)
+{
+    double t = fmin(fmax(spl_capsule_along(c, p), c->from), c->to), radius = spl_capsule_radius(c, t);
+    return radius > 0 ? spl_distance(p, spl_madd(c->head, c->axis, t)) / radius : INFINITY;
+}
+
 /* Whether a bone of another joint begins or ends at a point: its parent, its child, or what would be one if the file's
  * hierarchy were not flat (hands for virtual reality are). */
 static bool is_joint(const spl_bones *b, int32_t k, spl_vec3 p, double near)

@@ -29,6 +29,9 @@ double spl_capsule_along(const spl_capsule *c, spl_vec3 p);
 double spl_capsule_skin(const spl_capsule *c, double along);
 double spl_capsule_radius(const spl_capsule *c, double along);
 
+/* Distance of p from the part that holds, over the radius there: below 1 is inside. */
+double spl_capsule_depth(const spl_capsule *c, spl_vec3 p);
+
 /* The point of the segment nearest to p. */
 spl_vec3 spl_capsule_core(const spl_capsule *c, spl_vec3 p);
 

@@ -195,7 +195,7 @@ static spl_vec3 leaf_tail(const work *w, int32_t node)
 
 static void add_bone(work *w, spl_bones *bones, int32_t node, spl_vec3 tail, int32_t child)
 {
-    bones->bone[bones->bone_count] = (spl_bone){node, w->joint[node], w->arriving[node], w->head[node], tail};
+    bones->bone[bones->bone_count] = (spl_bone){node, w->joint[node], w->arriving[node], w->head[node], tail, node};
     if (child >= 0) w->arriving[child] = bones->bone_count;
     bones->bone_count++;
 }
@@ -281,6 +281,20 @@ void spl_bones_release(spl_bones *bones)
         spl_free(&bones->allocator, bones->merged_into);
     }
     *bones = (spl_bones){0};
+}
+
+void spl_bones_merge(spl_bones *bones, int32_t node, int32_t into)
+{
+    int32_t joint = -1;
+    for (int32_t k = 0; k < bones->bone_count; k++)
+        if (bones->bone[k].node == into) joint = bones->bone[k].joint;
+    for (int32_t k = 0; k < bones->bone_count; k++) {
+        if (bones->bone[k].node != node) continue;
+        bones->bone[k].node = into;
+        bones->bone[k].joint = joint;
+    }
+    for (int32_t i = 0; i < bones->node_count; i++)
+        if (bones->merged_into[i] == node) bones->merged_into[i] = into;
 }
 
 bool spl_bones_bends(const spl_bones *bones, int32_t b)

@@ -14,6 +14,7 @@ typedef struct spl_bone {
     int32_t joint;  /* the joint's index in a pose */
     int32_t parent; /* index into the bones, always lower; -1 for a root */
     spl_vec3 head, tail;
+    int32_t of; /* the node of the joint that it is a segment of; not `node` where that was merged with another later */
 } spl_bone;
 
 typedef struct spl_bones {
@@ -28,6 +29,9 @@ typedef struct spl_bones {
 
 supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *a, spl_bones *out, supple_error *error);
 void spl_bones_release(spl_bones *bones);
+
+/* Gives the bones of a joint, and all that was merged into it, to another joint that has bones. */
+void spl_bones_merge(spl_bones *bones, int32_t node, int32_t into);
 
 /* Whether a joint bends at a bone's head: it has a parent of another joint, and is the first of its own. */
 bool spl_bones_bends(const spl_bones *bones, int32_t b);

@@ -54,6 +54,42 @@ static void put_constants(dump *d, const spl_solution *s)
     spl_free(&d->sim->allocator, lame);
 }
 
+/* Which joints move the bones, and the visual vertices beside the flesh: what a program needs to judge what bones hold.
+ * A body that was read from a model has no scene. */
+static void put_character(dump *d)
+{
+    const spl_flesh_sim *f = &d->sim->flesh;
+    const spl_body *body = f->body;
+    const supple_allocator *a = &d->sim->allocator;
+    if (!body->scene || !body->bind || d->result != SUPPLE_OK) return;
+    size_t bones = (size_t)body->bones.bone_count, n = (size_t)body->scene->vertex_count;
+    int32_t *joint = spl_new(a, 2 * bones, sizeof *joint), *role = spl_new(a, n, sizeof *role);
+    double *skin = spl_new(a, n, 3 * sizeof *skin);
+    if (joint && role && skin) {
+        for (size_t b = 0; b < bones; b++) {
+            joint[2 * b] = body->bones.bone[b].node;
+            joint[2 * b + 1] = body->bones.bone[b].of;
+        }
+        for (int32_t i = 0; i < body->part_count; i++)
+            for (int32_t k = 0; k < body->part[i].primitive->vertex_count; k++)
+                role[body->part[i].first_vertex + k] = (int32_t)body->role[i].role;
+        for (size_t v = 0; v < n; v++) {
+            spl_vec3 p = spl_mat3_apply(&f->solid.drive.stretch, spl_v3_from_float(body->bind + 3 * v));
+            skin[3 * v] = body->metre * p.x;
+            skin[3 * v + 1] = body->metre * p.y;
+            skin[3 * v + 2] = body->metre * p.z;
+        }
+        put(d, "joint", SPL_NPY_INT32, joint, bones, 2);
+        put(d, "merged", SPL_NPY_INT32, body->bones.merged_into, (size_t)body->bones.node_count, 0);
+        put(d, "skin", SPL_NPY_FLOAT64, skin, n, 3);
+        put(d, "role", SPL_NPY_INT32, role, n, 0);
+    } else
+        d->result = spl_fail_memory(d->error, "the dump");
+    spl_free(a, joint);
+    spl_free(a, role);
+    spl_free(a, skin);
+}
+
 static void put_rotations(dump *d, const double *rotation, size_t m)
 {
     double *rows = scratch(d, 9 * m);
@@ -110,9 +146,10 @@ supple_result supple_sim_dump(const supple_sim *sim, const char *folder, int32_t
     dump d = {sim, folder, frame, error, SUPPLE_OK};
     spl_solution solution;
     sim->method->solution(sim->state, &sim->context, &solution);
-    if (frame < 0)
+    if (frame < 0) {
         put_constants(&d, &solution);
-    else
+        put_character(&d);
+    } else
         put_frame(&d, &solution);
     return d.result;
 }

@@ -199,7 +199,7 @@ supple_result spl_rig_drive(const spl_rig *r, const supple_allocator *a, spl_bod
     for (int32_t b = 0; b < r->bone_count; b++) {
         const int32_t *n = r->bone + SPL_RIG_BONE_NUMBERS * b;
         const double *x = r->bone_real + SPL_RIG_BONE_REALS * b;
-        body->bones.bone[b] = (spl_bone){n[0], n[0], n[1], vector_of(x), vector_of(x + 3)};
+        body->bones.bone[b] = (spl_bone){n[0], n[0], n[1], vector_of(x), vector_of(x + 3), n[0]};
         out->axis[b] = vector_of(x + 6);
         out->driver[b] = n[2];
         out->own[b] = n[3] != 0;

@@ -55,7 +55,7 @@ static void make_rig(rig *r, cubes_fn *has, int resolution, double share)
                            .bones = &r->bones,
                            .cell = r->body.report.cell,
                            .allocator = &r->allocator};
-    if (spl_attach(&in, r->held, &r->report, NULL) != SUPPLE_OK) abort();
+    if (spl_attach(&in, &r->bones, r->held, &r->report, NULL) != SUPPLE_OK) abort();
 }
 
 static void free_rig(rig *r)
