@@ -238,6 +238,21 @@ static char split_letter(char *word, spl_body_part *part)
     return side;
 }
 
+/* "ik_foot_l", "thigh_twist_01_l": what is left without the words that make a helper of it. */
+static spl_body_part helped_part(const tokens *t)
+{
+    char word[SPL_JOINT_WORD] = "";
+    for (int i = 0; i < t->count; i++) {
+        const char *token = t->text[i];
+        if (is_digit(*token) || side_of(token) || is_noise(token) || is_helper(token)) continue;
+        strncat(word, token, sizeof word - strlen(word) - 1);
+    }
+    split_side(word);
+    spl_body_part part = look_up(word);
+    split_letter(word, &part);
+    return part < SPL_PART_COUNT ? part : SPL_PART_NONE;
+}
+
 spl_joint_name spl_joint_name_read(const char *name)
 {
     spl_joint_name out = {.number = -1};
@@ -258,7 +273,10 @@ spl_joint_name spl_joint_name_read(const char *name)
             noise && (strcmp(token, "bip") == 0 || strcmp(token, "mixamorig") == 0 || strcmp(token, "character") == 0);
     }
     if (!out.side) out.side = split_side(out.word);
-    if (helper) return out;
+    if (helper) {
+        out.helps = helped_part(&t);
+        return out;
+    }
     out.part = look_up(out.word);
     if (!out.side) out.side = split_letter(out.word, &out.part);
     return out;

@@ -44,6 +44,7 @@ typedef struct spl_joint_name {
     char side;                 /* 'l', 'r' or 0 */
     int32_t number;            /* the last in the name, -1 for none */
     spl_body_part part;
+    spl_body_part helps; /* of a helper (IK, control, twist): the part it is named after; else SPL_PART_NONE */
 } spl_joint_name;
 
 /* Reads one name; ambiguous words are left as SPL_WORD_*. */

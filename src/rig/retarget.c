@@ -17,6 +17,7 @@ typedef struct work {
     spl_mat4 *world;        /* node_count, in the frame */
     spl_quat *turn;         /* node_count: rotation in world */
     spl_vec3 *scale;        /* node_count: of the node itself */
+    spl_mat3 *stretch;      /* joint_count: scale and shear of the joint in the world, at rest */
     spl_quat *from_turn;    /* source_count, in the frame */
     spl_vec3 *from_place;
     spl_vec3 *lower_foot; /* frame_count: retarget_ground.h */
@@ -59,38 +60,73 @@ static void store_key(spl_channel *channel, int32_t frame, const double *value)
     if (channel->path == SPL_PATH_ROTATION &&
         frame > 0) { /* neighbours on the same side: no viewer takes the long way */
         double d = 0;
-        for (int i = 0; i < 4; i++) d += value[i] * (double)key[i - 4];
+        for (int i = 0; i < channel->width; i++) d += value[i] * (double)key[i - 4];
         if (d < 0) sign = -1;
     }
     for (int32_t i = 0; i < channel->width; i++) key[i] = (float)(sign * value[i]);
 }
 
-/* The transform of one node in the frame; channels take what moves (NULL: nothing is kept). */
-static void pose_node(work *w, int32_t node, int32_t frame, spl_channel *rotation, spl_channel *translation)
+/* Whether a joint's place is not what its node's parent makes of it. */
+static bool moves(const work *w, int32_t joint)
+{
+    return joint == w->rest.hips || w->rest.carrier[joint] >= 0;
+}
+
+/* The turn of a joint from its rest, in the world. */
+static spl_quat delta_of(const work *w, int32_t joint)
+{
+    return spl_quat_mul(w->turn[w->match->node[joint]], spl_quat_conjugate(w->rest.rotation[joint]));
+}
+
+/* Where a joint goes that is fixed to another. */
+static spl_vec3 place_carried(const work *w, int32_t joint)
+{
+    const spl_rest *rest = &w->rest;
+    int32_t on = rest->carrier[joint];
+    spl_vec3 there = spl_mat4_point(&w->world[w->match->node[on]], spl_v3(0, 0, 0));
+    spl_vec3 way = spl_sub(spl_sub(rest->place[joint], rest->shift[joint]), rest->place[on]);
+    return spl_add(spl_add(there, rest->shift[joint]), spl_quat_rotate(delta_of(w, on), way));
+}
+
+/* The transform of one node in the frame. */
+static void pose_node(work *w, int32_t node, int32_t frame)
 {
     const spl_node *n = &w->scene->node[node];
     int32_t joint = w->joint_of_node[node], parent = n->parent;
-    spl_mat4 above = parent >= 0 ? w->world[parent] : spl_mat4_identity(), inverse;
-    spl_quat above_turn = parent >= 0 ? w->turn[parent] : spl_quat_identity();
-    if (joint < 0 || w->match->source[joint] < 0) {
-        spl_mat4 local = n->has_matrix ? n->matrix : spl_mat4_trs(n->t, n->r, n->s);
-        w->world[node] = spl_mat4_mul(&above, &local);
-        w->turn[node] = spl_quat_mul(above_turn, w->own[node]);
+    bool matched = joint >= 0 && w->match->source[joint] >= 0;
+    if (joint >= 0 && moves(w, joint)) {
+        w->turn[node] =
+            matched ? joint_turn(w, joint) : spl_quat_mul(delta_of(w, w->rest.carrier[joint]), w->rest.rotation[joint]);
+        spl_vec3 place = joint == w->rest.hips ? place_hips(w, frame, w->turn[node]) : place_carried(w, joint);
+        spl_mat3 R = spl_quat_to_mat3(w->turn[node]), L = spl_mat3_mul(&R, &w->stretch[joint]);
+        w->world[node] = spl_mat3_affine(&L, place);
         return;
     }
-    w->turn[node] = joint_turn(w, joint);
-    spl_quat own = spl_quat_mul(spl_quat_conjugate(above_turn), w->turn[node]);
-    double t[3] = {n->has_matrix ? n->matrix.m[12] : n->t[0], n->has_matrix ? n->matrix.m[13] : n->t[1],
-                   n->has_matrix ? n->matrix.m[14] : n->t[2]};
-    double r[4] = {own.x, own.y, own.z, own.w}, s[3] = {w->scale[node].x, w->scale[node].y, w->scale[node].z};
-    if (joint == w->rest.hips && spl_mat4_inverse(&above, &inverse)) {
-        spl_vec3 p = spl_mat4_point(&inverse, place_hips(w, frame, w->turn[node]));
-        t[0] = p.x, t[1] = p.y, t[2] = p.z;
+    spl_mat4 above = parent >= 0 ? w->world[parent] : spl_mat4_identity();
+    spl_quat above_turn = parent >= 0 ? w->turn[parent] : spl_quat_identity();
+    spl_mat4 local = n->has_matrix ? n->matrix : spl_mat4_trs(n->t, n->r, n->s);
+    w->turn[node] = matched ? joint_turn(w, joint) : spl_quat_mul(above_turn, w->own[node]);
+    if (matched) {
+        spl_quat own = spl_quat_mul(spl_quat_conjugate(above_turn), w->turn[node]);
+        const double t[3] = {local.m[12], local.m[13], local.m[14]}, r[4] = {own.x, own.y, own.z, own.w};
+        const double s[3] = {w->scale[node].x, w->scale[node].y, w->scale[node].z};
+        local = spl_mat4_trs(t, r, s);
     }
-    spl_mat4 local = spl_mat4_trs(t, r, s);
     w->world[node] = spl_mat4_mul(&above, &local);
-    if (rotation) store_key(rotation, frame, r);
-    if (translation) store_key(translation, frame, t);
+}
+
+/* Keeps what moves a node, against its parent. */
+static void keep_node(const work *w, int32_t node, int32_t frame, spl_channel *rotation, spl_channel *translation)
+{
+    int32_t parent = w->scene->node[node].parent;
+    spl_quat above_turn = parent >= 0 ? w->turn[parent] : spl_quat_identity();
+    spl_quat own = spl_quat_mul(spl_quat_conjugate(above_turn), w->turn[node]);
+    store_key(rotation, frame, (double[4]){own.x, own.y, own.z, own.w});
+    if (!translation) return;
+    spl_mat4 above = parent >= 0 ? w->world[parent] : spl_mat4_identity(), inverse;
+    spl_vec3 p = spl_mat4_point(&w->world[node], spl_v3(0, 0, 0));
+    if (spl_mat4_inverse(&above, &inverse)) p = spl_mat4_point(&inverse, p);
+    store_key(translation, frame, (double[3]){p.x, p.y, p.z});
 }
 
 /* Takes a point of a foot if it is the lowest so far. */
@@ -121,11 +157,10 @@ static void measure_feet(work *w, int32_t frame)
 static void pose_frame(work *w, int32_t frame, spl_clip *clip, const int32_t *first)
 {
     spl_bvh_pose(w->bvh, frame, w->from_turn, w->from_place);
-    for (int32_t k = 0; k < w->scene->node_count; k++) {
-        int32_t node = w->scene->node_order[k], joint = w->joint_of_node[node];
-        bool keep = clip && joint >= 0 && first[joint] >= 0;
-        spl_channel *channel = keep ? &clip->channel[first[joint]] : NULL;
-        pose_node(w, node, frame, channel, keep && joint == w->rest.hips ? channel + 1 : NULL);
+    for (int32_t k = 0; k < w->scene->node_count; k++) pose_node(w, w->rest.order[k], frame);
+    for (int32_t i = 0; i < w->match->joint_count && clip; i++) {
+        spl_channel *channel = first[i] >= 0 ? &clip->channel[first[i]] : NULL;
+        if (channel) keep_node(w, w->match->node[i], frame, channel, moves(w, i) ? channel + 1 : NULL);
     }
 }
 
@@ -176,7 +211,7 @@ static bool add_channel(const work *w, spl_clip *clip, int32_t node, spl_path pa
 }
 
 /* A node with a matrix loses it when a channel moves it; its place and scale go on as constant keys. */
-static bool add_matrix_channels(const work *w, spl_clip *clip, int32_t node, bool moves)
+static bool add_matrix_channels(const work *w, spl_clip *clip, int32_t node, bool moved)
 {
     const spl_node *n = &w->scene->node[node];
     if (!n->has_matrix) return true;
@@ -184,7 +219,7 @@ static bool add_matrix_channels(const work *w, spl_clip *clip, int32_t node, boo
     const double s[3] = {w->scale[node].x, w->scale[node].y, w->scale[node].z};
     if (!add_channel(w, clip, node, SPL_PATH_SCALE, 1)) return false;
     store_key(&clip->channel[clip->channel_count - 1], 0, s);
-    if (moves) return true;
+    if (moved) return true;
     if (!add_channel(w, clip, node, SPL_PATH_TRANSLATION, 1)) return false;
     store_key(&clip->channel[clip->channel_count - 1], 0, t);
     return true;
@@ -196,13 +231,13 @@ static bool add_channels(const work *w, spl_clip *clip, int32_t *first)
     bool ok = clip->channel != NULL;
     for (int32_t i = 0; i < w->match->joint_count && ok; i++) {
         int32_t node = w->match->node[i];
-        bool moves = i == w->rest.hips;
+        bool moved = moves(w, i);
         first[i] = -1;
-        if (w->match->source[i] < 0) continue;
+        if (w->match->source[i] < 0 && !moved) continue;
         first[i] = clip->channel_count;
         ok = add_channel(w, clip, node, SPL_PATH_ROTATION, w->bvh->frame_count) &&
-             (!moves || add_channel(w, clip, node, SPL_PATH_TRANSLATION, w->bvh->frame_count)) &&
-             add_matrix_channels(w, clip, node, moves);
+             (!moved || add_channel(w, clip, node, SPL_PATH_TRANSLATION, w->bvh->frame_count)) &&
+             add_matrix_channels(w, clip, node, moved);
     }
     return ok;
 }
@@ -216,12 +251,13 @@ static bool allocate(work *w)
     w->world = spl_new(a, n, sizeof *w->world);
     w->turn = spl_new(a, n, sizeof *w->turn);
     w->scale = spl_new(a, n, sizeof *w->scale);
+    w->stretch = spl_new(a, (size_t)w->match->joint_count, sizeof *w->stretch);
     w->from_turn = spl_new(a, k, sizeof *w->from_turn);
     w->from_place = spl_new(a, k, sizeof *w->from_place);
     w->lower_foot = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->lower_foot);
     w->lift = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->lift);
-    return w->joint_of_node && w->own && w->world && w->turn && w->scale && w->from_turn && w->from_place &&
-           w->lower_foot && w->lift;
+    return w->joint_of_node && w->own && w->world && w->turn && w->scale && w->stretch && w->from_turn &&
+           w->from_place && w->lower_foot && w->lift;
 }
 
 static void release(work *w)
@@ -232,6 +268,7 @@ static void release(work *w)
     spl_free(a, w->world);
     spl_free(a, w->turn);
     spl_free(a, w->scale);
+    spl_free(a, w->stretch);
     spl_free(a, w->from_turn);
     spl_free(a, w->from_place);
     spl_free(a, w->lower_foot);
@@ -252,7 +289,17 @@ static void read_nodes(work *w)
         w->scale[i] = spl_v3(spl_norm(spl_mat3_column(&m, 0)), spl_norm(spl_mat3_column(&m, 1)),
                              spl_norm(spl_mat3_column(&m, 2)));
     }
-    for (int32_t i = 0; i < w->match->joint_count; i++) w->joint_of_node[w->match->node[i]] = i;
+    for (int32_t k = 0; k < w->scene->node_count; k++) {
+        const spl_node *n = &w->scene->node[w->scene->node_order[k]];
+        spl_mat4 local = n->has_matrix ? n->matrix : spl_mat4_trs(n->t, n->r, n->s);
+        w->world[w->scene->node_order[k]] = n->parent >= 0 ? spl_mat4_mul(&w->world[n->parent], &local) : local;
+    }
+    for (int32_t i = 0; i < w->match->joint_count; i++) {
+        const spl_mat4 *world = &w->world[w->match->node[i]];
+        spl_mat3 R = spl_quat_to_mat3(spl_rest_rotation(world)), L = spl_mat3_linear(world);
+        w->stretch[i] = spl_mat3_transposed_mul(&R, &L);
+        w->joint_of_node[w->match->node[i]] = i;
+    }
 }
 
 supple_result spl_retarget(const supple_scene *scene, const spl_bvh *bvh, const spl_match *match, spl_clip *clip,

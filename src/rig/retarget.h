@@ -26,6 +26,9 @@ typedef struct spl_match {
     int32_t *node;             /* joint_count, parents before children */
     spl_joint_name *name;      /* joint_count */
     int32_t *source;           /* joint_count: a joint of the motion, or -1 */
+    int32_t *skeleton;         /* joint_count: joints of one skin, or one above the other, are of one skeleton */
+    double *weight;            /* joint_count: what it weighs in all vertices together; 0: it moves none */
+    int32_t lead;              /* the skeleton that names are matched on; others follow it */
     int32_t source_count;      /* joints of the motion */
     spl_joint_name *from_name; /* source_count */
     int32_t *target;           /* source_count: index into node, or -1 */
@@ -41,6 +44,9 @@ void spl_match_release(spl_match *match);
 
 /* The character's joint that is a part of the body and has a match; -1 if there is none. */
 int32_t spl_match_find(const spl_match *match, spl_body_part part, char side);
+
+/* What a joint with a match is; a map may have put together what names do not. */
+spl_joint_name spl_match_name(const spl_match *match, int32_t joint);
 
 /* Logs how many joints were matched and which were not. */
 void spl_match_report(const spl_match *match, const supple_scene *scene, const spl_bvh *bvh, const char *name,

@@ -31,8 +31,17 @@ static int32_t nth_source(const spl_match *m, spl_body_part part, char side, int
 static int32_t nth_target(const spl_match *m, spl_body_part part, char side, int32_t n)
 {
     for (int32_t i = 0; i < m->joint_count; i++)
-        if (m->name[i].part == part && m->name[i].side == side && m->source[i] < 0 && n-- == 0) return i;
+        if (m->skeleton[i] == m->lead && m->name[i].part == part && m->name[i].side == side && m->source[i] < 0 &&
+            n-- == 0)
+            return i;
     return -1;
+}
+
+static bool has_source(const spl_match *m, spl_body_part part, char side)
+{
+    for (int32_t i = 0; i < m->source_count; i++)
+        if (m->from_name[i].part == part && m->from_name[i].side == side) return true;
+    return false;
 }
 
 static void join_first(spl_match *m, spl_body_part from, spl_body_part to, char side)
@@ -64,6 +73,31 @@ static void join_segments(spl_match *m, spl_body_part from, spl_body_part to, ch
     } while (m->matched > before);
 }
 
+/* The joints of the character that a joint of the motion is also given to: not its own, but moved as it is. */
+static void lend(spl_match *m, spl_body_part from, spl_body_part to, char side)
+{
+    for (int32_t i = 0; i < m->source_count; i++) {
+        if (m->from_name[i].part != from || m->from_name[i].side != side || m->target[i] < 0) continue;
+        int32_t target = nth_target(m, to, side, 0);
+        if (target >= 0) m->source[target] = i;
+    }
+}
+
+/* Fingers all in one, on either side: the index finger stands for them, and others of the character go with it. */
+static void join_fingers(spl_match *m, char side)
+{
+    static const spl_body_part others[] = {SPL_PART_MIDDLE, SPL_PART_RING, SPL_PART_PINKY};
+    join_segments(m, SPL_PART_INDEX, SPL_PART_FINGERS, side);
+    join_segments(m, SPL_PART_MIDDLE, SPL_PART_FINGERS, side);
+    if (!has_source(m, SPL_PART_INDEX, side)) join_first(m, SPL_PART_FINGERS, SPL_PART_INDEX, side);
+    for (int i = 0; i < 3; i++)
+        if (has_source(m, others[i], side)) return;
+    for (int i = 0; i < 3; i++) {
+        lend(m, SPL_PART_INDEX, others[i], side);
+        if (!has_source(m, SPL_PART_INDEX, side)) lend(m, SPL_PART_FINGERS, others[i], side);
+    }
+}
+
 static void join_by_names(spl_match *m)
 {
     static const char sides[] = {0, 'l', 'r'};
@@ -76,31 +110,55 @@ static void join_by_names(spl_match *m)
         }
         for (spl_body_part part = SPL_PART_FINGERS; part < SPL_PART_COUNT; part++)
             join_segments(m, part, part, sides[s]);
-        /* Fingers all in one, on either side: the index finger stands for them. */
-        join_segments(m, SPL_PART_INDEX, SPL_PART_FINGERS, sides[s]);
-        join_segments(m, SPL_PART_MIDDLE, SPL_PART_FINGERS, sides[s]);
-        join_first(m, SPL_PART_FINGERS, SPL_PART_INDEX, sides[s]);
+        join_fingers(m, sides[s]);
     }
     for (int32_t i = 0; i < m->source_count; i++) /* tails, wings, whatever both call the same */
         for (int32_t k = 0; k < m->joint_count && is_free(m, i); k++)
-            if (m->source[k] < 0 && m->from_name[i].part == SPL_PART_NONE && m->name[k].part == SPL_PART_NONE &&
-                spl_joint_name_same(&m->from_name[i], &m->name[k]))
+            if (m->skeleton[k] == m->lead && m->source[k] < 0 && m->from_name[i].part == SPL_PART_NONE &&
+                m->name[k].part == SPL_PART_NONE && spl_joint_name_same(&m->from_name[i], &m->name[k]))
                 join(m, i, k);
+}
+
+/* Acclaim's hands are two joints at one place, a wrist that twists and a hand that bends: a character's one hand takes
+ * the second, which has the turns of both. */
+static void take_whole_hands(spl_match *m, const spl_bvh *bvh)
+{
+    for (int32_t i = 0; i < m->source_count; i++) {
+        const spl_bvh_joint *joint = &bvh->joint[i];
+        int32_t wrist = joint->parent;
+        if (m->from_name[i].part != SPL_PART_FINGERS || !is_free(m, i) || wrist < 0 || m->target[wrist] < 0 ||
+            m->from_name[wrist].part != SPL_PART_HAND || m->settled[wrist] || spl_norm(joint->offset) > 0)
+            continue;
+        int32_t hand = m->target[wrist];
+        join(m, i, hand); /* the wrist still counts as matched */
+        m->from_name[i].part = SPL_PART_HAND;
+    }
 }
 
 /* ---- by the map ------------------------------------------------------------------------------------------------- */
 
+/* A joint of the character by its name in the file, of the lead skeleton if that has one; joint_count if none has. */
+static int32_t named_target(const spl_match *m, const supple_scene *scene, const char *name)
+{
+    int32_t found = m->joint_count;
+    for (int32_t i = m->joint_count - 1; i >= 0; i--) {
+        if (strcmp(scene->node[m->node[i]].name, name) != 0) continue;
+        if (found == m->joint_count || m->skeleton[i] == m->lead || m->skeleton[found] != m->lead) found = i;
+    }
+    return found;
+}
+
 static bool apply_entry(spl_json *j, spl_match *m, const supple_scene *scene, const spl_bvh *bvh, const char *key,
                         const json_t *value)
 {
-    int32_t source = 0, target = 0;
+    int32_t source = 0;
     while (source < bvh->joint_count && strcmp(bvh->joint[source].name, key) != 0) source++;
     if (source == bvh->joint_count) return spl_json_fail(j, "the motion has no joint '%.60s'", key);
     m->settled[source] = true;
     if (json_is_null(value)) return true;
     const char *name = json_string_value(value);
     if (!name) return spl_json_fail(j, "'%.60s': takes the name of a joint of the character, or null", key);
-    while (target < m->joint_count && strcmp(scene->node[m->node[target]].name, name) != 0) target++;
+    int32_t target = named_target(m, scene, name);
     if (target == m->joint_count) return spl_json_fail(j, "the character has no joint '%.60s'", name);
     if (m->source[target] >= 0) return spl_json_fail(j, "'%.60s' is given twice as a joint of the character", name);
     join(m, source, target);
@@ -135,24 +193,107 @@ static bool collect_joints(spl_match *m, const supple_scene *scene)
     return ok;
 }
 
+/* ---- skeletons -------------------------------------------------------------------------------------------------- */
+
+static int32_t find_top(int32_t *above, int32_t i)
+{
+    while (above[i] != i) i = above[i] = above[above[i]];
+    return i;
+}
+
+/* The lower number wins, so that skeletons are in the order of their first joints. */
+static void unite(int32_t *above, int32_t a, int32_t b)
+{
+    a = find_top(above, a), b = find_top(above, b);
+    above[a < b ? b : a] = a < b ? a : b;
+}
+
+/* Files that were put together from parts often hold one copy of the skeleton for each. */
+static bool find_skeletons(spl_match *m, const supple_scene *scene)
+{
+    int32_t *joint = spl_new(&m->allocator, (size_t)scene->node_count, sizeof *joint);
+    m->skeleton = spl_new(&m->allocator, (size_t)m->joint_count, sizeof *m->skeleton);
+    bool ok = joint && m->skeleton;
+    for (int32_t i = 0; ok && i < scene->node_count; i++) joint[i] = -1;
+    for (int32_t i = 0; ok && i < m->joint_count; i++) joint[m->node[i]] = m->skeleton[i] = i;
+    for (int32_t s = 0; ok && s < scene->skin_count; s++)
+        for (int32_t k = 1; k < scene->skin[s].joint_count; k++)
+            unite(m->skeleton, joint[scene->skin[s].joint[0]], joint[scene->skin[s].joint[k]]);
+    for (int32_t i = 0; ok && i < m->joint_count; i++) {
+        int32_t node = scene->node[m->node[i]].parent;
+        while (node >= 0 && joint[node] < 0) node = scene->node[node].parent;
+        if (node >= 0) unite(m->skeleton, joint[node], i);
+    }
+    for (int32_t i = 0; ok && i < m->joint_count; i++) m->skeleton[i] = find_top(m->skeleton, i);
+    spl_free(&m->allocator, joint);
+    return ok;
+}
+
+static bool add_weights(spl_match *m, const supple_scene *scene)
+{
+    double *weight = spl_new(&m->allocator, (size_t)scene->node_count, sizeof *weight);
+    m->weight = spl_new(&m->allocator, (size_t)m->joint_count, sizeof *m->weight);
+    bool ok = weight && m->weight;
+    for (int32_t i = 0; ok && i < scene->instance_count; i++) {
+        const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
+        int32_t skin = scene->instance[i].skin;
+        for (int32_t k = 0; k < mesh->primitive_count && skin >= 0; k++) {
+            const spl_primitive *p = &mesh->primitive[k];
+            for (size_t v = 0; v < (size_t)p->influence_count * (size_t)p->vertex_count; v++)
+                weight[scene->skin[skin].joint[p->joint[v]]] += (double)p->weight[v];
+        }
+    }
+    for (int32_t i = 0; ok && i < m->joint_count; i++) m->weight[i] = weight[m->node[i]];
+    spl_free(&m->allocator, weight);
+    return ok;
+}
+
+/* Reads the names of one skeleton; returns how many parts of a body it has. */
+static int32_t read_skeleton(spl_match *m, const supple_scene *scene, int32_t skeleton, const char **text,
+                             spl_joint_name *name)
+{
+    int32_t count = 0, parts = 0;
+    bool seen[SPL_PART_COUNT][3] = {{false}};
+    for (int32_t i = 0; i < m->joint_count; i++)
+        if (m->skeleton[i] == skeleton) text[count++] = scene->node[m->node[i]].name;
+    spl_joint_names_read(text, count, name);
+    for (int32_t i = 0, k = 0; i < m->joint_count; i++)
+        if (m->skeleton[i] == skeleton) m->name[i] = name[k++];
+    for (int32_t i = 0; i < count; i++) {
+        int side = name[i].side == 'l' ? 1 : name[i].side == 'r' ? 2 : 0;
+        if (name[i].part == SPL_PART_NONE || name[i].part >= SPL_PART_COUNT || seen[name[i].part][side]) continue;
+        seen[name[i].part][side] = true;
+        parts++;
+    }
+    return parts;
+}
+
 static bool read_names(spl_match *m, const supple_scene *scene, const spl_bvh *bvh)
 {
     size_t n = (size_t)m->joint_count, k = (size_t)m->source_count;
-    const char **text = spl_new(&m->allocator, n + k, sizeof *text);
+    const char **text = spl_new(&m->allocator, n > k ? n : k, sizeof *text);
+    spl_joint_name *name = spl_new(&m->allocator, n, sizeof *name);
     m->name = spl_new(&m->allocator, n, sizeof *m->name);
     m->source = spl_new(&m->allocator, n, sizeof *m->source);
     m->from_name = spl_new(&m->allocator, k, sizeof *m->from_name);
     m->target = spl_new(&m->allocator, k, sizeof *m->target);
     m->settled = spl_new(&m->allocator, k, sizeof *m->settled);
-    bool ok = text && m->name && m->source && m->from_name && m->target && m->settled;
+    bool ok = text && name && m->name && m->source && m->from_name && m->target && m->settled;
+    int32_t most = -1;
+    for (int32_t i = 0; ok && i < m->joint_count; i++) {
+        m->source[i] = -1;
+        if (m->skeleton[i] != i) continue; /* not the first of its skeleton */
+        int32_t parts = read_skeleton(m, scene, i, text, name);
+        if (parts <= most) continue;
+        most = parts;
+        m->lead = i;
+    }
     if (ok) {
-        for (size_t i = 0; i < n; i++) text[i] = scene->node[m->node[i]].name;
-        for (size_t i = 0; i < k; i++) text[n + i] = bvh->joint[i].name;
-        spl_joint_names_read(text, m->joint_count, m->name);
-        spl_joint_names_read(text + n, m->source_count, m->from_name);
-        for (size_t i = 0; i < n; i++) m->source[i] = -1;
+        for (size_t i = 0; i < k; i++) text[i] = bvh->joint[i].name;
+        spl_joint_names_read(text, m->source_count, m->from_name);
         for (size_t i = 0; i < k; i++) m->target[i] = -1;
     }
+    spl_free(&m->allocator, name);
     spl_free(&m->allocator, text);
     return ok;
 }
@@ -162,13 +303,16 @@ supple_result spl_match_make(const supple_scene *scene, const spl_bvh *bvh, cons
 {
     *out = (spl_match){.allocator = scene->allocator, .source_count = bvh->joint_count};
     supple_result result = SUPPLE_OK;
-    if (!collect_joints(out, scene) || !read_names(out, scene, bvh))
+    if (!collect_joints(out, scene) || !find_skeletons(out, scene) || !add_weights(out, scene) ||
+        !read_names(out, scene, bvh))
         result = spl_fail_memory(error, "the matching of joints");
     if (result == SUPPLE_OK && map) result = apply_map(out, scene, bvh, map, map_size, map_name, error);
-    if (result == SUPPLE_OK)
+    if (result == SUPPLE_OK) {
         join_by_names(out);
-    else
+        take_whole_hands(out, bvh);
+    } else {
         spl_match_release(out);
+    }
     return result;
 }
 
@@ -179,6 +323,8 @@ void spl_match_release(spl_match *m)
         spl_free(&a, m->node);
         spl_free(&a, m->name);
         spl_free(&a, m->source);
+        spl_free(&a, m->skeleton);
+        spl_free(&a, m->weight);
         spl_free(&a, m->from_name);
         spl_free(&a, m->target);
         spl_free(&a, m->settled);
@@ -194,6 +340,12 @@ int32_t spl_match_find(const spl_match *m, spl_body_part part, char side)
     for (int32_t i = 0; i < m->joint_count; i++)
         if (m->source[i] >= 0 && m->name[i].part == part && m->name[i].side == side) return i;
     return -1;
+}
+
+spl_joint_name spl_match_name(const spl_match *m, int32_t joint)
+{
+    const spl_joint_name *from = &m->from_name[m->source[joint]];
+    return from->part != SPL_PART_NONE ? *from : m->name[joint];
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "math/svd3.h"
 #include "rig/bind.h"
+#include "rig/retarget_carry.h"
 
 /* Directions nearer than this to an axis are meant to be that axis: bodies are not built to the degree. */
 #define AXIS_SNAP  20.0
@@ -251,34 +252,31 @@ static bool is_limb(spl_body_part part)
            part == SPL_PART_NONE;
 }
 
-/* What a joint with a match is; a map may have put together what names do not. */
-static spl_joint_name joint_name(const spl_match *match, int32_t joint)
-{
-    const spl_joint_name *from = &match->from_name[match->source[joint]];
-    return from->part != SPL_PART_NONE ? *from : match->name[joint];
-}
-
 static int32_t bone_end(const spl_match *match, const spl_rest *rest, int32_t joint)
 {
     static const spl_body_part next[SPL_PART_COUNT] = {[SPL_PART_UPPER_ARM] = SPL_PART_FOREARM,
                                                        [SPL_PART_FOREARM] = SPL_PART_HAND,
                                                        [SPL_PART_THIGH] = SPL_PART_SHIN,
                                                        [SPL_PART_SHIN] = SPL_PART_FOOT};
-    spl_joint_name name = joint_name(match, joint);
+    spl_joint_name name = spl_match_name(match, joint);
     int32_t end = next[name.part] ? spl_match_find(match, next[name.part], name.side) : -1;
     return end >= 0 ? end : only_below(match, rest, joint);
 }
 
-static void set_corrections(const spl_match *match, spl_rest *rest)
+static void set_corrections(const supple_scene *scene, const spl_match *match, const int32_t *joint_of_node,
+                            spl_rest *rest)
 {
     double reach = 0; /* joints nearer than a thousandth of it are at one place and give no direction */
     for (int32_t k = 0; k < match->source_count; k++) reach = fmax(reach, spl_distance(rest->from[k], rest->from[0]));
-    for (int32_t i = 0; i < match->joint_count; i++) {
+    for (int32_t k = 0; k < scene->node_count; k++) {
+        int32_t i = joint_of_node[rest->order[k]];
+        if (i < 0) continue;
         rest->correct[i] = rest->above[i] >= 0 ? rest->correct[rest->above[i]] : spl_quat_identity();
         if (match->source[i] < 0) continue;
-        spl_body_part part = joint_name(match, i).part;
+        spl_body_part part = spl_match_name(match, i).part;
         int32_t end = bone_end(match, rest, i);
         if (end < 0 || part == SPL_PART_HIPS || part == SPL_PART_HIP_JOINT) continue; /* the pelvis has no direction */
+        if (match->target[match->source[i]] != i) continue; /* lent: the direction is another's */
         spl_vec3 bone = spl_sub(rest->place[end], rest->place[i]);
         spl_vec3 goal = spl_sub(rest->from[match->source[end]], rest->from[match->source[i]]);
         if (!(spl_norm(goal) > 1e-3 * reach) || !(spl_norm(bone) > 1e-3 * reach * rest->scale)) continue;
@@ -299,21 +297,19 @@ static bool allocate(const supple_scene *scene, const spl_match *match, spl_rest
     rest->place = spl_new(a, n, sizeof *rest->place);
     rest->rotation = spl_new(a, n, sizeof *rest->rotation);
     rest->correct = spl_new(a, n, sizeof *rest->correct);
+    rest->carrier = spl_new(a, n, sizeof *rest->carrier);
+    rest->shift = spl_new(a, n, sizeof *rest->shift);
     rest->above = spl_new(a, n, sizeof *rest->above);
+    rest->order = spl_new(a, (size_t)scene->node_count, sizeof *rest->order);
     rest->from = spl_new(a, (size_t)match->source_count, sizeof *rest->from);
-    return rest->place && rest->rotation && rest->correct && rest->above && rest->from;
+    return rest->place && rest->rotation && rest->correct && rest->carrier && rest->shift && rest->above &&
+           rest->order && rest->from;
 }
 
 static void find_parts(const supple_scene *scene, const spl_match *match, int32_t *joint_of_node, spl_rest *rest)
 {
     for (int32_t i = 0; i < scene->node_count; i++) joint_of_node[i] = -1;
     for (int32_t i = 0; i < match->joint_count; i++) joint_of_node[match->node[i]] = i;
-    for (int32_t i = 0; i < match->joint_count; i++) {
-        int32_t node = scene->node[match->node[i]].parent;
-        while (node >= 0 && (joint_of_node[node] < 0 || match->source[joint_of_node[node]] < 0))
-            node = scene->node[node].parent;
-        rest->above[i] = node >= 0 ? joint_of_node[node] : -1;
-    }
     rest->hips = spl_match_find(match, SPL_PART_HIPS, 0);
     for (int s = 0; s < 2; s++) {
         rest->thigh[s] = spl_match_find(match, SPL_PART_THIGH, "lr"[s]);
@@ -336,9 +332,12 @@ supple_result spl_rest_make(const supple_scene *scene, const spl_bvh *bvh, const
         spl_bvh_pose(bvh, -1, rotation, out->from);
         find_parts(scene, match, joint_of_node, out);
         set_places(scene, match, pose.world, out);
+        if (!spl_carry_find(scene, match, joint_of_node, out)) result = spl_fail_memory(error, "the rest poses");
+    }
+    if (result == SUPPLE_OK) {
         set_axes(match, out);
         set_scale(match, out);
-        set_corrections(match, out);
+        set_corrections(scene, match, joint_of_node, out);
     } else {
         spl_rest_release(out);
     }
@@ -355,7 +354,10 @@ void spl_rest_release(spl_rest *rest)
         spl_free(&a, rest->place);
         spl_free(&a, rest->rotation);
         spl_free(&a, rest->correct);
+        spl_free(&a, rest->carrier);
+        spl_free(&a, rest->shift);
         spl_free(&a, rest->above);
+        spl_free(&a, rest->order);
         spl_free(&a, rest->from);
     }
     *rest = (spl_rest){0};

@@ -7,15 +7,18 @@
 /* Arrays over the character's joints, in the order of the match. */
 typedef struct spl_rest {
     supple_allocator allocator;
-    spl_vec3 *place;                         /* at the character's rest (the pose its mesh was modelled in), world */
-    spl_quat *rotation;                      /* R0 */
-    spl_quat *correct;                       /* C */
-    int32_t *above;                          /* the nearest joint above that has a match, or -1 */
-    spl_mat4 modelled;                       /* from the first skin's mesh space to the world, at that rest */
-    spl_vec3 *from;                          /* source_count: the motion's rest, in its own axes */
-    spl_quat axes;                           /* A */
-    spl_vec3 up;                             /* of the character, unit, an axis of its world */
-    double scale;                            /* character's lengths over the motion's */
+    spl_vec3 *place;    /* at the character's rest (the pose its mesh was modelled in), world */
+    spl_quat *rotation; /* R0 */
+    spl_quat *correct;  /* C */
+    int32_t *carrier;   /* the joint it is fixed to, wherever its node hangs; -1: its node's parent */
+    spl_vec3 *shift;    /* where a copy of the skeleton stands, from its carrier's */
+    int32_t *above;     /* the nearest joint with a match that it hangs on, or -1 */
+    int32_t *order;     /* node_count: nodes, each behind the one its place is found from */
+    spl_mat4 modelled;  /* from the first skin's mesh space to the world, at that rest */
+    spl_vec3 *from;     /* source_count: the motion's rest, in its own axes */
+    spl_quat axes;      /* A */
+    spl_vec3 up;        /* of the character, unit, an axis of its world */
+    double scale;       /* character's lengths over the motion's */
     int32_t hips, thigh[2], foot[2], toe[2]; /* joints, or -1; left, right */
 } spl_rest;
 
