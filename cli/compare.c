@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"--motion", "FILE.bvh", "a motion from elsewhere, put onto the skeleton", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
-    {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
+    {"--frames", "A:B", "frames A to B, both included, from 0, up to the clip's end (the whole clip)", false},
     {"--body", "KIND", "tets, prism, or a file of your own tetrahedra (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape)", true},

@@ -23,12 +23,30 @@ static const cli_option options[] = {
 
 static const char *const role_names[] = {"flesh", "follow", "rigid", "skip", "own"};
 
-static void print_part(const supple_part *p)
+/* The width of a column: its longest text, within bounds. */
+static int wider(int width, const char *text)
 {
-    printf("  %-28.60s %-7s %7d vertices %7d triangles", p->name, role_names[p->role], (int)p->vertices,
-           (int)p->triangles);
-    if (p->influences) printf("  %d influence%s", (int)p->influences, p->influences == 1 ? "" : "s");
-    printf("  (%s)\n", p->why);
+    int length = (int)strnlen(text, 60);
+    return length > width ? length : width;
+}
+
+/* A number for those of one name, and both names that --part takes. */
+static void print_parts(const supple_report *r)
+{
+    int name = 20, material = 0;
+    for (int32_t i = 0; i < r->part_count; i++) {
+        name = wider(name, r->parts[i].name);
+        material = wider(material, r->parts[i].material);
+    }
+    printf("parts:\n");
+    for (int32_t i = 0; i < r->part_count; i++) {
+        const supple_part *p = &r->parts[i];
+        printf("  %-3d %-*.60s ", (int)i, name, p->name);
+        if (material) printf("[%.60s]%*s ", p->material, material - (int)strnlen(p->material, 60), "");
+        printf("%-7s %7d vertices %7d triangles", role_names[p->role], (int)p->vertices, (int)p->triangles);
+        if (p->influences) printf("  %d influence%s", (int)p->influences, p->influences == 1 ? "" : "s");
+        printf("  (%s)\n", p->why);
+    }
 }
 
 static void print_clips(const supple_scene *scene)
@@ -55,8 +73,7 @@ static void print_report(const char *input, const supple_scene *scene, const sup
            (int)supple_scene_triangle_count(scene), (int)supple_scene_joint_count(scene),
            (int)supple_scene_skin_count(scene), supple_scene_skin_count(scene) == 1 ? "" : "s");
     printf("size: %.4g x %.4g x %.4g; %.3g m across for the solver\n", r->size[0], r->size[1], r->size[2], r->size_m);
-    printf("parts:\n");
-    for (int32_t i = 0; i < r->part_count; i++) print_part(&r->parts[i]);
+    print_parts(r);
     printf("bones: %d\n", (int)r->bone_count);
     print_clips(scene);
     if (r->finding_count) printf("findings:\n");
@@ -70,12 +87,12 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *part_json(const supple_part *p)
+static json_t *part_json(int32_t index, const supple_part *p)
 {
-    return json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o}", "name", p->name,
-                     "material", p->material, "role", role_names[p->role], "why", p->why, "vertices", (int)p->vertices,
-                     "welded_vertices", (int)p->welded_vertices, "triangles", (int)p->triangles, "components",
-                     (int)p->components, "closed_components", (int)p->closed_components, "border_edges",
+    return json_pack("{s:i,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o}", "index", (int)index,
+                     "name", p->name, "material", p->material, "role", role_names[p->role], "why", p->why, "vertices",
+                     (int)p->vertices, "welded_vertices", (int)p->welded_vertices, "triangles", (int)p->triangles,
+                     "components", (int)p->components, "closed_components", (int)p->closed_components, "border_edges",
                      (int)p->border_edges, "nonmanifold_edges", (int)p->nonmanifold_edges, "degenerate_triangles",
                      (int)p->degenerate_triangles, "influences", (int)p->influences, "unweighted", (int)p->unweighted,
                      "unnormalised", (int)p->unnormalised, "weight_sum_min", real(p->weight_sum_min), "weight_sum_max",
@@ -85,7 +102,7 @@ static json_t *part_json(const supple_part *p)
 static json_t *lists_json(const supple_scene *scene, const supple_report *r)
 {
     json_t *parts = json_array(), *bones = json_array(), *clips = json_array(), *findings = json_array();
-    for (int32_t i = 0; i < r->part_count; i++) json_array_append_new(parts, part_json(&r->parts[i]));
+    for (int32_t i = 0; i < r->part_count; i++) json_array_append_new(parts, part_json(i, &r->parts[i]));
     for (int32_t i = 0; i < r->bone_count; i++) {
         const supple_bone *b = &r->bones[i];
         json_array_append_new(bones, json_pack("{s:s,s:i,s:i,s:[f,f,f],s:[f,f,f]}", "name", b->name, "joint",

@@ -10,6 +10,7 @@
 typedef struct choice {
     const supple_scene *scene;
     const cli_range_request *request;
+    const supple_config *config; /* for its log */
     supple_range *ranges;
     int count;
 } choice;
@@ -88,6 +89,15 @@ int cli_clip_error(const supple_scene *scene, const char *option, const char *na
     return cli_usage_error("%s %.60s: no such clip; there are %s (`supple info` lists them)", option, name, list);
 }
 
+/* Frames behind a clip's end are left out, and it is said. */
+static void log_end(const choice *c, const char *name, int count)
+{
+    char line[200];
+    snprintf(line, sizeof line, "note: --frames %.40s: %.60s ends at frame %d at %g fps", c->request->frames, name,
+             count - 1, c->request->fps);
+    c->config->log(NULL, SUPPLE_LOG_INFO, line);
+}
+
 static int add_range(choice *c, int32_t clip)
 {
     const char *frames = c->request->frames;
@@ -100,10 +110,11 @@ static int add_range(choice *c, int32_t clip)
         int first, last;
         if (!parse_frames(frames, &first, &last))
             return cli_usage_error("--frames %.40s: takes A:B with 0 <= A <= B, for example 0:30", frames);
-        if (last == INT_MAX) last = count - 1;
-        if (first >= count || last >= count)
+        if (first >= count)
             return cli_usage_error("--frames %.40s: %.60s has %d frame%s at %g fps, 0:%d", frames, name, count,
                                    count == 1 ? "" : "s", fps, count - 1);
+        if (last >= count && last < INT_MAX) log_end(c, name, count);
+        if (last >= count) last = count - 1;
         range.first_frame = first;
         range.frame_count = last - first + 1;
     }
@@ -128,18 +139,18 @@ static int add_all(choice *c)
 }
 
 /* Nothing was named: the first clip, or the rest pose. */
-static int add_default(choice *c, const supple_config *config)
+static int add_default(choice *c)
 {
     int32_t clips = supple_scene_clip_count(c->scene);
     char line[160];
     if (clips == 0) {
-        config->log(NULL, SUPPLE_LOG_INFO, "no animation in the file: the rest pose is written");
+        c->config->log(NULL, SUPPLE_LOG_INFO, "no animation in the file: the rest pose is written");
         return add_range(c, -1);
     }
     if (clips > 1) {
         snprintf(line, sizeof line, "clip: %.60s, the first of %d (%s NAME or all for others)",
                  supple_scene_clip_name(c->scene, 0), (int)clips, c->request->option);
-        config->log(NULL, SUPPLE_LOG_INFO, line);
+        c->config->log(NULL, SUPPLE_LOG_INFO, line);
     }
     return add_range(c, 0);
 }
@@ -147,7 +158,7 @@ static int add_default(choice *c, const supple_config *config)
 int cli_choose_ranges(const supple_scene *scene, const cli_range_request *request, const supple_config *config,
                       supple_range **ranges, int *count)
 {
-    choice c = {.scene = scene, .request = request};
+    choice c = {.scene = scene, .request = request, .config = config};
     int32_t clips = supple_scene_clip_count(scene);
     *count = 0;
     *ranges = c.ranges = calloc((size_t)clips + 1, sizeof *c.ranges);
@@ -156,7 +167,7 @@ int cli_choose_ranges(const supple_scene *scene, const cli_range_request *reques
     if (request->motion >= 0)
         code = add_range(&c, request->motion);
     else if (request->clip_count == 0)
-        code = add_default(&c, config);
+        code = add_default(&c);
     else if (request->clip_count == 1 && clips > 0 && strcmp(request->clips[0], "all") == 0)
         code = add_all(&c);
     else

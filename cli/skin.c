@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
-    {"--frames", "A:B", "frames A to B, both included, from 0 (the whole clip)", false},
+    {"--frames", "A:B", "frames A to B, both included, from 0, up to the clip's end (the whole clip)", false},
     {"--body", "KIND", "tets, prism, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",

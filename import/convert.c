@@ -40,8 +40,9 @@ static void write_space(import_state *s, json_t *supple)
     if (!(unit >= 1e-6 && unit <= 1e6)) unit = s->collada ? 1 : 0.01;
     glb_set(supple, "unit", json_real(unit));
     glb_set(supple, "up", json_string(up == 0 ? "X" : up == 2 ? "Z" : "Y"));
-    double fps = !s->collada && s->scene->mNumAnimations ? s->scene->mAnimations[0]->mTicksPerSecond : 0;
-    if (fps >= 1 && fps <= 1000) glb_set(supple, "fps", json_real(fps));
+    if (s->collada || s->scene->mNumAnimations == 0) return;
+    double fps = spl_rate_fps(&s->points.rate);
+    glb_set(supple, "fps", json_real(fps > 0 ? fps : import_guess_fps(s)));
 }
 
 void import_convert(import_state *s)

@@ -70,4 +70,8 @@ int32_t import_write_mesh(import_state *s, int32_t node, int32_t *skin);
 void import_write_materials(import_state *s);
 void import_write_motion(import_state *s);
 
+/* Frames a second of a file that does not say: the usual rate whose frames all keys of the first clip lie on, else 30.
+ */
+double import_guess_fps(const import_state *s);
+
 #endif

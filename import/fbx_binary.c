@@ -1,9 +1,10 @@
 /* Binary FBX: nested records, each with the offset of its end, typed properties and children. Arrays may be compressed
- * by zlib. We walk Objects / Geometry and Objects / Model and skip the rest. */
+ * by zlib. We walk Objects / Geometry, Objects / Model and GlobalSettings and skip the rest. */
 #include "core/error.h"
 #include "core/memory.h"
 #include "points.h"
 
+#include <math.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -239,8 +240,56 @@ static supple_result visit_object(reader *r, const record *at, void *user)
     return result;
 }
 
+/* ---- settings --------------------------------------------------------------------------------------------------- */
+
+static double scalar(const property *p)
+{
+    uint64_t bits = little(p->data, (int)p->stored);
+    uint32_t half = (uint32_t)bits;
+    float single;
+    double value;
+    switch (p->type) {
+    case 'I':
+        return (double)(int32_t)half;
+    case 'L':
+        return (double)(int64_t)bits;
+    case 'F':
+        memcpy(&single, &half, sizeof single);
+        return (double)single;
+    case 'D':
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    default:
+        return (double)NAN;
+    }
+}
+
+/* "P": a name, two types, flags and a value. */
+static supple_result visit_setting(reader *r, const record *at, void *user)
+{
+    (void)user;
+    if (!is(at, "P") || at->property_count < 5) return SUPPLE_OK;
+    property p[5] = {0};
+    size_t from = at->properties;
+    for (int i = 0; i < 5; i++) {
+        supple_result result = read_property(r, &from, at->children, &p[i]);
+        if (result != SUPPLE_OK) return result;
+    }
+    if (p[0].type != 'S' || !strchr("ILFD", p[4].type)) return SUPPLE_OK;
+    bool whole = p[4].type == 'I' || p[4].type == 'L';
+    spl_rate_note(&r->out->rate, (const char *)p[0].data, p[0].stored, scalar(&p[4]), (size_t)(p[4].data - r->data),
+                  whole ? p[4].stored : 0);
+    return SUPPLE_OK;
+}
+
+static supple_result visit_settings(reader *r, const record *at, void *user)
+{
+    return is(at, "Properties70") ? walk(r, at->children, at->end, visit_setting, user) : SUPPLE_OK;
+}
+
 static supple_result visit_top(reader *r, const record *at, void *user)
 {
+    if (is(at, "GlobalSettings")) return walk(r, at->children, at->end, visit_settings, user);
     return is(at, "Objects") ? walk(r, at->children, at->end, visit_object, user) : SUPPLE_OK;
 }
 

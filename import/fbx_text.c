@@ -19,6 +19,8 @@ typedef struct reader {
     supple_error *error;
     spl_numbers vertices, indices; /* of the geometry being read */
     spl_numbers *into;             /* where numbers go now; NULL: nowhere */
+    spl_numbers settings;          /* of the line of GlobalSettings being read */
+    span number;                   /* the last one that was read */
 } reader;
 
 typedef struct line { /* "Key: values" */
@@ -71,7 +73,10 @@ static supple_result read_value(reader *r, line *l)
         return result;
     }
     double value;
-    if (r->into && spl_number_read(&r->at, r->end, &value))
+    const char *begin = r->at;
+    bool number = r->into && spl_number_read(&r->at, r->end, &value);
+    if (number) r->number = (span){begin, (size_t)(r->at - begin)};
+    if (number)
         return spl_numbers_add(r->into, value, &r->out->allocator) ? SUPPLE_OK : spl_fail_memory(r->error, "an array");
     while (r->at < r->end && !(*r->at && strchr(",{}\n\r \t", *r->at))) r->at++;
     return SUPPLE_OK;
@@ -138,10 +143,16 @@ static supple_result read_line(reader *r, int level, const line *parent)
     supple_result result = read_key(r, &l);
     if (result != SUPPLE_OK) return result;
     bool geometry = level == 2 && parent && is(parent->key, "Geometry");
+    bool setting = level == 2 && parent && is(parent->key, "Properties70") && is(l.key, "P"); /* of GlobalSettings */
     spl_numbers *before = r->into;
+    r->settings.count = 0;
+    if (setting) r->into = &r->settings;
     if (geometry && is(l.key, "Vertices")) r->into = &r->vertices;
     if (geometry && is(l.key, "PolygonVertexIndex")) r->into = &r->indices;
     result = read_values(r, &l);
+    if (result == SUPPLE_OK && setting && l.texts > 0 && r->settings.count > 0)
+        spl_rate_note(&r->out->rate, l.text[0].text, l.text[0].length, r->settings.value[r->settings.count - 1],
+                      (size_t)(r->number.text - r->begin), r->number.length);
     if (result == SUPPLE_OK && level == 1 && parent && is(parent->key, "Objects"))
         result = read_object(r, &l, level);
     else if (result == SUPPLE_OK && l.block)
@@ -171,7 +182,9 @@ supple_result spl_fbx_read_text(const uint8_t *data, size_t size, spl_points *ou
 {
     const char *text = (const char *)data;
     reader r = {.at = text, .begin = text, .end = text + size, .out = out, .error = error};
+    out->rate.text = true;
     supple_result result = read_block(&r, 0, NULL);
+    spl_free(&out->allocator, r.settings.value);
     spl_free(&out->allocator, r.vertices.value);
     spl_free(&out->allocator, r.indices.value);
     return result;

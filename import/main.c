@@ -102,6 +102,7 @@ int main(int argc, char **argv)
     uint8_t *data = read_input(argv[1], &size);
     s.shut = import_shut();
     read_points(&s, data, size); /* ours first: it finds damage without danger, and says where */
+    if (!s.collada && spl_rate_fps(&s.points.rate) == 0) spl_rate_mend(&s.points.rate, data); /* else keys are lost */
     s.scene = read_scene(&s, (const char *)data, size);
     import_convert(&s);
     if (!glb_write(&s.out, result_file)) return 2;

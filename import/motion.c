@@ -173,6 +173,36 @@ static double first_time(const struct aiAnimation *a)
     return isfinite(first) ? first : 0;
 }
 
+/* Whether all keys of a list lie on frames of this rate. */
+static bool on_frames(const void *list, unsigned count, key_reader *read, double ticks, double fps)
+{
+    const double near = 0.01; /* frames */
+    float value[4];
+    double first = count ? read(list, 0, value) : 0;
+    for (unsigned i = 1; i < count; i++) {
+        double frame = (read(list, i, value) - first) / ticks * fps;
+        if (!(fabs(frame - round(frame)) <= near)) return false;
+    }
+    return true;
+}
+
+double import_guess_fps(const import_state *s)
+{
+    static const double usual[] = {30, 24, 25, 60, 48, 50, 120, 100};
+    const struct aiAnimation *a = s->scene->mAnimations[0];
+    double ticks = a->mTicksPerSecond > 0 && isfinite(a->mTicksPerSecond) ? a->mTicksPerSecond : DEFAULT_TICKS;
+    for (size_t r = 0; r < sizeof usual / sizeof *usual; r++) {
+        bool fits = true;
+        for (unsigned i = 0; fits && i < a->mNumChannels; i++) {
+            const struct aiNodeAnim *n = a->mChannels[i];
+            fits = on_frames(n->mPositionKeys, n->mNumPositionKeys, read_vector, ticks, usual[r]) &&
+                   on_frames(n->mRotationKeys, n->mNumRotationKeys, read_rotation, ticks, usual[r]);
+        }
+        if (fits) return usual[r];
+    }
+    return usual[0];
+}
+
 static void write_clip(import_state *s, const struct aiAnimation *a)
 {
     clip c = {.s = s, .start = first_time(a), .channels = json_array(), .samplers = json_array()};

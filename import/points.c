@@ -175,11 +175,56 @@ supple_result spl_fbx_add_geometry(spl_points *out, const char *name, size_t len
     return result;
 }
 
+void spl_rate_note(spl_rate *rate, const char *name, size_t length, double value, size_t at, size_t size)
+{
+    static const char mode[] = "TimeMode", custom[] = "CustomFrameRate";
+    if (length == sizeof custom - 1 && memcmp(name, custom, length) == 0) rate->custom = value;
+    if (length != sizeof mode - 1 || memcmp(name, mode, length) != 0) return;
+    rate->mode = value;
+    rate->at = at;
+    rate->size = size;
+}
+
+/* Ours are FBX's numbers of modes; 0 is "default", whatever the program that wrote it took for that, 14 is custom. */
+double spl_rate_fps(const spl_rate *rate)
+{
+    enum { CUSTOM = 14 };
+    static const double fps[] = {0,
+                                 120,
+                                 100,
+                                 60,
+                                 50,
+                                 48,
+                                 30,
+                                 30,
+                                 30000.0 / 1001,
+                                 30000.0 / 1001,
+                                 25,
+                                 24,
+                                 1000,
+                                 24000.0 / 1001,
+                                 0,
+                                 96,
+                                 72,
+                                 60000.0 / 1001,
+                                 120000.0 / 1001};
+    double mode = rate->mode, custom = rate->custom >= 1 && rate->custom <= 1000 ? rate->custom : 0;
+    if (!(mode >= 0 && mode < (double)(sizeof fps / sizeof *fps) && mode == floor(mode))) return 0;
+    return mode == CUSTOM ? custom : fps[(int)mode];
+}
+
+void spl_rate_mend(const spl_rate *rate, uint8_t *data)
+{
+    if (rate->size == 0) return;
+    memset(data + rate->at, rate->text ? ' ' : 0, rate->size);
+    data[rate->at] = rate->text ? '6' : 6;
+}
+
 supple_result spl_points_read_fbx(const uint8_t *data, size_t size, const supple_allocator *a, spl_points *out,
                                   supple_error *error)
 {
     static const char magic[] = "Kaydara FBX Binary  ";
-    *out = (spl_points){.allocator = *a};
+    *out = (spl_points){.allocator = *a, .rate = {.mode = (double)NAN, .custom = (double)NAN}};
     bool binary = size >= sizeof magic - 1 && memcmp(data, magic, sizeof magic - 1) == 0;
     supple_result result =
         binary ? spl_fbx_read_binary(data, size, out, error) : spl_fbx_read_text(data, size, out, error);

@@ -27,10 +27,18 @@ typedef struct spl_named {
     bool joint;
 } spl_named;
 
+/* FBX: how many frames a second, by two properties of its GlobalSettings. */
+typedef struct spl_rate {
+    double mode, custom; /* TimeMode and CustomFrameRate; NAN where the file is silent */
+    size_t at, size;     /* the bytes of TimeMode's value: a whole number of 4 or 8 bytes, or text; size 0: none */
+    bool text;
+} spl_rate;
+
 typedef struct spl_points {
     supple_allocator allocator;
     double unit; /* Collada: metres a unit; 1 if it does not say */
     int up;      /* Collada: 0, 1 or 2 for x, y or z; y if it does not say */
+    spl_rate rate;
     int32_t surface_count, node_count;
     spl_surface *surface;
     spl_named *node;
@@ -43,6 +51,13 @@ supple_result spl_points_read_fbx(const uint8_t *data, size_t size, const supple
 supple_result spl_points_read_collada(const uint8_t *data, size_t size, const supple_allocator *a, spl_points *out,
                                       supple_error *error);
 void spl_points_release(spl_points *points);
+
+/* Frames a second that an FBX file names; 0 where it names none that can be used: no mode, the default mode, one that
+ * nobody knows, or a custom rate that is none. */
+double spl_rate_fps(const spl_rate *rate);
+
+/* Writes a mode that everybody knows (30 frames a second) over the one in the file's bytes. */
+void spl_rate_mend(const spl_rate *rate, uint8_t *data);
 
 /* ---- for the readers (points.c) ---- */
 
@@ -71,6 +86,9 @@ supple_result spl_surface_set_polygons(spl_surface *s, const spl_numbers *corner
 /* The two forms of FBX: fbx_binary.c, fbx_text.c. */
 supple_result spl_fbx_read_binary(const uint8_t *data, size_t size, spl_points *out, supple_error *error);
 supple_result spl_fbx_read_text(const uint8_t *data, size_t size, spl_points *out, supple_error *error);
+
+/* A property of GlobalSettings by its name; its value stands at these bytes. */
+void spl_rate_note(spl_rate *rate, const char *name, size_t length, double value, size_t at, size_t size);
 
 /* What both forms hand over: the contents of one Geometry of class Mesh; polygon ends are marked by ~index. */
 supple_result spl_fbx_add_geometry(spl_points *out, const char *name, size_t length, const spl_numbers *vertices,

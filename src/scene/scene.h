@@ -44,7 +44,8 @@ typedef struct spl_primitive {
     int32_t influence_count; /* K: largest number of non-zero weights at a vertex; 0 if not skinned */
     uint16_t *joint; /* K x vertex_count, vertex by vertex, indices into the skin's joints; 0 where the weight is 0 */
     float *weight;   /* K x vertex_count, descending, sum 1 at each vertex */
-    int32_t unweighted, unnormalised;      /* vertices whose weights in the file were all zero / did not sum to 1 */
+    int32_t unweighted, unnormalised;      /* vertices that the file gave no usable weight / whose sum was not 1 */
+    int32_t mistaken;                      /* vertices with weights that were no numbers or negative, and ignored */
     double weight_sum_min, weight_sum_max; /* in the file, over the vertices; NAN if not skinned */
     int32_t material;                      /* -1 for the default */
     int32_t target_count;

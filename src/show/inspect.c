@@ -84,12 +84,14 @@ static void find_surface_faults(inspection *x)
         const char *name = x->parts[i].name;
         if (r->role == SUPPLE_ROLE_RIGID) continue;
         if (r->border_edges)
-            add_finding(x, false, "'%.60s' is open: %d border edges, %d of %d components closed", name,
+            add_finding(x, false, "part %d '%.60s' is open: %d border edges, %d of %d components closed", (int)i, name,
                         (int)r->border_edges, (int)r->closed_components, (int)r->components);
         if (r->nonmanifold_edges)
-            add_finding(x, true, "'%.60s' has %d edges with more than two triangles", name, (int)r->nonmanifold_edges);
+            add_finding(x, true, "part %d '%.60s' has %d edges with more than two triangles", (int)i, name,
+                        (int)r->nonmanifold_edges);
         if (r->degenerate_triangles)
-            add_finding(x, false, "'%.60s' has %d triangles without area", name, (int)r->degenerate_triangles);
+            add_finding(x, false, "part %d '%.60s' has %d triangles without area", (int)i, name,
+                        (int)r->degenerate_triangles);
     }
 }
 

@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import tempfile
@@ -90,8 +91,10 @@ def section_usage(s):
     refuse("setting_without_value", ["--set"], *skin, "--method", "linear", "--set", "gravitas")
     for value in ("0", "-3", "nan", "inf", "x", "30x", ""):
         refuse(f"fps_{value or 'empty'}", ["fps"], *skin, "--fps", value)
-    for value in ("3:1", "x:y", "0:100000", "-1:2", "1:2:3"):
+    for value in ("3:1", "x:y", "-1:2", "1:2:3"):
         refuse(f"frames_{value}", ["frames"], *skin, "--frames", value)
+    for value in ("50", "50:60", "50:", "100000:"):
+        refuse(f"frames_{value}_are_behind_the_end", ["--frames", "50 frames at 30 fps, 0:49"], *skin, "--clip", "bend", "--frames", value)
     for value in ("-1", "two", "100000000000"):
         refuse(f"threads_{value}", ["threads"], *skin, "--threads", value)
     refuse("unknown_progress", ["progress"], *skin, "--progress", "sometimes")
@@ -123,6 +126,15 @@ def section_usage(s):
         os.remove(s.path("my arm.glb"))
         assert done.code == 2 and "quotes: 'my arm.glb'" in done.err and done.err.count("\n") == 1, done
     s.cases.run("name_with_blanks", blanks)
+
+    def frames_end():
+        """Frames behind the clip's end are left out, and a line says so."""
+        arm = ("skin", "demo:arm", "--method", "linear", "--clip", "bend", "-o", out, "--frames")
+        for value, count, said in (("47:50", 3, True), ("47:100000", 3, True), ("0:49", 50, False), ("47:", 3, False), (":49", 50, False)):
+            done = s.tool.good(*arm, value)
+            assert ("note: --frames" in done.err and "bend ends at frame 49 at 30 fps" in done.err) == said, (value, done.err)
+            assert len(np.load(out)) == count, value
+    s.cases.run("frames_behind_the_end_are_left_out", frames_end)
     s.cases.run("clip_in_other_letters", s.tool.good, "skin", "demo:arm", "--method", "linear", "--clip", "BEND", "-o", out)
     refuse("unknown_demo", ["hydra", "hero", "turtle"], "demo", "hydra", "-o", s.path("o.glb"))
     refuse("unknown_demo_as_input", ["hydra"], "skin", "demo:hydra", "-o", out, codes=(2, 3))
@@ -459,6 +471,19 @@ def section_info(s):
     s.cases.run("info_as_json", parsed, "demo:hero")
     for path in assets():
         s.cases.run(f"info_as_json_{os.path.basename(path)}", parsed, path)
+
+    def parts_of_one_name():
+        """A mesh of three materials: three parts of one name, told apart by number and material, in both forms and in what is found."""
+        path = data("creature.fbx")
+        if s.tool("info", path).code == 3:
+            raise Skip("built without supple-import")
+        text = s.tool("info", path).out
+        for k, material in enumerate(("claws", "belly", "back")):
+            assert re.search(rf"^  {k} +creature +\[{material}\] +flesh ", text, re.M), text
+            assert f"part {k} 'creature' is open" in text, text
+        parts = json.loads(s.tool("info", path, "--json").out)["parts"]
+        assert [(p["index"], p["name"], p["material"]) for p in parts] == [(0, "creature", "claws"), (1, "creature", "belly"), (2, "creature", "back")]
+    s.cases.run("parts_of_one_name", parts_of_one_name)
 
 
 def section_demos(s):

@@ -93,24 +93,19 @@ def check_unnormalised(f):
     assert "do not sum to 1 (0.5 to 2)" in f.run("variants/unnormalised.glb")[1]
 
 
-def check_zero_weights(f):
-    """Vertices without weights follow the first joint, and it is said; all others are as ever."""
+def check_missing_weights(f, name, words):
+    """Vertices without weights, or with ones that are no numbers, take those of their neighbours, and it is said in one line; all others are as
+    ever."""
     gltf = reader()
-    g = gltf.Gltf(data("variants/zero_weights.glb"))
-    attributes, skin = g.j["meshes"][0]["primitives"][0]["attributes"], g.j["skins"][0]
-    bare = np.asarray(g.accessor(attributes["WEIGHTS_0"])).sum(1) == 0
-    frames, said = f.run("variants/zero_weights.glb")
-    assert bare.sum() == 12 and "12 of 1272 vertices have no weight" in said, said
-    assert apart(frames[:, ~bare], f.linear("variants/plain.glb")[:, ~bare]) < NEAR
-    world, _ = gltf.Poser(g).pose(0, 5 / 30)
-    first = world[skin["joints"][0]] @ np.asarray(g.accessor(skin["inverseBindMatrices"]), float)[0].reshape(4, 4).T
-    expected = places("variants/zero_weights.glb")[bare] @ first[:3, :3].T + first[:3, 3]
-    assert apart(expected, frames[5][bare]) < 1e-5, "they do not follow the hips"
-
-
-def check_nan_weights(f):
-    done = f.tool.bad(3, ["nan_weights.glb", "weight", "nan"], "skin", data("variants/nan_weights.glb"), "-o", os.path.join(f.folder, "no.npy"))
-    assert done.seconds < QUICK_SECONDS
+    g = gltf.Gltf(data(name))
+    weights = np.asarray(g.accessor(g.j["meshes"][0]["primitives"][0]["attributes"]["WEIGHTS_0"]))
+    bare = ~(weights > 0).any(1)
+    frames, said = f.run(name)
+    assert bare.sum() == 12 and len([line for line in said.splitlines() if "warning" in line]) == 1 and words in said, said
+    plain = f.linear("variants/plain.glb")
+    whole = (weights >= 0).all(1) & ~bare
+    assert apart(frames[:, whole], plain[:, whole]) < NEAR
+    assert apart(frames[:, bare], plain[:, bare]) < 0.02, "the crown is not with the head"
 
 
 def check_two_skins(f):
@@ -349,8 +344,9 @@ def variants(cases, f):
     cases.run("scale_100_is_plain", check_scale, f)
     cases.run("other_bind_is_plain", check_other_bind, f)
     cases.run("unnormalised_weights_are_normalised", check_unnormalised, f)
-    cases.run("zero_weights_follow_the_first_joint", check_zero_weights, f)
-    cases.run("nan_weights_are_refused", check_nan_weights, f)
+    cases.run("zero_weights_are_found_nearby", check_missing_weights, f, "variants/zero_weights.glb", "12 vertices have no weight")
+    cases.run("nan_weights_are_found_nearby", check_missing_weights, f, "variants/nan_weights.glb",
+              "20 vertices have weights that are no numbers or negative, the first in mesh 0 'hero', primitive 0; ignored: 8 keep their other weights, 12")
     cases.run("two_skins_on_one_mesh", check_two_skins, f)
     cases.run("copies_of_one_skeleton", check_copies, f)
     cases.run("morphs_with_a_clip", check_morphs, f)

@@ -92,29 +92,95 @@ static void write_file(const char *path, const char *text, size_t size)
     if (file) fclose(file);
 }
 
-/* The text says 30 frames a second; here it says 24. */
+static char character[1 << 20];
+
+static size_t read_character(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    size_t size = file ? fread(character, 1, sizeof character - 64, file) : 0;
+    if (file) fclose(file);
+    return size;
+}
+
+static char *find_bytes(size_t size, const char *what, size_t length)
+{
+    for (size_t i = 0; i + length < size; i++)
+        if (memcmp(character + i, what, length) == 0) return character + i;
+    return NULL;
+}
+
+/* A copy of a character in text with other settings. */
+static size_t change_setting(size_t size, const char *before, const char *value)
+{
+    char *at = find_bytes(size, before, strlen(before));
+    CHECK(at != NULL);
+    if (!at) return size;
+    at += strlen(before);
+    size_t old = strcspn(at, "\r\n"), length = strlen(value);
+    memmove(at + length, at + old, size - (size_t)(at - character) - old);
+    memcpy(at, value, length);
+    return size + length - old;
+}
+
+static void check_rate(const char *path, double fps)
+{
+    supple_scene *s = NULL;
+    use_program(SPL_IMPORT_PROGRAM);
+    REQUIRE(supple_scene_load_file(path, NULL, &s, NULL) == SUPPLE_OK);
+    CHECK_NEAR(s->fps, fps, 1e-6);
+    CHECK(supple_scene_fps(s) == s->fps);
+    CHECK_NEAR(supple_scene_clip_duration(s, 0), 0.5, 1e-3); /* keys are in seconds */
+    supple_scene_destroy(s);
+}
+
+/* The text says mode 6, 30 frames a second. A mode that says nothing is read off the keys, which lie on 30ths. */
 TEST(the_frame_rate_is_the_files)
 {
-    static char text[1 << 20];
-    static const char mode[] = "\"TimeMode\", \"enum\", \"\", \"\", ";
-    FILE *file = fopen(SPL_DATA_DIR "/hero_ascii.fbx", "rb");
-    REQUIRE(file);
-    size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    char *at = strstr(text, mode);
-    REQUIRE(at && size > 300000 && at[sizeof mode - 1] == '6' && at[sizeof mode] == '\n');
-    write_file("thirty.fbx", text, size);
-    at += sizeof mode - 1;
-    memmove(at + 1, at, size - (size_t)(at - text));
-    memcpy(at, "11", 2);
-    write_file("twentyfour.fbx", text, size + 1);
-    for (int i = 0; i < 2; i++) {
-        supple_scene *s = NULL;
-        use_program(SPL_IMPORT_PROGRAM);
-        REQUIRE(supple_scene_load_file(i ? "twentyfour.fbx" : "thirty.fbx", NULL, &s, NULL) == SUPPLE_OK);
-        CHECK(s->fps == (i ? 24 : 30) && supple_scene_fps(s) == s->fps);
-        CHECK_NEAR(supple_scene_clip_duration(s, 0), 0.5, 1e-3); /* keys are in seconds */
-        supple_scene_destroy(s);
+    static const struct {
+        const char *mode, *custom;
+        double fps;
+    } list[] = {
+        {"6", "30", 30},
+        {"11", "-1", 24},
+        {"10", "-1", 25},
+        {"13", "-1", 24000.0 / 1001},
+        {"14", "48", 48},
+        {"14", "12.5", 12.5},
+        {"14", "-1", 30},
+        {"14", "0", 30},
+        {"0", "-1", 30},
+        {"0", "1", 30},
+        {"17", "-1", 60000.0 / 1001},
+        {"99", "25", 30},
+        {"-3", "25", 30},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        size_t size = read_character(SPL_DATA_DIR "/hero_ascii.fbx");
+        REQUIRE(size > 300000);
+        size = change_setting(size, "\"TimeMode\", \"enum\", \"\", \"\", ", list[i].mode);
+        size = change_setting(size, "\"CustomFrameRate\", \"double\", \"Number\", \"\", ", list[i].custom);
+        write_file("rate.fbx", character, size);
+        check_rate("rate.fbx", list[i].fps);
+    }
+}
+
+TEST(the_frame_rate_of_binary_files)
+{
+    static const struct {
+        int32_t mode;
+        double custom, fps;
+    } list[] = {{0, -1, 30}, {14, -1, 30}, {14, 50, 50}, {11, -1, 24}, {16, 1, 72}};
+    static const char mode[] = "TimeModeS\4\0\0\0enumS\0\0\0\0S\0\0\0\0I";
+    static const char custom[] = "CustomFrameRateS\6\0\0\0doubleS\6\0\0\0NumberS\0\0\0\0D";
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        size_t size = read_character(SPL_DATA_DIR "/hero.fbx");
+        char *at = find_bytes(size, mode, sizeof mode - 1), *rate = find_bytes(size, custom, sizeof custom - 1);
+        REQUIRE(at && rate);
+        memcpy(at + sizeof mode - 1, &list[i].mode, 4);
+        memcpy(rate + sizeof custom - 1, &list[i].custom, 8);
+        write_file("rate.fbx", character, size);
+        check_rate("rate.fbx", list[i].fps);
     }
 }
 
@@ -215,5 +281,6 @@ TEST(allocations_may_fail)
 }
 
 TEST_CASES(RUN(characters_come_whole), RUN(clips_last_as_long_as_the_file_says), RUN(the_frame_rate_is_the_files),
-           RUN(a_program_gone_wrong_is_a_bad_file), RUN(a_program_that_stops_is_ended), RUN(files_that_are_none),
-           RUN(truncations_are_refused), RUN(allocations_may_fail))
+           RUN(the_frame_rate_of_binary_files), RUN(a_program_gone_wrong_is_a_bad_file),
+           RUN(a_program_that_stops_is_ended), RUN(files_that_are_none), RUN(truncations_are_refused),
+           RUN(allocations_may_fail))

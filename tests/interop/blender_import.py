@@ -1,5 +1,5 @@
 """Inside Blender: blender -b --factory-startup --python blender_import.py -- JOBS.json RESULTS.json
-Each job {input, clips: [{clip, npy, pc2}], fps, unit, up} is an FBX or Collada file that Blender imports itself. Its armature's evaluation
+Each job {input, clips: [{clip, npy, pc2}], fps, unit, up, frame_start} is an FBX or Collada file that Blender imports itself. Its armature's evaluation
 is compared with our .npy under the map of docs/formats.md, and our .pc2 is played on the imported mesh as that page says."""
 import json
 import math
@@ -57,20 +57,21 @@ def play_armature(mesh, armature, action, first, reference):
     return {"error": worst, "frames": last, "moved": abs(reference - reference[0]).max() / diagonal}
 
 
-def play_cache(mesh, job, path, reference):
-    """As docs/formats.md says: no armature, no parent, no transform but the unit; a Mesh Cache modifier."""
+def play_cache(mesh, job, path, first, reference):
+    """As docs/formats.md says: no armature, no parent, no transform but the unit; a Mesh Cache modifier with its Frame Start. The mesh is then where
+    the armature had it, frame by frame of the scene."""
     mesh.modifiers.clear()
     mesh.animation_data_clear()
     mesh.parent = None
     mesh.location, mesh.rotation_euler, mesh.scale = (0, 0, 0), (0, 0, 0), (job["unit"],) * 3
     mesh.rotation_mode = "XYZ"
     cache = mesh.modifiers.new("cache", "MESH_CACHE")
-    cache.cache_format, cache.filepath, cache.interpolation, cache.frame_start = "PC2", path, "NONE", 0
+    cache.cache_format, cache.filepath, cache.interpolation, cache.frame_start = "PC2", path, "NONE", job["frame_start"]
     if job["up"] == "Y":
         cache.forward_axis, cache.up_axis = "POS_Z", "NEG_Y"
     worst, diagonal = 0.0, np.linalg.norm(np.ptp(reference.reshape(-1, 3), axis=0))
     for frame in range(len(reference)):
-        bpy.context.scene.frame_set(frame)
+        bpy.context.scene.frame_set(frame + first)
         worst = max(worst, abs(vertices(mesh) - reference[frame]).max() / diagonal)
     return {"error": worst, "frames": len(reference)}
 
@@ -82,7 +83,7 @@ def run(job):
         mesh, armature, first = import_file(job)
         assert len(mesh.data.vertices) == reference.shape[1], f"{len(mesh.data.vertices)} vertices, ours {reference.shape[1]}"
         played = {"clip": clip["clip"], "armature": play_armature(mesh, armature, find_action(clip["clip"]), first, reference)}
-        played["pc2"] = play_cache(mesh, job, clip["pc2"], reference)
+        played["pc2"] = play_cache(mesh, job, clip["pc2"], first, reference)
         result["clips"].append(played)
     return result
 

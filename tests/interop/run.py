@@ -5,6 +5,7 @@ import argparse
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -124,6 +125,14 @@ def picture_of_both(tool, characters, folder):
     call(os.path.join(folder, "compare.log"), 60, "node", "compare.mjs", ours, hero[0].picture, os.path.join(folder, "compare.png"))
 
 
+def frame_start(kind):
+    """What docs/formats.md tells people to set in Blender's Mesh Cache modifier."""
+    with open(os.path.join(HERE, "..", "..", "docs", "formats.md"), encoding="utf-8") as file:
+        found = re.findall(rf"{kind}: Frame Start (\d+)", file.read())
+    assert len(found) == 1, f"docs/formats.md does not say one Frame Start for {kind}"
+    return int(found[0])
+
+
 class Imported:
     """An FBX or Collada file, and its last clip, or two of many, as caches."""
 
@@ -143,7 +152,8 @@ class Imported:
             self.clips.append({"clip": name.split("|")[-1], **caches})
 
     def job(self):
-        return {"name": self.name, "input": self.source, "clips": self.clips, "fps": IMPORT_FPS, "unit": self.unit, "up": self.up}
+        return {"name": self.name, "input": self.source, "clips": self.clips, "fps": IMPORT_FPS, "unit": self.unit, "up": self.up,
+                "frame_start": frame_start("FBX" if self.name.endswith(".fbx") else "Collada")}
 
 
 def check_imported(results, name):

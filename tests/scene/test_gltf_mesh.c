@@ -449,27 +449,88 @@ TEST(sums_other_than_one_are_counted_and_normalised)
     supple_scene_destroy(scene);
 }
 
-TEST(unweighted_vertices_follow_the_first_joint)
+/* Corner 3 has edges to corners 1 and 2, of which joint 0 has 0.5 and 0.75. */
+TEST(unweighted_vertices_take_their_neighbours_weights)
 {
     square s = plain;
-    memset(s.weight[2], 0, 16);
+    memset(s.weight[3], 0, 16);
     supple_scene *scene = LOAD(s, WEIGHTED);
     REQUIRE(scene);
-    CHECK(first(scene)->unweighted == 1 && first(scene)->joint[4] == 0 && first(scene)->weight[4] == 1);
-    CHECK(first(scene)->weight_sum_min == 0 && warned(scene, "1 of 4 vertices have no weight"));
+    const spl_primitive *p = first(scene);
+    CHECK(p->unweighted == 1 && p->mistaken == 0 && p->influence_count == 2);
+    CHECK(p->joint[6] == 0 && p->joint[7] == 1);
+    CHECK_NEAR(p->weight[6], 0.625, 1e-7);
+    CHECK_NEAR(p->weight[7], 0.375, 1e-7);
+    CHECK(p->weight_sum_min == 0 && warned(scene, "1 vertices have no weight"));
     supple_scene_destroy(scene);
     memset(s.weight, 0, sizeof s.weight);
     CHECK(refused(&s, sizeof s, WEIGHTED, "weights of all 4 vertices are zero"));
 }
 
-TEST(impossible_weights_and_joints_are_refused)
+TEST(weights_that_are_no_numbers_are_ignored)
+{
+    const float wrong[] = {(float)NAN, (float)INFINITY, -0.5f};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        square s = plain;
+        s.weight[1][1] = wrong[i]; /* joint 0 is left with 0.5 */
+        s.joint[1][1] = 200;       /* and whose it was does not matter */
+        for (int k = 0; k < 4; k++) s.weight[3][k] = wrong[i];
+        supple_scene *scene = LOAD(s, WEIGHTED);
+        REQUIRE(scene);
+        const spl_primitive *p = first(scene);
+        CHECK(p->mistaken == 2 && p->unweighted == 1 && p->unnormalised == 0 && scene->warning_count == 1);
+        CHECK(p->joint[2] == 0 && p->weight[2] == 1 && p->weight[3] == 0);
+        CHECK(p->joint[6] == 0);
+        CHECK_NEAR(p->weight[6], 0.875, 1e-7); /* of 1 and 0.75 */
+        CHECK(warned(scene, "2 vertices have weights that are no numbers or negative, the first in mesh 0 'skin'"));
+        CHECK(warned(scene, "1 keep their other weights, 1 take those of the vertices near them"));
+        supple_scene_destroy(scene);
+    }
+    square s = plain;
+    for (int k = 0; k < 16; k++) s.weight[k / 4][k % 4] = (float)NAN;
+    CHECK(refused(&s, sizeof s, WEIGHTED, "weights of all 4 vertices are zero or no numbers"));
+}
+
+/* A first primitive with good weights: vertices along x; joint 0 up to x = 10, joint 1 at 20. The second has none: a
+ * duplicate of its neighbour's corner at 10, pieces that touch nothing, one small and one long. */
+TEST(loose_pieces_take_the_weights_of_what_is_near)
+{
+    struct {
+        float position[3][3], bare[9][3];
+        float weight[3][4], none[9][4];
+        uint8_t joint[9][4];
+        uint8_t index[12];
+    } data = {
+        {{0, 0, 0}, {10, 1, 0}, {20, 0, 0}},
+        {{10, 1, 0}, {10, 2, 0}, {11, 2, 0}, {14, 0, 0}, {16.5f, 0, 0}, {16, 1, 0}, {1, 3, 0}, {19, 3, 0}, {10, 4, 0}},
+        {{1}, {1}, {1}},
+        {{0}},
+        {{0}, {0}, {1}},
+        {0, 1, 2, 3, 4, 5, 6, 7, 8}};
+    data.none[0][0] = data.none[8][3] = (float)NAN;
+    supple_scene *scene =
+        LOAD(data, SKINNED "'bufferViews':[{'buffer':0,'byteLength':384}],'accessors':["
+                           "{'bufferView':0,'componentType':5126,'type':'VEC3','count':3},"
+                           "{'bufferView':0,'byteOffset':36,'componentType':5126,'type':'VEC3','count':9},"
+                           "{'bufferView':0,'byteOffset':144,'componentType':5126,'type':'VEC4','count':3},"
+                           "{'bufferView':0,'byteOffset':192,'componentType':5126,'type':'VEC4','count':9},"
+                           "{'bufferView':0,'byteOffset':336,'componentType':5121,'type':'VEC4','count':3},"
+                           "{'bufferView':0,'byteOffset':336,'componentType':5121,'type':'VEC4','count':9},"
+                           "{'bufferView':0,'byteOffset':372,'componentType':5121,'type':'SCALAR','count':9}],"
+                           "'meshes':[{'primitives':[{'attributes':{'POSITION':0,'JOINTS_0':4,'WEIGHTS_0':2}},"
+                           "{'attributes':{'POSITION':1,'JOINTS_0':5,'WEIGHTS_0':3},'indices':6}]}]");
+    REQUIRE(scene && scene->mesh[0].primitive_count == 2);
+    const spl_primitive *p = &scene->mesh[0].primitive[1];
+    CHECK(p->unweighted == 9 && p->mistaken == 2 && p->influence_count == 1);
+    const uint16_t expected[9] = {0, 0, 0, 1, 1, 1, 0, 1, 0}; /* the second piece: 16.5 is nearest to something, 20 */
+    for (int v = 0; v < 9; v++) CHECK(p->joint[v] == expected[v] && p->weight[v] == 1);
+    CHECK(warned(scene, "0 keep their other weights, 2 take") && warned(scene, "7 vertices have no weight"));
+    supple_scene_destroy(scene);
+}
+
+TEST(joints_that_are_not_there_are_refused)
 {
     square s = plain;
-    s.weight[1][1] = -0.5f;
-    CHECK(refused(&s, sizeof s, WEIGHTED, "vertex 1 is -0.5"));
-    s.weight[1][1] = (float)NAN;
-    CHECK(refused(&s, sizeof s, WEIGHTED, "vertex 1"));
-    s = plain;
     s.joint[2][1] = 2;
     CHECK(refused(&s, sizeof s, WEIGHTED, "vertex 2 uses joint index 2"));
     s = plain;
@@ -588,6 +649,7 @@ TEST_CASES(RUN(sparse_accessors_replace_elements), RUN(sparse_views_have_no_stri
            RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(colours_have_three_or_four_numbers),
            RUN(attributes_must_agree_in_number), RUN(draco_without_a_plain_twin_is_refused),
            RUN(influences_are_sorted_and_merged), RUN(sums_other_than_one_are_counted_and_normalised),
-           RUN(unweighted_vertices_follow_the_first_joint), RUN(impossible_weights_and_joints_are_refused),
+           RUN(unweighted_vertices_take_their_neighbours_weights), RUN(weights_that_are_no_numbers_are_ignored),
+           RUN(loose_pieces_take_the_weights_of_what_is_near), RUN(joints_that_are_not_there_are_refused),
            RUN(a_mesh_under_two_skins_is_checked_against_both), RUN(a_skin_without_weights_moves_with_its_node),
            RUN(all_sets_and_integer_weights_are_read), RUN(morph_targets_and_their_weights_are_read))

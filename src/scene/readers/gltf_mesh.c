@@ -371,7 +371,9 @@ static bool read_mesh(spl_gltf *g, const json_t *object, int32_t index, const sp
             spl_scene_warn(g->scene, "%s has %d morph targets, the first primitive %d", r.where,
                            mesh->primitive[i].target_count, mesh->primitive[0].target_count);
     }
-    return count_points(g, mesh, index);
+    char where[64];
+    snprintf(where, sizeof where, "mesh %d '%.40s'", index, mesh->name);
+    return spl_gltf_mend_weights(g, mesh, where) && count_points(g, mesh, index);
 }
 
 /* For each mesh the skin with the fewest joints that it is drawn with, -1 for none: its joint indices must be within
@@ -403,5 +405,6 @@ bool spl_gltf_read_meshes(spl_gltf *g)
     for (int32_t i = 0; ok && i < count; i++)
         ok = read_mesh(g, json_array_get(list, (size_t)i), i, skin[i] < 0 ? NULL : &scene->skin[skin[i]]);
     spl_free(g->a, skin);
+    if (ok) spl_gltf_report_weights(g);
     return ok;
 }

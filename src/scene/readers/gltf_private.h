@@ -39,6 +39,12 @@ typedef struct spl_gltf {
     size_t bin_size;
     size_t input_size; /* bytes read: the file and those it refers to */
     size_t taken;      /* bytes made from them, bounded against input_size */
+    struct {
+        int64_t mistaken; /* vertices with weights that are no numbers or negative */
+        int64_t lost;     /* of these, without any other */
+        int64_t bare;     /* vertices without a weight that can be used, those among them */
+        char where[96];   /* the first primitive with one of either */
+    } weights;
 } spl_gltf;
 
 /* ---- failing (gltf_json.c) ---- */
@@ -138,5 +144,11 @@ bool spl_gltf_read_images(spl_gltf *g); /* (gltf_material.c) */
  * the fewest joints (gltf_weights.c). `where` names the primitive. */
 bool spl_gltf_read_influences(spl_gltf *g, const json_t *attributes, const spl_skin *skin, const char *where,
                               spl_primitive *p);
+
+/* Finds weights for the vertices of a mesh that have none; fails if no vertex has any (gltf_mend.c). */
+bool spl_gltf_mend_weights(spl_gltf *g, spl_mesh *mesh, const char *where);
+
+/* One line each for weights that were ignored and for those that were missing, in the whole file (gltf_weights.c). */
+void spl_gltf_report_weights(spl_gltf *g);
 
 #endif

@@ -2,6 +2,7 @@
  * one entry a joint, with a sum of 1. */
 #include "scene/readers/gltf_private.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,18 +104,20 @@ static void sort_influences(influence *list, int32_t count)
     }
 }
 
-/* The influences of a vertex, sorted and normalised; *sum is what the file's weights add up to. */
-static bool gather(sets *s, size_t vertex, influence *list, int32_t *count, double *sum)
+/* The influences of a vertex, sorted and normalised; *sum is what the file's weights add up to. Weights that are no
+ * numbers or negative mean nothing: *bad counts them. */
+static bool gather(sets *s, size_t vertex, influence *list, int32_t *count, double *sum, int32_t *bad)
 {
-    *count = 0;
+    *count = *bad = 0;
     *sum = 0;
     for (int32_t n = 0; n < s->count; n++)
         for (size_t k = 4 * vertex; k < 4 * vertex + 4; k++) {
             double weight = (double)s->weight[n][k];
             if (weight == 0) continue; /* its joint index means nothing */
-            if (!(weight > 0) || !isfinite(weight))
-                return spl_gltf_fail(s->g, "%s: a weight of vertex %zu is %g; repair the weights and export again",
-                                     s->where, vertex, weight);
+            if (!(weight > 0) || !isfinite(weight)) {
+                ++*bad;
+                continue;
+            }
             if (s->joint[n][k] >= (uint32_t)s->skin->joint_count)
                 return spl_gltf_fail(s->g, "%s: vertex %zu uses joint index %u, but skin '%.40s' has %d joints",
                                      s->where, vertex, s->joint[n][k], s->skin->name, s->skin->joint_count);
@@ -135,23 +138,24 @@ static bool measure(sets *s, spl_primitive *p)
     p->weight_sum_min = (double)INFINITY;
     p->weight_sum_max = -(double)INFINITY;
     for (int32_t v = 0; v < p->vertex_count; v++) {
-        int32_t count;
+        int32_t count, bad;
         double sum;
-        if (!gather(s, (size_t)v, list, &count, &sum)) return false;
+        if (!gather(s, (size_t)v, list, &count, &sum, &bad)) return false;
         if (count > largest) largest = count;
+        p->unweighted += count == 0;
+        p->mistaken += bad > 0;
+        s->g->weights.lost += bad > 0 && count == 0;
+        if (bad > 0) continue; /* its sum says nothing */
         if (sum < p->weight_sum_min) p->weight_sum_min = sum;
         if (sum > p->weight_sum_max) p->weight_sum_max = sum;
-        p->unweighted += count == 0;
         p->unnormalised += count > 0 && fabs(sum - 1) > s->tolerance;
     }
-    if (p->unweighted == p->vertex_count)
-        return spl_gltf_fail(s->g, "%s: the weights of all %d vertices are zero; paint weights and export again",
-                             s->where, p->vertex_count);
+    if (p->weight_sum_min > p->weight_sum_max) p->weight_sum_min = p->weight_sum_max = (double)NAN;
     p->influence_count = largest;
     return true;
 }
 
-/* Second pass: vertices without a weight go to the first joint. */
+/* Second pass. Vertices without a weight are left with zeros: spl_gltf_mend_weights finds some for them. */
 static bool fill(sets *s, spl_primitive *p)
 {
     influence list[MAX_INFLUENCES];
@@ -161,10 +165,9 @@ static bool fill(sets *s, spl_primitive *p)
     p->weight = spl_gltf_new(s->g, total, sizeof *p->weight, "influences");
     if (!p->weight) return false;
     for (size_t v = 0; v < (size_t)p->vertex_count; v++) {
-        int32_t count;
+        int32_t count, bad;
         double sum;
-        if (!gather(s, v, list, &count, &sum)) return false;
-        if (count == 0) list[count++] = (influence){0, 1};
+        if (!gather(s, v, list, &count, &sum, &bad)) return false;
         for (size_t i = 0; i < (size_t)count; i++) {
             p->joint[v * K + i] = (uint16_t)list[i].joint;
             p->weight[v * K + i] = (float)list[i].weight;
@@ -175,9 +178,11 @@ static bool fill(sets *s, spl_primitive *p)
 
 static void report(const sets *s, const spl_primitive *p)
 {
-    if (p->unweighted)
-        spl_scene_warn(s->g->scene, "%s: %d of %d vertices have no weight; they follow the skin's first joint",
-                       s->where, p->unweighted, p->vertex_count);
+    spl_gltf *g = s->g;
+    if (g->weights.mistaken + g->weights.bare == 0 && p->mistaken + p->unweighted > 0)
+        snprintf(g->weights.where, sizeof g->weights.where, "%s", s->where);
+    g->weights.mistaken += p->mistaken;
+    g->weights.bare += p->unweighted;
     if (p->unnormalised)
         spl_scene_warn(s->g->scene, "%s: the weights of %d vertices do not sum to 1 (%.3g to %.3g); normalised",
                        s->where, p->unnormalised, p->weight_sum_min, p->weight_sum_max);
@@ -195,4 +200,19 @@ bool spl_gltf_read_influences(spl_gltf *g, const json_t *attributes, const spl_s
     if (ok && s.count > 0) report(&s, p);
     free_sets(&s);
     return ok;
+}
+
+void spl_gltf_report_weights(spl_gltf *g)
+{
+    int64_t zero = g->weights.bare - g->weights.lost, rest = g->weights.mistaken - g->weights.lost;
+    if (g->weights.mistaken > 0)
+        spl_scene_warn(g->scene,
+                       "%" PRId64
+                       " vertices have weights that are no numbers or negative, the first in %s; ignored: %" PRId64
+                       " keep their other weights, %" PRId64 " take those of the vertices near them",
+                       g->weights.mistaken, g->weights.where, rest, g->weights.lost);
+    if (zero > 0)
+        spl_scene_warn(
+            g->scene, "%" PRId64 " vertices have no weight, the first in %s; they take those of the vertices near them",
+            zero, g->weights.where);
 }

@@ -190,13 +190,15 @@ def unnormalised(c):
     return write_character(out).glb()
 
 
-def some_weights(c, value):
-    """Twelve vertices of the head have these weights."""
+def some_weights(c, value, damaged=0):
+    """Twelve vertices of the head have these weights; of some at the feet the weakest is negative or infinite."""
     out = c.copy()
     out.parts[0].bytes = False
     head = np.argsort(-out.parts[0].position[:, 1], kind="stable")[:12]
     out.parts[0].weights = out.parts[0].weights.copy()
     out.parts[0].weights[np.sort(head)] = value
+    foot = np.argsort(out.parts[0].position[:, 1], kind="stable")[:damaged]
+    out.parts[0].weights[foot, out.parts[0].weights.shape[1] - 1] = np.where(np.arange(damaged) % 2, -0.5, np.inf)
     return write_character(out).glb()
 
 
@@ -271,6 +273,6 @@ def variant_files(hero):
     for make in (sparse, quantised, two_skins, copies, morphs, scale100, other_bind, mirrored, unnormalised, hands_at_thighs):
         yield f"variants/{make.__name__}.glb", make(c)
     yield "variants/zero_weights.glb", some_weights(c, 0.0)
-    yield "variants/nan_weights.glb", some_weights(c, np.nan)
+    yield "variants/nan_weights.glb", some_weights(c, np.nan, 8)
     yield "variants/ik_feet.glb", hung_on_root(c, ["foot.L", "foot.R"])
     yield "variants/thighs_on_root.glb", hung_on_root(c, ["thigh.L", "thigh.R"])
