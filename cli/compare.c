@@ -34,7 +34,7 @@ static const cli_option options[] = {
     {"--body", "KIND", "tets, prism, or a file of your own tetrahedra (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape)", true},
-    {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
     CLI_DYNAMICS_OPTIONS,
@@ -261,15 +261,17 @@ static int load(cli_compare *c)
     return 0;
 }
 
-/* What a unit of the file is in the solver: as the file says it, or as --size does. */
+/* What a unit of the file is in the solver: by the rig, or as --size says. */
 static void find_metre(cli_compare *c)
 {
-    const double *s = c->report->size;
-    double diagonal = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), size = c->report->size_m;
+    const supple_report *r = c->report;
     const char *given = cli_get(c->arguments, "--size", 0);
-    if (given) cli_number(given, 1e-6, 1e6, &size);
-    c->size_m = size;
-    c->metre = diagonal > 0 ? size / diagonal : 1;
+    c->size_m = r->size_m;
+    if (given && strcmp(given, "file") == 0)
+        c->size_m = r->file_m;
+    else if (given)
+        cli_number(given, 1e-6, 1e6, &c->size_m);
+    c->metre = r->size_m > 0 ? r->metre * c->size_m / r->size_m : r->metre;
 }
 
 static int check_motion(const cli_compare *c)

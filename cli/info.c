@@ -72,7 +72,8 @@ static void print_report(const char *input, const supple_scene *scene, const sup
     printf("%s: %d vertices, %d triangles, %d joints, %d skin%s\n", input, (int)supple_scene_vertex_count(scene),
            (int)supple_scene_triangle_count(scene), (int)supple_scene_joint_count(scene),
            (int)supple_scene_skin_count(scene), supple_scene_skin_count(scene) == 1 ? "" : "s");
-    printf("size: %.4g x %.4g x %.4g; %.3g m across for the solver\n", r->size[0], r->size[1], r->size[2], r->size_m);
+    printf("size: %.4g x %.4g x %.4g; %.3g m across for the solver: %s (by the file's unit %.3g m)\n", r->size[0],
+           r->size[1], r->size[2], r->size_m, r->size_why, r->file_m);
     print_parts(r);
     printf("bones: %d\n", (int)r->bone_count);
     print_clips(scene);

@@ -31,7 +31,7 @@ static const cli_option options[] = {
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
      true},
-    {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--model", "FILE.supple", "a trained model (`supple train`), for method subspace", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},

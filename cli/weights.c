@@ -15,7 +15,7 @@ static const cli_option options[] = {
     {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
      true},
-    {"--size", "METRES", "the character's diagonal for the solver (the file's unit, if sensible)", false},
+    {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--set", "KEY=VALUE", "max-tets=N: budget for the resolution (30000); grade=on: coarser inside (off)", true},
     {"--metrics", "FILE.json", "counts, times and local maxima as one JSON object", false},
     {"--no-cache", NULL, "make everything afresh and keep nothing", false},

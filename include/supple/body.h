@@ -39,12 +39,15 @@ typedef enum supple_upsampling {
     SUPPLE_UPSAMPLE_NORMAL, /* a point of the body's surface displaced along its interpolated normal: a baseline */
 } supple_upsampling;
 
+/* For supple_body_config.size_m: the file's unit is a true one, and the character as large as it says. */
+#define SUPPLE_SIZE_FILE (-1.0)
+
 /* How to make a body. Start from supple_body_config_default(). */
 typedef struct supple_body_config {
-    uint32_t cookie;               /* set by supple_body_config_default() */
-    int32_t resolution;            /* cells along the longest axis; 0: chosen by the thinnest limbs and the budget */
-    int32_t max_tets;              /* that budget; 0: what the method wants, else 60,000 */
-    double size_m;                 /* the character's diagonal for the solver, metres; 0: the file's, if sensible */
+    uint32_t cookie;    /* set by supple_body_config_default() */
+    int32_t resolution; /* cells along the longest axis; 0: chosen by the thinnest limbs and the budget */
+    int32_t max_tets;   /* that budget; 0: what the method wants, else 60,000 */
+    double size_m;      /* the character's diagonal for the solver, metres; 0: by its rig; SUPPLE_SIZE_FILE */
     const supple_part_rule *rules; /* the last that matches a part counts */
     int32_t rule_count;            /* how many there are */
     const char *tet_file;          /* the user's own tetrahedra (.msh, .mesh, .vtk) in body space; NULL: made here */

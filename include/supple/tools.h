@@ -198,7 +198,9 @@ typedef struct supple_report {
     const supple_bone *bones;                      /* by their joints */
     const supple_finding *findings;                /* what a person should know */
     double size[3];                                /* extent of the rest pose, in the file's unit */
-    double size_m;                                 /* the diagonal the solver will use, metres */
+    double size_m, metre;                          /* the diagonal and the world's unit for the solver, metres */
+    double file_m;                                 /* that diagonal, if the file's unit is true */
+    const char *size_why;                          /* what it is taken as, and why */
     const char *auto_method, *auto_why;            /* what `auto` would choose, and the reason */
 } supple_report;
 

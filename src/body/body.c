@@ -8,15 +8,14 @@
 #include "math/mat3.h"
 #include "rig/bind.h"
 #include "rig/pose.h"
+#include "rig/size.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ASSUMED_SIZE    1.8   /* metres, where the file's own unit gives no sensible size */
 #define SMALLEST_FLOATS 1e-30 /* the diagonal below which a vertex, a float, has lost its digits */
-#define SMALLEST_METRE  0.1
-#define LARGEST_METRE   20.0
+#define ANOTHER_SIZE    1.5   /* the solver's size and the file's differ by more: worth a line */
 
 spl_body_options spl_body_options_default(void)
 {
@@ -119,21 +118,21 @@ static supple_result find_weights(spl_body *body, supple_error *error)
 static supple_result set_unit(spl_body *body, const spl_body_options *options, const supple_config *config,
                               supple_error *error)
 {
-    double scale;
-    if (!spl_bind_scale(body->scene, body->home, &scale)) return spl_fail_memory(error, "the rest pose");
-    if (fabs(scale - 1) < 1e-3) scale = 1; /* rounding is no scale */
-    double diagonal = body->surface.diagonal, metres = diagonal * scale * spl_scene_unit(body->scene);
-    bool sensible = metres >= SMALLEST_METRE && metres <= LARGEST_METRE;
+    double diagonal = body->surface.diagonal;
+    spl_size size;
     if (diagonal > 0 && diagonal < SMALLEST_FLOATS)
         return spl_fail(error, SUPPLE_ERROR_INPUT,
                         "the mesh is %.3g across, too small for its own numbers (%.0g is the least); scale it up and "
                         "export it again",
                         diagonal, SMALLEST_FLOATS);
-    body->size_m = options->size_m > 0 ? options->size_m : sensible ? metres : ASSUMED_SIZE;
-    body->metre = diagonal > 0 ? body->size_m / diagonal : 1;
-    if (!sensible && !(options->size_m > 0))
-        spl_log(config, SUPPLE_LOG_WARNING, "the character is %.4g m across: taken as %g m (--size METRES sets it)",
-                metres, ASSUMED_SIZE);
+    supple_result result = spl_size_find(body->scene, options->size_m, NULL, &size, error);
+    if (result != SUPPLE_OK) return result;
+    body->size_m = size.size_m;
+    body->metre = size.metre;
+    if (options->size_m == 0 && fabs(log(size.size_m / size.file_m)) > log(ANOTHER_SIZE))
+        spl_log(config, SUPPLE_LOG_INFO,
+                "size: taken as %s; the file's unit makes it %.3g m across (--size METRES, or --size file)",
+                spl_size_reason(size.rule), size.file_m);
     return SUPPLE_OK;
 }
 

@@ -20,7 +20,8 @@ typedef struct spl_body_options {
     spl_flesh_options flesh;
     const supple_part_rule *rules; /* the last that matches counts */
     int32_t rule_count;
-    double size_m;        /* diagonal of the character for the solver, metres; 0: the file's own, if sensible */
+    double
+        size_m; /* diagonal of the character for the solver, metres; 0: by its rig (rig/size.h); or SUPPLE_SIZE_FILE */
     const spl_tets *tets; /* the user's own tetrahedra instead, in body space; NULL: made here */
     bool cache;           /* look for the tetrahedra in the cache, and keep them there */
     supple_body_kind kind;

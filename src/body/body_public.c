@@ -26,8 +26,8 @@ static supple_result check_config(const supple_body_config *c, supple_error *err
     if ((int)c->kind < SUPPLE_BODY_TETS || c->kind > SUPPLE_BODY_PRISM || (int)c->upsampling < SUPPLE_UPSAMPLE_SMOOTH ||
         c->upsampling > SUPPLE_UPSAMPLE_NORMAL)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "body config: no such kind of body or of upsampling");
-    if (!(c->size_m >= 0 && c->size_m <= 1e6))
-        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "size: takes metres from 0 to 1000000");
+    if (!(c->size_m >= 0 && c->size_m <= 1e6) && c->size_m != SUPPLE_SIZE_FILE)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "size: takes metres from 0 to 1000000, or SUPPLE_SIZE_FILE");
     return SUPPLE_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "rig/bones.h"
+#include "rig/size.h"
 #include "sim/choose.h"
 
 #include <stdarg.h>
@@ -11,10 +12,6 @@
 #include <supple/tools.h>
 
 enum { MAX_FINDINGS = 64, NAME_LIST = 120 };
-
-#define ASSUMED_SIZE   1.8 /* metres, where the file's own unit gives no sensible size */
-#define SMALLEST_METRE 0.1
-#define LARGEST_METRE  20.0
 
 /* The report with all that it points to. */
 typedef struct inspection {
@@ -162,27 +159,30 @@ static void find_rest_pose(inspection *x)
         add_finding(x, false, "the rest pose is not the bind pose (or is scaled): vertices differ by up to %.3g", most);
 }
 
-static void find_size(inspection *x)
+static supple_result find_size(inspection *x, supple_error *error)
 {
     const float *p = x->position;
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, sum = 0;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (size_t i = 0; i < 3 * (size_t)x->scene->vertex_count; i++) {
         low[i % 3] = fmin(low[i % 3], (double)p[i]);
         high[i % 3] = fmax(high[i % 3], (double)p[i]);
     }
-    for (int k = 0; k < 3; k++) {
-        x->report.size[k] = x->scene->vertex_count ? high[k] - low[k] : 0;
-        sum += x->report.size[k] * x->report.size[k];
-    }
-    double unit = spl_scene_unit(x->scene), metres = sqrt(sum) * unit;
-    bool sensible = metres >= SMALLEST_METRE && metres <= LARGEST_METRE;
-    x->report.size_m = sensible ? metres : ASSUMED_SIZE;
+    for (int k = 0; k < 3; k++) x->report.size[k] = x->scene->vertex_count ? high[k] - low[k] : 0;
+    spl_size size;
+    supple_result result = spl_size_find(x->scene, 0, p, &size, error);
+    if (result != SUPPLE_OK) return result;
+    x->report.size_m = size.size_m;
+    x->report.metre = size.world;
+    x->report.size_why = spl_size_reason(size.rule);
+    x->report.file_m = size.file_m;
+    return SUPPLE_OK;
+}
+
+static void tell_unit(inspection *x)
+{
     if (x->scene->unit > 0 || x->scene->up != SPL_UP_Y)
-        add_finding(x, false, "the file's unit is %g m, its %c axis points up; caches keep both", unit,
-                    "yzx"[x->scene->up]);
-    if (!sensible)
-        add_finding(x, true, "the character is %.4g m across, if that is its unit; physics takes it as %g m", metres,
-                    ASSUMED_SIZE);
+        add_finding(x, false, "the file's unit is %g m, its %c axis points up; caches keep both",
+                    spl_scene_unit(x->scene), "yzx"[x->scene->up]);
 }
 
 static bool has_flesh(const inspection *x)
@@ -196,7 +196,7 @@ static void find_all(inspection *x)
 {
     for (int32_t i = 0; i < x->scene->warning_count; i++) add_finding(x, true, "%s", x->scene->warning[i]);
     if (x->scene->skin_count == 0) add_finding(x, true, "no skin: nothing binds the mesh to a skeleton");
-    find_size(x);
+    tell_unit(x);
     find_idle_joints(x);
     find_surface_faults(x);
     find_clip_faults(x);
@@ -277,6 +277,8 @@ static supple_result inspect(inspection *x, supple_error *error)
     x->text = spl_new(a, MAX_FINDINGS, sizeof *x->text);
     if (!x->part || !x->parts || !x->bone_list || !x->findings || !x->text) return spl_fail_memory(error, "the report");
     result = spl_roles_of_scene(x->scene, x->part, x->part_count, a, &x->roles, error);
+    if (result != SUPPLE_OK) return result;
+    result = find_size(x, error);
     if (result != SUPPLE_OK) return result;
     list_parts(x);
     list_bones(x);

@@ -4,30 +4,7 @@
 #include "core/memory.h"
 #include "core/timer.h"
 #include "rig/bind.h"
-
-/* A character's diagonal that is taken as it is, and the one that others get: metres. */
-static const double smallest = 0.1, largest = 20, usual = 1.8;
-
-static double diagonal_of(const float *position, int32_t count)
-{
-    spl_vec3 low = {0}, high = {0};
-    for (int32_t v = 0; v < count; v++) {
-        spl_vec3 p = spl_v3_from_float(position + 3 * (size_t)v);
-        if (v == 0) low = high = p;
-        low = spl_v3(fmin(low.x, p.x), fmin(low.y, p.y), fmin(low.z, p.z));
-        high = spl_v3(fmax(high.x, p.x), fmax(high.y, p.y), fmax(high.z, p.z));
-    }
-    return spl_distance(low, high);
-}
-
-/* Metres a unit of the world, where no body says it. */
-static double unit_of(const supple_sim *sim, const supple_sim_config *sc)
-{
-    double unit = spl_scene_unit(sim->scene), diagonal = diagonal_of(sim->position, sim->scene->vertex_count);
-    if (!(diagonal > 0)) return unit;
-    if (sc->body_config && sc->body_config->size_m > 0) return sc->body_config->size_m / diagonal;
-    return diagonal * unit < smallest || diagonal * unit > largest ? usual / diagonal : unit;
-}
+#include "rig/size.h"
 
 /* The bind pose as the solver sees it: with the scale that the rest pose has. */
 static void bind_pose(const spl_solid *solid, float *out)
@@ -90,10 +67,14 @@ supple_result spl_sim_slide_create(supple_sim *sim, const supple_sim_config *sc,
                              .pool = sim->pool,
                              .config = &sim->config,
                              .allocator = &sim->allocator};
-    setup.unit = setup.rest_unit = unit_of(sim, sc);
+    spl_size size;
+    double asked = sc->body_config ? sc->body_config->size_m : 0;
+    supple_result result = spl_size_find(sim->scene, asked, sim->position, &size, error);
+    if (result != SUPPLE_OK) return result;
+    setup.unit = setup.rest_unit = size.world;
     float *bind = spl_new(&sim->allocator, (size_t)sim->scene->vertex_count, 3 * sizeof *bind);
     if (!bind) return spl_fail_memory(error, "the skin's rest shape");
-    supple_result result = find_rest(sim, bind, &setup, error);
+    result = find_rest(sim, bind, &setup, error);
     if (result == SUPPLE_OK) result = spl_slide_create(&setup, &sim->skin, error);
     spl_free(&sim->allocator, bind);
     if (result == SUPPLE_OK) sim->slide = *spl_slide_get(sim->skin);

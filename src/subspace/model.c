@@ -402,7 +402,7 @@ static void take_recipe(reading *g, spl_model *m, int32_t rules, const supple_al
     const double *size = get(g, "recipe.size", SPL_STORE_F64, 1, 1, 1, 0, 0, NULL);
     char name[40];
     if (g->result != SUPPLE_OK) return;
-    if (n[0] > 1 || n[3] > 1 || !(*size >= 0) || rules > MOST_RULES) {
+    if (n[0] > 1 || n[3] > 1 || !(*size >= 0 || *size == SUPPLE_SIZE_FILE) || rules > MOST_RULES) {
         bad(g, "it does not say how its body is made");
         return;
     }
