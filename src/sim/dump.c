@@ -70,10 +70,8 @@ static void put_character(dump *d)
             joint[2 * b] = body->bones.bone[b].node;
             joint[2 * b + 1] = body->bones.bone[b].of;
         }
-        for (int32_t i = 0; i < body->part_count; i++)
-            for (int32_t k = 0; k < body->part[i].primitive->vertex_count; k++)
-                role[body->part[i].first_vertex + k] = (int32_t)body->role[i].role;
         for (size_t v = 0; v < n; v++) {
+            role[v] = body->roles.vertex[v];
             spl_vec3 p = spl_mat3_apply(&f->solid.drive.stretch, spl_v3_from_float(body->bind + 3 * v));
             skin[3 * v] = body->metre * p.x;
             skin[3 * v + 1] = body->metre * p.y;
