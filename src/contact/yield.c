@@ -15,6 +15,7 @@
 #define MOST_ANGLE 0.6  /* radians, in all: a motion that asks for more is not corrected further */
 #define FADE       0.05 /* seconds, in which half of a turn that is not needed any more goes */
 #define LONG       0.25 /* seconds, after which nothing is remembered */
+#define EASE       15.0 /* a second: how soon a turn is what it should be, as a critically damped spring takes it there */
 
 enum { ROUNDS = 6, NEIGHBOURS = 2 /* joints between bones that do not meet */, GRAIN = 64 };
 
@@ -22,6 +23,7 @@ enum { ROUNDS = 6, NEIGHBOURS = 2 /* joints between bones that do not meet */, G
 typedef struct limb {
     spl_quat turn;  /* by how much it is turned, of the world */
     spl_quat kept;  /* the last pose's, as seen from the bone above the pivot */
+    spl_vec3 rate;  /* how it changes, radians a second, as seen from there */
     spl_vec3 side;  /* to which, of the world; 0: not yet */
     spl_vec3 leant; /* the last pose's, as seen from there */
     /* What pushes it in a round, of all its bones' vertices that are in other flesh: */
@@ -51,6 +53,7 @@ struct spl_yield {
     bool *turns;    /* by node: room */
     double *x;      /* 3 x vertices: posed by the weights */
     double most;
+    bool posed; /* there was a pose since the last reset */
 };
 
 /* ---- limbs ---- */
@@ -259,6 +262,7 @@ void spl_yield_reset(spl_yield *y)
     for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++)
         y->state[b] = (limb){.turn = spl_quat_identity(), .kept = spl_quat_identity()};
     y->most = 0;
+    y->posed = false;
 }
 
 /* ---- what pushes ---- */
@@ -372,7 +376,6 @@ static spl_quat above(const spl_yield *y, int32_t first)
 static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
 {
     bool any = false;
-    if (!(elapsed >= 0 && elapsed < LONG)) spl_yield_reset(y);
     for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
         limb *l = &y->state[b];
         l->turn = spl_quat_identity();
@@ -388,23 +391,58 @@ static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
     return any;
 }
 
-static void keep(spl_yield *y)
+static spl_vec3 rotation_vector(spl_quat q)
 {
+    spl_vec3 axis;
+    double angle = spl_quat_to_axis_angle(q, &axis);
+    if (angle > M_PI) angle -= 2 * M_PI;
+    return spl_scale(axis, angle);
+}
+
+/* A limb comes to the turn it should have, seen from above, without a start or a stop that shows. */
+static spl_quat ease(limb *l, spl_quat wanted, double elapsed)
+{
+    spl_vec3 to = rotation_vector(wanted), x = spl_sub(rotation_vector(l->kept), to);
+    spl_vec3 pull = spl_madd(l->rate, x, EASE);
+    double decay = exp(-EASE * elapsed);
+    x = spl_scale(spl_madd(x, pull, elapsed), decay);
+    l->rate = spl_scale(spl_madd(l->rate, pull, -EASE * elapsed), decay);
+    spl_vec3 r = spl_add(to, x);
+    double angle = spl_norm(r);
+    if (!(angle > 1e-9)) return spl_quat_identity();
+    return spl_quat_axis_angle(spl_scale(r, 1 / angle), fmin(angle, MOST_ANGLE));
+}
+
+/* Keeps the turns for the next pose; eased first, if there was one before. True if that turned a limb. */
+static bool keep(spl_yield *y, spl_pose *pose, bool eased, double elapsed)
+{
+    bool any = false;
     y->most = 0;
     for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
         limb *l = &y->state[b];
         if (y->limb[b] != b) continue;
         spl_quat up = above(y, b), down = spl_quat_conjugate(up);
-        l->kept = spl_quat_mul(spl_quat_mul(down, l->turn), up);
+        spl_quat wanted = spl_quat_mul(spl_quat_mul(down, l->turn), up);
+        spl_quat turn = eased ? ease(l, wanted, elapsed) : wanted;
+        spl_quat more = spl_quat_mul(spl_quat_mul(spl_quat_mul(up, turn), down), spl_quat_conjugate(l->turn));
+        if (!eased) l->rate = spl_v3(0, 0, 0);
+        l->kept = turn;
         l->leant = spl_quat_rotate(down, l->weight > 0 ? spl_unit(l->way, l->side) : l->side);
+        if (angle_of(more) > 1e-6) {
+            turn_nodes(y, pose, b, more);
+            any = true;
+        }
         y->most = fmax(y->most, angle_of(l->turn));
     }
+    return any;
 }
 
 supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_pool *pool, supple_error *error)
 {
     spl_solid *s = y->solid;
     supple_result result = spl_drive_pose(&s->drive, pose, error);
+    bool remembers = y->posed && elapsed >= 0 && elapsed < LONG;
+    if (!remembers) spl_yield_reset(y);
     if (result == SUPPLE_OK && recall(y, pose, elapsed)) result = spl_drive_pose(&s->drive, pose, error);
     for (int round = 0; result == SUPPLE_OK && round < ROUNDS; round++) {
         bool turned = false;
@@ -418,8 +456,9 @@ supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_p
         if (!turned) break;
         result = spl_drive_pose(&s->drive, pose, error);
     }
-    if (result == SUPPLE_OK) keep(y);
-    return result;
+    if (result != SUPPLE_OK) return result;
+    y->posed = true;
+    return keep(y, pose, remembers, elapsed) ? spl_drive_pose(&s->drive, pose, error) : SUPPLE_OK;
 }
 
 double spl_yield_angle(const spl_yield *y)
