@@ -120,16 +120,21 @@ static void join_by_names(spl_match *m)
 }
 
 /* Acclaim's hands are two joints at one place, a wrist that twists and a base of the fingers that bends. Fingers whose
- * base the character does not have would bend for it, at the knuckles: they stay with the hand. */
-static void leave_fingers(spl_match *m, const spl_bvh *bvh)
+ * base the character does not have would bend for it, at the knuckles: they stay with the hand, thumbs too. */
+static void leave_fingers(spl_match *m, char side)
 {
-    for (int32_t i = 0; i < m->joint_count; i++) {
-        if (m->source[i] < 0 || m->name[i].part < SPL_PART_FINGERS || m->settled[m->source[i]]) continue;
-        int32_t k = bvh->joint[m->source[i]].parent;
-        while (k >= 0 && m->from_name[k].part >= SPL_PART_FINGERS && m->target[k] >= 0) k = bvh->joint[k].parent;
-        if (k < 0 || m->from_name[k].part < SPL_PART_FINGERS) continue;
-        m->matched -= m->target[m->source[i]] == i;
-        if (m->target[m->source[i]] == i) m->target[m->source[i]] = -1;
+    bool split = false;
+    for (int32_t i = 0; i < m->source_count; i++)
+        split = split || (m->from_name[i].part == SPL_PART_FINGERS && m->from_name[i].side == side && is_free(m, i));
+    for (int32_t i = 0; i < m->joint_count && split; i++) {
+        int32_t source = m->source[i];
+        if (source < 0 || m->settled[source] || m->from_name[source].side != side ||
+            m->from_name[source].part < SPL_PART_FINGERS || m->from_name[source].part >= SPL_PART_COUNT)
+            continue;
+        if (m->target[source] == i) {
+            m->target[source] = -1;
+            m->matched--;
+        }
         m->source[i] = -1;
     }
 }
@@ -303,24 +308,22 @@ static spl_vec3 node_place(const supple_scene *scene, int32_t node)
  * last the head. */
 static void find_head(spl_match *m, const supple_scene *scene, int32_t skeleton)
 {
-    int32_t first = -1, last = -1, shoulders = 0, head = -1;
+    int32_t first = -1, shoulders = 0, head = -1;
     spl_vec3 sum = spl_v3(0, 0, 0);
     if (has_part(m, skeleton, SPL_PART_HEAD, 0) || has_part(m, skeleton, SPL_PART_NECK, 0)) return;
     for (int32_t i = 0; i < m->joint_count; i++) {
         if (m->skeleton[i] != skeleton) continue;
         spl_body_part part = m->name[i].part;
         if (part == SPL_PART_HIPS && first < 0) first = i;
-        if (part == SPL_PART_SPINE) last = i;
         if ((part != SPL_PART_UPPER_ARM && part != SPL_PART_CLAVICLE) || !m->name[i].side) continue;
         sum = spl_add(sum, node_place(scene, m->node[i]));
         shoulders++;
     }
-    if (first < 0 || last < 0 || shoulders < 2) return;
-    spl_vec3 low = node_place(scene, m->node[first]), up = spl_sub(node_place(scene, m->node[last]), low);
-    double limit = spl_dot(spl_sub(spl_scale(sum, 1.0 / shoulders), low), up);
+    if (first < 0 || shoulders < 2) return;
+    spl_vec3 low = node_place(scene, m->node[first]), up = spl_sub(spl_scale(sum, 1.0 / shoulders), low);
     for (int32_t i = 0; i < m->joint_count; i++) {
         if (m->skeleton[i] != skeleton || m->name[i].part != SPL_PART_SPINE) continue;
-        if (spl_dot(spl_sub(node_place(scene, m->node[i]), low), up) < limit) continue;
+        if (spl_dot(spl_sub(node_place(scene, m->node[i]), low), up) < spl_dot(up, up)) continue;
         m->name[i].part = SPL_PART_NECK;
         head = i;
     }
@@ -340,8 +343,8 @@ static int32_t read_skeleton(spl_match *m, const supple_scene *scene, int32_t sk
         if (m->skeleton[i] == skeleton) m->name[i] = name[k++];
     if (m->joint_count <= SPL_MATCH_MOST) {
         promote_helpers(m, skeleton);
-        drop_dead_ends(m, scene, skeleton);
         find_head(m, scene, skeleton);
+        drop_dead_ends(m, scene, skeleton);
     }
     for (int32_t i = 0; i < m->joint_count; i++) {
         spl_body_part part = m->name[i].part;
@@ -394,7 +397,8 @@ supple_result spl_match_make(const supple_scene *scene, const spl_bvh *bvh, cons
     if (result == SUPPLE_OK && map) result = apply_map(out, scene, bvh, map, map_size, map_name, error);
     if (result == SUPPLE_OK) {
         join_by_names(out);
-        leave_fingers(out, bvh);
+        leave_fingers(out, 'l');
+        leave_fingers(out, 'r');
     } else {
         spl_match_release(out);
     }
