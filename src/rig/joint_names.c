@@ -82,12 +82,14 @@ static const struct {
     {"hips", SPL_PART_HIPS},
     {"pelvis", SPL_PART_HIPS},
     {"hip", SPL_WORD_HIP},
+    {"lowerbody", SPL_PART_HIPS},
     {"root", SPL_WORD_ROOT},
     {"cog", SPL_WORD_ROOT},
     {"lowerback", SPL_PART_SPINE},
     {"upperback", SPL_PART_SPINE},
     {"back", SPL_PART_SPINE},
     {"spine", SPL_PART_SPINE},
+    {"upperbody", SPL_PART_SPINE},
     {"upperspine", SPL_PART_SPINE},
     {"lowerspine", SPL_PART_SPINE},
     {"abdomen", SPL_PART_SPINE},
@@ -149,6 +151,7 @@ static const struct {
     {"loleg", SPL_PART_SHIN},
     {"leglower", SPL_PART_SHIN},
     {"tibia", SPL_PART_SHIN},
+    {"shank", SPL_PART_SHIN},
     {"foot", SPL_PART_FOOT},
     {"ankle", SPL_PART_FOOT},
     {"toe", SPL_PART_TOE},
@@ -194,7 +197,7 @@ static bool is_noise(const char *token)
     static const char *const list[] = {"joint",  "jnt",      "jt",        "j",         "bone",       "b",   "bn",
                                        "def",    "skeleton", "mixamorig", "bip",       "valvebiped", "rig", "armature",
                                        "cc",     "base",     "character", "skin",      "sk",         "f",   "bind",
-                                       "ccbase", "ctrlrig",  "human",     "reference", NULL};
+                                       "ccbase", "ctrlrig",  "human",     "reference", "c",          "m",   NULL};
     return is_one_of(token, list);
 }
 
@@ -204,6 +207,13 @@ static bool is_helper(const char *token)
     static const char *const list[] = {"ik",   "fk",     "pole", "target", "twist", "roll", "control", "ctrl", "ctl",
                                        "slot", "helper", "mch",  "end",    "nub",   "tip",  "site",    "eff",  NULL};
     return is_one_of(token, list);
+}
+
+/* Helpers that never have flesh of their own part. */
+static bool is_mere_helper(const char *token)
+{
+    static const char *const list[] = {"ik", "target", "control", "ctrl", "ctl", NULL};
+    return is_helper(token) && !is_one_of(token, list);
 }
 
 /* Takes "left" or "right" off the beginning or the end of words that were not told apart ("leftupleg"). */
@@ -257,7 +267,7 @@ spl_joint_name spl_joint_name_read(const char *name)
 {
     spl_joint_name out = {.number = -1};
     tokens t;
-    bool helper = false, after_noise = false;
+    bool helper = false, mere = false, after_noise = false;
     cut(skip_namespace(name), &t);
     for (int i = 0; i < t.count; i++) {
         char *token = t.text[i], side = side_of(token);
@@ -269,12 +279,14 @@ spl_joint_name spl_joint_name_read(const char *name)
         else if (!number && !noise)
             strncat(out.word, token, sizeof out.word - strlen(out.word) - 1);
         helper = helper || is_helper(token);
+        mere = mere || is_mere_helper(token);
         after_noise =
             noise && (strcmp(token, "bip") == 0 || strcmp(token, "mixamorig") == 0 || strcmp(token, "character") == 0);
     }
     if (!out.side) out.side = split_side(out.word);
     if (helper) {
         out.helps = helped_part(&t);
+        out.may_be = !mere;
         return out;
     }
     out.part = look_up(out.word);

@@ -45,6 +45,7 @@ typedef struct spl_joint_name {
     int32_t number;            /* the last in the name, -1 for none */
     spl_body_part part;
     spl_body_part helps; /* of a helper (IK, control, twist): the part it is named after; else SPL_PART_NONE */
+    bool may_be;         /* of a helper: an IK or control joint, which in some rigs is the part itself */
 } spl_joint_name;
 
 /* Reads one name; ambiguous words are left as SPL_WORD_*. */

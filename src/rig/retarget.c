@@ -13,10 +13,8 @@ typedef struct work {
     spl_rest rest;
     spl_soles soles;
     int32_t *joint_of_node; /* node_count: index into the match, or -1 */
-    spl_quat *own;          /* node_count: rotation of the node itself at rest */
     spl_mat4 *world;        /* node_count, in the frame */
-    spl_quat *turn;         /* node_count: rotation in world */
-    spl_vec3 *scale;        /* node_count: of the node itself */
+    spl_vec3 *scale;        /* node_count: of the node itself; a matrix that mirrors does so along x */
     spl_mat3 *stretch;      /* joint_count: scale and shear of the joint in the world, at rest */
     spl_quat *from_turn;    /* source_count, in the frame */
     spl_vec3 *from_place;
@@ -75,7 +73,9 @@ static bool moves(const work *w, int32_t joint)
 /* The turn of a joint from its rest, in the world. */
 static spl_quat delta_of(const work *w, int32_t joint)
 {
-    return spl_quat_mul(w->turn[w->match->node[joint]], spl_quat_conjugate(w->rest.rotation[joint]));
+    spl_quat turn =
+        w->match->source[joint] >= 0 ? joint_turn(w, joint) : spl_rest_rotation(&w->world[w->match->node[joint]]);
+    return spl_quat_mul(turn, spl_quat_conjugate(w->rest.rotation[joint]));
 }
 
 /* Where a joint goes that is fixed to another. */
@@ -92,41 +92,41 @@ static spl_vec3 place_carried(const work *w, int32_t joint)
 static void pose_node(work *w, int32_t node, int32_t frame)
 {
     const spl_node *n = &w->scene->node[node];
-    int32_t joint = w->joint_of_node[node], parent = n->parent;
+    int32_t joint = w->joint_of_node[node];
     bool matched = joint >= 0 && w->match->source[joint] >= 0;
-    if (joint >= 0 && moves(w, joint)) {
-        w->turn[node] =
-            matched ? joint_turn(w, joint) : spl_quat_mul(delta_of(w, w->rest.carrier[joint]), w->rest.rotation[joint]);
-        spl_vec3 place = joint == w->rest.hips ? place_hips(w, frame, w->turn[node]) : place_carried(w, joint);
-        spl_mat3 R = spl_quat_to_mat3(w->turn[node]), L = spl_mat3_mul(&R, &w->stretch[joint]);
-        w->world[node] = spl_mat3_affine(&L, place);
+    if (!matched && (joint < 0 || !moves(w, joint))) {
+        spl_mat4 local = n->has_matrix ? n->matrix : spl_mat4_trs(n->t, n->r, n->s);
+        w->world[node] = n->parent >= 0 ? spl_mat4_mul(&w->world[n->parent], &local) : local;
         return;
     }
-    spl_mat4 above = parent >= 0 ? w->world[parent] : spl_mat4_identity();
-    spl_quat above_turn = parent >= 0 ? w->turn[parent] : spl_quat_identity();
-    spl_mat4 local = n->has_matrix ? n->matrix : spl_mat4_trs(n->t, n->r, n->s);
-    w->turn[node] = matched ? joint_turn(w, joint) : spl_quat_mul(above_turn, w->own[node]);
-    if (matched) {
-        spl_quat own = spl_quat_mul(spl_quat_conjugate(above_turn), w->turn[node]);
-        const double t[3] = {local.m[12], local.m[13], local.m[14]}, r[4] = {own.x, own.y, own.z, own.w};
-        const double s[3] = {w->scale[node].x, w->scale[node].y, w->scale[node].z};
-        local = spl_mat4_trs(t, r, s);
-    }
-    w->world[node] = spl_mat4_mul(&above, &local);
+    spl_quat turn =
+        matched ? joint_turn(w, joint) : spl_quat_mul(delta_of(w, w->rest.carrier[joint]), w->rest.rotation[joint]);
+    spl_vec3 place =
+        n->has_matrix ? spl_v3(n->matrix.m[12], n->matrix.m[13], n->matrix.m[14]) : spl_v3(n->t[0], n->t[1], n->t[2]);
+    if (joint == w->rest.hips)
+        place = place_hips(w, frame, turn);
+    else if (moves(w, joint))
+        place = place_carried(w, joint);
+    else if (n->parent >= 0)
+        place = spl_mat4_point(&w->world[n->parent], place);
+    spl_mat3 R = spl_quat_to_mat3(turn), L = spl_mat3_mul(&R, &w->stretch[joint]);
+    w->world[node] = spl_mat3_affine(&L, place);
 }
 
-/* Keeps what moves a node, against its parent. */
+/* Keeps what moves a node, against its parent. Its scale is constant, and may mirror. */
 static void keep_node(const work *w, int32_t node, int32_t frame, spl_channel *rotation, spl_channel *translation)
 {
     int32_t parent = w->scene->node[node].parent;
-    spl_quat above_turn = parent >= 0 ? w->turn[parent] : spl_quat_identity();
-    spl_quat own = spl_quat_mul(spl_quat_conjugate(above_turn), w->turn[node]);
-    store_key(rotation, frame, (double[4]){own.x, own.y, own.z, own.w});
-    if (!translation) return;
-    spl_mat4 above = parent >= 0 ? w->world[parent] : spl_mat4_identity(), inverse;
-    spl_vec3 p = spl_mat4_point(&w->world[node], spl_v3(0, 0, 0));
-    if (spl_mat4_inverse(&above, &inverse)) p = spl_mat4_point(&inverse, p);
-    store_key(translation, frame, (double[3]){p.x, p.y, p.z});
+    spl_mat4 local = w->world[node], inverse;
+    if (parent >= 0 && spl_mat4_inverse(&w->world[parent], &inverse)) local = spl_mat4_mul(&inverse, &local);
+    spl_vec3 s = w->scale[node];
+    spl_mat3 shrink = spl_mat3_diagonal(s.x != 0 ? 1 / s.x : 1, s.y != 0 ? 1 / s.y : 1, s.z != 0 ? 1 / s.z : 1);
+    spl_mat3 L = spl_mat3_linear(&local);
+    L = spl_mat3_mul(&L, &shrink);
+    spl_mat4 turn = spl_mat3_affine(&L, spl_v3(0, 0, 0));
+    spl_quat q = spl_rest_rotation(&turn);
+    store_key(rotation, frame, (double[4]){q.x, q.y, q.z, q.w});
+    if (translation) store_key(translation, frame, (double[3]){local.m[12], local.m[13], local.m[14]});
 }
 
 /* Takes a point of a foot if it is the lowest so far. */
@@ -247,26 +247,22 @@ static bool allocate(work *w)
     const supple_allocator *a = &w->scene->allocator;
     size_t n = (size_t)w->scene->node_count, k = (size_t)w->match->source_count;
     w->joint_of_node = spl_new(a, n, sizeof *w->joint_of_node);
-    w->own = spl_new(a, n, sizeof *w->own);
     w->world = spl_new(a, n, sizeof *w->world);
-    w->turn = spl_new(a, n, sizeof *w->turn);
     w->scale = spl_new(a, n, sizeof *w->scale);
     w->stretch = spl_new(a, (size_t)w->match->joint_count, sizeof *w->stretch);
     w->from_turn = spl_new(a, k, sizeof *w->from_turn);
     w->from_place = spl_new(a, k, sizeof *w->from_place);
     w->lower_foot = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->lower_foot);
     w->lift = spl_new(a, (size_t)w->bvh->frame_count, sizeof *w->lift);
-    return w->joint_of_node && w->own && w->world && w->turn && w->scale && w->stretch && w->from_turn &&
-           w->from_place && w->lower_foot && w->lift;
+    return w->joint_of_node && w->world && w->scale && w->stretch && w->from_turn && w->from_place && w->lower_foot &&
+           w->lift;
 }
 
 static void release(work *w)
 {
     const supple_allocator *a = &w->scene->allocator;
     spl_free(a, w->joint_of_node);
-    spl_free(a, w->own);
     spl_free(a, w->world);
-    spl_free(a, w->turn);
     spl_free(a, w->scale);
     spl_free(a, w->stretch);
     spl_free(a, w->from_turn);
@@ -281,13 +277,12 @@ static void read_nodes(work *w)
     for (int32_t i = 0; i < w->scene->node_count; i++) {
         const spl_node *n = &w->scene->node[i];
         w->joint_of_node[i] = -1;
-        w->own[i] = spl_quat_normalise(spl_quat_make(n->r[0], n->r[1], n->r[2], n->r[3]));
         w->scale[i] = spl_v3(n->s[0], n->s[1], n->s[2]);
         if (!n->has_matrix) continue;
         spl_mat3 m = spl_mat3_linear(&n->matrix);
-        w->own[i] = spl_rest_rotation(&n->matrix);
-        w->scale[i] = spl_v3(spl_norm(spl_mat3_column(&m, 0)), spl_norm(spl_mat3_column(&m, 1)),
-                             spl_norm(spl_mat3_column(&m, 2)));
+        w->scale[i] =
+            spl_v3(spl_mat3_det(&m) < 0 ? -spl_norm(spl_mat3_column(&m, 0)) : spl_norm(spl_mat3_column(&m, 0)),
+                   spl_norm(spl_mat3_column(&m, 1)), spl_norm(spl_mat3_column(&m, 2)));
     }
     for (int32_t k = 0; k < w->scene->node_count; k++) {
         const spl_node *n = &w->scene->node[w->scene->node_order[k]];

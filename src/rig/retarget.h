@@ -19,6 +19,9 @@
 
 #define SPL_RETARGET_ANATOMY 40.0 /* degrees */
 
+/* Joints; a file with more is no character, and is taken as one skeleton, by names alone. */
+enum { SPL_MATCH_MOST = 8192 };
+
 /* Which joint of the character takes which joint of the motion. */
 typedef struct spl_match {
     supple_allocator allocator;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define SAME_PLACE 0.01 /* of the body's size */
-enum { MOST_ALONE = 512, MOST_COPIED = 8192, ROUNDS = 8 };
+enum { MOST_ALONE = 512, ROUNDS = 8 };
+#define MOST_SHARED 5e8 /* vertices times joints to look at; beyond, the nearest bone must do */
 
 typedef struct carry {
     const supple_scene *scene;
@@ -14,6 +15,7 @@ typedef struct carry {
     spl_rest *rest;
     int32_t *parent;     /* joint_count: the nearest joint above, by nodes; -1 */
     bool *above_hips;    /* joint_count: moves as the hips do */
+    bool *waits;         /* joint_count: it or one above it is alone */
     bool *driven;        /* joint_count: something of the motion moves it */
     double *shared;      /* joint_count */
     double size;         /* of the body */
@@ -127,16 +129,16 @@ static void carry_body(carry *c)
 /* The topmost joint above the hips on which other skin hangs too. */
 static void carry_root(carry *c)
 {
-    int32_t top = -1;
-    if (c->rest->hips < 0) return;
-    for (int32_t k = c->parent[c->rest->hips]; k >= 0; k = c->parent[k])
-        for (int32_t i = 0; i < c->match->joint_count && top != k; i++)
-            if (c->match->weight[i] > 0 && is_below(c, i, k) && !is_below(c, i, c->rest->hips)) top = k;
-    if (top < 0 || c->match->source[top] >= 0 || !set_carrier(c, top, c->rest->hips)) return;
-    for (int32_t k = c->parent[c->rest->hips]; k >= 0; k = c->parent[k]) {
-        c->above_hips[k] = true;
-        if (k == top) break;
+    int32_t hips = c->rest->hips, top = -1;
+    for (int32_t k = c->parent[hips]; k >= 0; k = c->parent[k]) c->above_hips[k] = true;
+    for (int32_t i = 0; i < c->match->joint_count; i++) {
+        int32_t k = i;
+        while (k >= 0 && k != hips && !c->above_hips[k]) k = c->parent[k];
+        if (c->match->weight[i] > 0 && k >= 0 && k != hips && (top < 0 || k < top)) top = k; /* parents come first */
     }
+    for (int32_t k = c->parent[hips]; k >= 0; k = c->parent[k]) c->above_hips[k] = top >= 0 && k >= top;
+    if (top >= 0 && (c->match->source[top] >= 0 || !set_carrier(c, top, hips)))
+        memset(c->above_hips, 0, (size_t)c->match->joint_count * sizeof *c->above_hips);
 }
 
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
@@ -184,7 +186,6 @@ static int32_t twin_of(const carry *c, int32_t joint)
 static void carry_copies(carry *c)
 {
     const spl_match *m = c->match;
-    if (m->joint_count > MOST_COPIED) return;
     for (int32_t s = 0; s < m->joint_count; s++) {
         if (m->skeleton[s] != s || s == m->lead) continue;
         bool copy = is_copy(c, s);
@@ -277,7 +278,8 @@ static int32_t nearest_bone(const carry *c, int32_t joint, double within)
 /* By the skin they share, the surest first: a toe may touch the shin, but it belongs to the foot. */
 static void carry_by_skin(carry *c)
 {
-    for (int round = 0; round < ROUNDS; round++) {
+    int rounds = (double)c->alone_count * c->scene->vertex_count < MOST_SHARED ? ROUNDS : 0;
+    for (int round = 0; round < rounds; round++) {
         double best = 0;
         int32_t joint = -1, carrier = -1, set = 0, left = 0;
         find_driven(c);
@@ -325,13 +327,12 @@ static void carry_rest(carry *c)
     find_driven(c);
     for (int32_t i = 0; i < c->match->joint_count; i++) {
         if (!is_left(c, i) || is_stranger(c, i)) continue;
-        bool waits = false;
-        for (int32_t k = 0; k < c->alone_count && !waits; k++) waits = is_below(c, i, c->alone[k]);
-        if (waits || set_carrier(c, i, by_name(c, i))) continue;
+        c->waits[i] = c->parent[i] >= 0 && c->waits[c->parent[i]];
+        if (c->waits[i] || set_carrier(c, i, by_name(c, i))) continue;
         if (!(c->match->weight[i] > 0))
             set_carrier(c, i, nearest_bone(c, i, SAME_PLACE * c->size));
         else if (c->alone_count < MOST_ALONE)
-            c->alone[c->alone_count++] = i;
+            c->alone[c->alone_count++] = i, c->waits[i] = true;
     }
     carry_by_skin(c);
 }
@@ -352,17 +353,15 @@ static void find_order(carry *c, int32_t *path, bool *placed)
 {
     int32_t done = 0;
     for (int32_t i = 0; i < c->scene->node_count; i++) {
+        int32_t joint = c->joint_of_node[i], on = joint >= 0 ? c->rest->carrier[joint] : -1;
+        c->rest->from_node[i] = on >= 0 ? c->match->node[on] : c->scene->node[i].parent;
+        if (joint >= 0 && joint == c->rest->hips) c->rest->from_node[i] = -1;
+    }
+    for (int32_t i = 0; i < c->scene->node_count; i++) {
         int32_t length = 0;
-        for (int32_t node = i; node >= 0 && !placed[node];) {
-            int32_t joint = c->joint_of_node[node];
+        for (int32_t node = i; node >= 0 && !placed[node]; node = c->rest->from_node[node]) {
             path[length++] = node;
             placed[node] = true;
-            if (joint >= 0 && joint == c->rest->hips)
-                node = -1;
-            else if (joint >= 0 && c->rest->carrier[joint] >= 0)
-                node = c->match->node[c->rest->carrier[joint]];
-            else
-                node = c->scene->node[node].parent;
         }
         while (length > 0) c->rest->order[done++] = path[--length];
     }
@@ -392,16 +391,17 @@ bool spl_carry_find(const supple_scene *scene, const spl_match *match, const int
     bool *placed = spl_new(a, nodes, sizeof *placed);
     c->parent = spl_new(a, n, sizeof *c->parent);
     c->above_hips = spl_new(a, n, sizeof *c->above_hips);
+    c->waits = spl_new(a, n, sizeof *c->waits);
     c->driven = spl_new(a, n, sizeof *c->driven);
     c->shared = spl_new(a, n, sizeof *c->shared);
-    bool ok = path && placed && c->parent && c->above_hips && c->driven && c->shared;
+    bool ok = path && placed && c->parent && c->above_hips && c->waits && c->driven && c->shared;
     if (ok) {
         find_parents(c);
         if (rest->hips >= 0) { /* without hips nothing moves but turns in its place */
             carry_body(c);
             carry_root(c);
-            carry_copies(c);
-            carry_rest(c);
+            if (match->joint_count <= SPL_MATCH_MOST) carry_copies(c);
+            if (match->joint_count <= SPL_MATCH_MOST) carry_rest(c);
         }
         find_above(c);
         find_order(c, path, placed);
@@ -410,6 +410,7 @@ bool spl_carry_find(const supple_scene *scene, const spl_match *match, const int
     spl_free(a, placed);
     spl_free(a, c->parent);
     spl_free(a, c->above_hips);
+    spl_free(a, c->waits);
     spl_free(a, c->driven);
     spl_free(a, c->shared);
     spl_free(a, c);

@@ -7,8 +7,8 @@
 
 #include "rig/retarget_rest.h"
 
-/* Fills `carrier`, `shift`, `above` and `order` of a rest whose places are known. `joint_of_node` has, for every node,
- * its index in the match or -1. False if memory is out.
+/* Fills `carrier`, `shift`, `above`, `order` and `from_node` of a rest whose places are known. `joint_of_node` has, for
+ * every node, its index in the match or -1. False if memory is out.
  *
  *  - A joint with a match hangs on the next one of the body (foot on shin, thigh on hips), by names.
  *  - A joint above the hips that has more to carry than them moves as the hips do.

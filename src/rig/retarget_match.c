@@ -119,19 +119,23 @@ static void join_by_names(spl_match *m)
                 join(m, i, k);
 }
 
-/* Acclaim's hands are two joints at one place, a wrist that twists and a hand that bends: a character's one hand takes
- * the second, which has the turns of both. */
-static void take_whole_hands(spl_match *m, const spl_bvh *bvh)
+/* Acclaim's hands are two joints at one place, a wrist that twists and a base of the fingers that bends. Fingers whose
+ * base the character does not have would bend for it, at the knuckles: they stay with the hand, thumbs too. */
+static void leave_fingers(spl_match *m, char side)
 {
-    for (int32_t i = 0; i < m->source_count; i++) {
-        const spl_bvh_joint *joint = &bvh->joint[i];
-        int32_t wrist = joint->parent;
-        if (m->from_name[i].part != SPL_PART_FINGERS || !is_free(m, i) || wrist < 0 || m->target[wrist] < 0 ||
-            m->from_name[wrist].part != SPL_PART_HAND || m->settled[wrist] || spl_norm(joint->offset) > 0)
+    bool split = false;
+    for (int32_t i = 0; i < m->source_count; i++)
+        split = split || (m->from_name[i].part == SPL_PART_FINGERS && m->from_name[i].side == side && is_free(m, i));
+    for (int32_t i = 0; i < m->joint_count && split; i++) {
+        int32_t source = m->source[i];
+        if (source < 0 || m->settled[source] || m->from_name[source].side != side ||
+            m->from_name[source].part < SPL_PART_FINGERS || m->from_name[source].part >= SPL_PART_COUNT)
             continue;
-        int32_t hand = m->target[wrist];
-        join(m, i, hand); /* the wrist still counts as matched */
-        m->from_name[i].part = SPL_PART_HAND;
+        if (m->target[source] == i) {
+            m->target[source] = -1;
+            m->matched--;
+        }
+        m->source[i] = -1;
     }
 }
 
@@ -224,7 +228,8 @@ static bool find_skeletons(spl_match *m, const supple_scene *scene)
         while (node >= 0 && joint[node] < 0) node = scene->node[node].parent;
         if (node >= 0) unite(m->skeleton, joint[node], i);
     }
-    for (int32_t i = 0; ok && i < m->joint_count; i++) m->skeleton[i] = find_top(m->skeleton, i);
+    bool many = m->joint_count > SPL_MATCH_MOST;
+    for (int32_t i = 0; ok && i < m->joint_count; i++) m->skeleton[i] = many ? 0 : find_top(m->skeleton, i);
     spl_free(&m->allocator, joint);
     return ok;
 }
@@ -248,6 +253,83 @@ static bool add_weights(spl_match *m, const supple_scene *scene)
     return ok;
 }
 
+static bool has_part(const spl_match *m, int32_t skeleton, spl_body_part part, char side)
+{
+    for (int32_t i = 0; i < m->joint_count; i++)
+        if (m->skeleton[i] == skeleton && m->name[i].part == part && m->name[i].side == side) return true;
+    return false;
+}
+
+/* Rigs without a foot but with an IK foot that holds the skin: that is the foot. */
+static void promote_helpers(spl_match *m, int32_t skeleton)
+{
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        spl_joint_name *name = &m->name[i];
+        if (m->skeleton[i] == skeleton && name->part == SPL_PART_NONE && name->may_be && m->weight[i] > 0 &&
+            !has_part(m, skeleton, name->helps, name->side))
+            name->part = name->helps;
+    }
+}
+
+static bool is_above(const supple_scene *scene, int32_t top, int32_t node)
+{
+    while (node >= 0 && node != top) node = scene->node[node].parent;
+    return node >= 0;
+}
+
+/* Bellies and breasts hang on the spine and are called abdomen and chest; the spine goes on to arms and head. */
+static void drop_dead_ends(spl_match *m, const supple_scene *scene, int32_t skeleton)
+{
+    for (int pass = 0, any = 0; pass < 2; pass++)
+        for (int32_t i = 0; i < m->joint_count; i++) {
+            if (m->skeleton[i] != skeleton || m->name[i].part != SPL_PART_SPINE) continue;
+            bool leads = false;
+            for (int32_t k = i + 1; k < m->joint_count && !leads; k++)
+                leads = m->name[k].part >= SPL_PART_NECK && m->name[k].part <= SPL_PART_HAND &&
+                        is_above(scene, m->node[i], m->node[k]);
+            any |= leads;
+            if (pass && any && !leads) m->name[i].part = SPL_PART_NONE;
+        }
+}
+
+/* The place of a node in the file's rest pose. */
+static spl_vec3 node_place(const supple_scene *scene, int32_t node)
+{
+    spl_vec3 p = spl_v3(0, 0, 0);
+    for (; node >= 0; node = scene->node[node].parent) {
+        const spl_node *n = &scene->node[node];
+        spl_mat4 local = n->has_matrix ? n->matrix : spl_mat4_trs(n->t, n->r, n->s);
+        p = spl_mat4_point(&local, p);
+    }
+    return p;
+}
+
+/* Rigs that count their spine up to the head (Rigify: spine to spine.006): what is above the shoulders is neck, and the
+ * last the head. */
+static void find_head(spl_match *m, const supple_scene *scene, int32_t skeleton)
+{
+    int32_t first = -1, shoulders = 0, head = -1;
+    spl_vec3 sum = spl_v3(0, 0, 0);
+    if (has_part(m, skeleton, SPL_PART_HEAD, 0) || has_part(m, skeleton, SPL_PART_NECK, 0)) return;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (m->skeleton[i] != skeleton) continue;
+        spl_body_part part = m->name[i].part;
+        if (part == SPL_PART_HIPS && first < 0) first = i;
+        if ((part != SPL_PART_UPPER_ARM && part != SPL_PART_CLAVICLE) || !m->name[i].side) continue;
+        sum = spl_add(sum, node_place(scene, m->node[i]));
+        shoulders++;
+    }
+    if (first < 0 || shoulders < 2) return;
+    spl_vec3 low = node_place(scene, m->node[first]), up = spl_sub(spl_scale(sum, 1.0 / shoulders), low);
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (m->skeleton[i] != skeleton || m->name[i].part != SPL_PART_SPINE) continue;
+        if (spl_dot(spl_sub(node_place(scene, m->node[i]), low), up) < spl_dot(up, up)) continue;
+        m->name[i].part = SPL_PART_NECK;
+        head = i;
+    }
+    if (head >= 0) m->name[head].part = SPL_PART_HEAD;
+}
+
 /* Reads the names of one skeleton; returns how many parts of a body it has. */
 static int32_t read_skeleton(spl_match *m, const supple_scene *scene, int32_t skeleton, const char **text,
                              spl_joint_name *name)
@@ -259,10 +341,16 @@ static int32_t read_skeleton(spl_match *m, const supple_scene *scene, int32_t sk
     spl_joint_names_read(text, count, name);
     for (int32_t i = 0, k = 0; i < m->joint_count; i++)
         if (m->skeleton[i] == skeleton) m->name[i] = name[k++];
-    for (int32_t i = 0; i < count; i++) {
-        int side = name[i].side == 'l' ? 1 : name[i].side == 'r' ? 2 : 0;
-        if (name[i].part == SPL_PART_NONE || name[i].part >= SPL_PART_COUNT || seen[name[i].part][side]) continue;
-        seen[name[i].part][side] = true;
+    if (m->joint_count <= SPL_MATCH_MOST) {
+        promote_helpers(m, skeleton);
+        find_head(m, scene, skeleton);
+        drop_dead_ends(m, scene, skeleton);
+    }
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        spl_body_part part = m->name[i].part;
+        int side = m->name[i].side == 'l' ? 1 : m->name[i].side == 'r' ? 2 : 0;
+        if (m->skeleton[i] != skeleton || part == SPL_PART_NONE || part >= SPL_PART_COUNT || seen[part][side]) continue;
+        seen[part][side] = true;
         parts++;
     }
     return parts;
@@ -309,7 +397,8 @@ supple_result spl_match_make(const supple_scene *scene, const spl_bvh *bvh, cons
     if (result == SUPPLE_OK && map) result = apply_map(out, scene, bvh, map, map_size, map_name, error);
     if (result == SUPPLE_OK) {
         join_by_names(out);
-        take_whole_hands(out, bvh);
+        leave_fingers(out, 'l');
+        leave_fingers(out, 'r');
     } else {
         spl_match_release(out);
     }

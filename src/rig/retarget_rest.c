@@ -23,7 +23,8 @@ static double turn_degrees(spl_quat a, spl_quat b)
 
 spl_quat spl_rest_rotation(const spl_mat4 *m)
 {
-    spl_mat3 F = spl_mat3_linear(m), R, S;
+    spl_mat3 F = spl_mat3_linear(m), flip = spl_mat3_diagonal(-1, 1, 1), R, S;
+    if (spl_mat3_det(&F) < 0) F = spl_mat3_mul(&F, &flip);
     spl_polar3(&F, &R, &S);
     return spl_quat_from_mat3(&R);
 }
@@ -301,9 +302,10 @@ static bool allocate(const supple_scene *scene, const spl_match *match, spl_rest
     rest->shift = spl_new(a, n, sizeof *rest->shift);
     rest->above = spl_new(a, n, sizeof *rest->above);
     rest->order = spl_new(a, (size_t)scene->node_count, sizeof *rest->order);
+    rest->from_node = spl_new(a, (size_t)scene->node_count, sizeof *rest->from_node);
     rest->from = spl_new(a, (size_t)match->source_count, sizeof *rest->from);
     return rest->place && rest->rotation && rest->correct && rest->carrier && rest->shift && rest->above &&
-           rest->order && rest->from;
+           rest->order && rest->from_node && rest->from;
 }
 
 static void find_parts(const supple_scene *scene, const spl_match *match, int32_t *joint_of_node, spl_rest *rest)
@@ -358,6 +360,7 @@ void spl_rest_release(spl_rest *rest)
         spl_free(&a, rest->shift);
         spl_free(&a, rest->above);
         spl_free(&a, rest->order);
+        spl_free(&a, rest->from_node);
         spl_free(&a, rest->from);
     }
     *rest = (spl_rest){0};

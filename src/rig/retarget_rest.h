@@ -14,6 +14,7 @@ typedef struct spl_rest {
     spl_vec3 *shift;    /* where a copy of the skeleton stands, from its carrier's */
     int32_t *above;     /* the nearest joint with a match that it hangs on, or -1 */
     int32_t *order;     /* node_count: nodes, each behind the one its place is found from */
+    int32_t *from_node; /* node_count: the node a node's place is found from; -1 for none */
     spl_mat4 modelled;  /* from the first skin's mesh space to the world, at that rest */
     spl_vec3 *from;     /* source_count: the motion's rest, in its own axes */
     spl_quat axes;      /* A */
@@ -26,7 +27,7 @@ supple_result spl_rest_make(const supple_scene *scene, const spl_bvh *bvh, const
                             supple_error *error);
 void spl_rest_release(spl_rest *rest);
 
-/* The rotation in a transform; scale and shear are left out. */
+/* The rotation in a transform; scale and shear are left out, and where it mirrors, that its x axis does. */
 spl_quat spl_rest_rotation(const spl_mat4 *m);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct walk {
 
 static foot *foot_of(walk *w, int32_t node)
 {
-    for (; node >= 0; node = w->scene->node[node].parent)
+    for (; node >= 0; node = w->rest->from_node[node])
         for (int i = 0; i < w->foot_count; i++)
             if (w->match->node[w->foot[i].joint] == node) return &w->foot[i];
     return NULL;

@@ -60,6 +60,30 @@ TEST(parts)
     check_name("upper_arm.R", 'r', SPL_PART_UPPER_ARM);
     check_name("lShldr", 'l', SPL_PART_UPPER_ARM);
     check_name("RightWrist", 'r', SPL_PART_HAND);
+    check_name("J_Bip_C_Hips", 0, SPL_PART_HIPS);
+    check_name("J_Bip_C_UpperChest", 0, SPL_PART_SPINE);
+    check_name("Neck_M", 0, SPL_PART_NECK);
+    check_name("lower body", 0, SPL_PART_HIPS);
+    check_name("upper body2", 0, SPL_PART_SPINE);
+}
+
+static void check_helper(const char *name, char side, spl_body_part part, bool may_be)
+{
+    spl_joint_name n = spl_joint_name_read(name);
+    if (n.helps != part) printf("    '%s' helps %d\n", name, (int)n.helps);
+    CHECK(n.part == SPL_PART_NONE && n.side == side && n.helps == part && n.may_be == may_be);
+}
+
+TEST(helpers)
+{
+    check_helper("ik_foot_l", 'l', SPL_PART_FOOT, true);
+    check_helper("handIK.r", 'r', SPL_PART_HAND, true);
+    check_helper("FootControl.L", 'l', SPL_PART_FOOT, true);
+    check_helper("upperarm_twist_01_l", 'l', SPL_PART_UPPER_ARM, false);
+    check_helper("control-toe-roll.l", 'l', SPL_PART_TOE, false);
+    check_helper("LeftForeArmRoll", 'l', SPL_PART_FOREARM, false);
+    check_helper("PoleTarget.L", 'l', SPL_PART_NONE, false);
+    check_helper("IKBackLeg.R", 'r', SPL_PART_NONE, true);
 }
 
 TEST(what_is_not_a_part)
@@ -120,5 +144,5 @@ TEST(words_that_depend_on_their_company)
     check_skeleton(game, game_parts, 4);
 }
 
-TEST_CASES(RUN(the_same_joint_in_many_spellings), RUN(parts), RUN(what_is_not_a_part),
+TEST_CASES(RUN(the_same_joint_in_many_spellings), RUN(parts), RUN(helpers), RUN(what_is_not_a_part),
            RUN(words_that_depend_on_their_company))
