@@ -17,7 +17,7 @@
     1.00              /* a limb this thick on a bone this near the skin is slim: it has no soft flesh to spare ...     \
                        */
 #define SLIM_FAR 0.75 /* ... and is held from so many cells on */
-enum { HOLD_AT_LEAST = 4, NEAREST = 12, SECTIONS = 3 };
+enum { NEAREST = 12, SECTIONS = 3 };
 
 double spl_attach_weight(const spl_attach_input *in, const spl_place *at, int32_t node)
 {
@@ -144,7 +144,7 @@ static bool take_nearest(const holding *h, int32_t k)
     bool spread, taken = false;
     mark_reach(h, k);
     for (int i = 0; i < NEAREST; i++) {
-        if (i >= SECTIONS && count_held(h, k, &spread) >= HOLD_AT_LEAST && spread) break;
+        if (i >= SECTIONS && count_held(h, k, &spread) >= SPL_HOLD_WELL && spread) break;
         double t = c->from + (c->to - c->from) * (i % SECTIONS) / (SECTIONS - 1);
         int32_t v = nearest_free(h, k, spl_madd(c->head, c->axis, t));
         if (v < 0) break;
@@ -232,14 +232,28 @@ static int32_t joint_above(const spl_bones *b, int32_t node)
     return -1;
 }
 
-/* Merges joints whose bones hold no flesh firmly with what they hang on, the last of the skeleton first: their few
- * vertices may be what makes that firm. */
-static void give_up(const spl_attach_input *in, spl_bones *bones, const int32_t *bone, spl_attach_report *report)
+static bool has_joint_below(const spl_bones *b, int32_t node)
 {
+    for (int32_t k = 0; k < b->bone_count; k++)
+        if (b->bone[k].node != node && b->bone[k].parent >= 0 && b->bone[b->bone[k].parent].node == node) return true;
+    return false;
+}
+
+/* Merges joints that do not hold their flesh firmly with what they hang on, the last of the skeleton first. What the
+ * last of a chain holds moves on with that. Before a joint that stays (in the middle of a finger) it becomes free
+ * instead: there the flesh follows both sides, and the bend that is left out does not tear it. */
+static void give_up(const holding *h, spl_bones *bones, spl_attach_report *report)
+{
+    const spl_attach_input *in = h->in;
     for (int32_t k = bones->bone_count - 1; k >= 0; k--) {
         int32_t node = bones->bone[k].node, above = joint_above(bones, node);
-        if (above < 0 || spl_joint_is_firm(in, bone, node)) continue;
+        if (above < 0 || spl_joint_holds(in, h->bone, node, SPL_HOLD_FIRM)) continue;
+        bool inner = has_joint_below(bones, node);
+        for (int32_t v = 0; inner && v < in->tets->vertex_count; v++)
+            if (h->bone[v] >= 0 && bones->bone[h->bone[v]].node == node) h->bone[v] = -1;
         spl_bones_merge(bones, node, above);
+        for (int32_t i = 0; i < in->weights->first[in->surface->vertex_count]; i++)
+            if (in->weights->node[i] == node) in->weights->node[i] = above;
         report->merged++;
     }
 }
@@ -261,15 +275,17 @@ static supple_result attach(const holding *h, spl_bones *bones, spl_attach_repor
     report->skull = spl_heads_hold(in, h->capsules, h->bone);
     for (int32_t k = 0; k < bones->bone_count; k++) {
         bool spread;
-        if (count_held(h, k, &spread) >= HOLD_AT_LEAST && spread) continue;
+        if (count_held(h, k, &spread) >= SPL_HOLD_WELL && spread) continue;
         report->substituted += take_nearest(h, k);
     }
     supple_result result = hold_far(in, h->capsules, h->bone, &report->far, error);
     if (result == SUPPLE_OK) result = spl_loosen(in, h->capsules, h->bone, &report->freed, error);
+    if (result == SUPPLE_OK) give_up(h, bones, report);
     if (result == SUPPLE_OK) result = spl_hinges_hold(in, h->bone, &report->hinged, error);
     if (result == SUPPLE_OK) result = spl_loosen(in, h->capsules, h->bone, &report->freed, error);
     if (result != SUPPLE_OK) return result;
-    give_up(in, bones, h->bone, report);
+    give_up(h, bones,
+            report); /* what the last step took away; what hangs on a hinge now hangs on springs (islands.h) */
     count_empty(h, report);
     for (int32_t v = 0; v < in->tets->vertex_count; v++) report->constrained += h->bone[v] >= 0;
     return SUPPLE_OK;

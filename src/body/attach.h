@@ -42,8 +42,8 @@ typedef struct spl_attach_report {
 double spl_attach_weight(const spl_attach_input *input, const spl_place *at, int32_t node);
 
 /* Fills bone[i] with the bone that holds vertex i, or -1. Every joint with flesh holds at least four vertices that are
- * not in one line; others are merged with the joint above (spl_bones_merge; `bones` is the input's). The weights keep
- * their joints: the caller maps them. */
+ * not in one line, three where there is no more; others are merged with the joint above (spl_bones_merge; `bones` is
+ * the input's), in the weights too. */
 supple_result spl_attach(const spl_attach_input *input, spl_bones *bones, int32_t *bone, spl_attach_report *report,
                          supple_error *error);
 

@@ -280,9 +280,6 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
     supple_result result = spl_leaves_fit(&in, &body->bones, &body->leaves, error);
     if (result == SUPPLE_OK) result = spl_attach(&in, &body->bones, body->bone, &body->attach, error);
     if (result != SUPPLE_OK) return result;
-    int32_t count = body->weights.first[body->surface.vertex_count];
-    for (int32_t i = 0; i < count; i++)
-        if (body->weights.node[i] >= 0) body->weights.node[i] = body->bones.merged_into[body->weights.node[i]];
     say_merged(body, config);
     if (body->attach.empty) spl_log(config, SUPPLE_LOG_WARNING, "%d bones hold no flesh", (int)body->attach.empty);
     return SUPPLE_OK;

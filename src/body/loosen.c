@@ -3,10 +3,10 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define IN_LINE 0.05 /* of the longest distance squared: the least cross product of points that are not in one line */
-enum { HOLD_AT_LEAST = 4, PLENTY = 50 }; /* a bone with plenty of vertices has one to spare: no need to look at all */
+#define IN_LINE 0.05  /* of the longest distance squared: the least cross product of points that are not in one line */
+enum { PLENTY = 50 }; /* a bone with plenty of vertices has one to spare: no need to look at all */
 
-bool spl_joint_is_firm(const spl_attach_input *in, const int32_t *bone, int32_t node)
+bool spl_joint_holds(const spl_attach_input *in, const int32_t *bone, int32_t node, int32_t least)
 {
     int32_t count = 0;
     bool spread = false;
@@ -21,7 +21,7 @@ bool spl_joint_is_firm(const spl_attach_input *in, const int32_t *bone, int32_t 
         double longest = fmax(spl_norm(d), spl_norm(axis));
         spread = spread || spl_norm(spl_cross(axis, d)) > IN_LINE * longest * longest;
         if (spl_norm(d) > spl_norm(axis)) axis = d;
-        if (spread && count >= HOLD_AT_LEAST) return true;
+        if (spread && count >= least) return true;
     }
     return false;
 }
@@ -44,33 +44,37 @@ typedef struct loosening {
     int32_t *count; /* by bone: vertices it holds */
 } loosening;
 
-static bool is_spare(const loosening *w, int32_t v)
+/* Whether the joint of a vertex holds at least so many others. */
+static bool is_spare(const loosening *w, int32_t v, int32_t least)
 {
     int32_t k = w->bone[v];
     if (w->count[k] > PLENTY) return true;
     w->bone[v] = -1;
-    bool firm = spl_joint_is_firm(w->in, w->bone, w->in->bones->bone[k].node);
+    bool firm = spl_joint_holds(w->in, w->bone, w->in->bones->bone[k].node, least);
     w->bone[v] = k;
     return firm;
 }
 
-/* Frees the corner that is farthest from its bone, of those whose joint stays firm; of all if none does. */
-static void free_corner(loosening *w, const int32_t *corner)
+/* The corner that is farthest from its bone, of those whose joint holds at least so many others; -1 if there is none.
+ */
+static int32_t farthest(const loosening *w, const int32_t *corner, int32_t least)
 {
-    int32_t best = -1, any = -1;
-    double most = -1, most_any = -1;
+    int32_t best = -1;
+    double most = -1;
     for (int i = 0; i < 4; i++) {
-        int32_t v = corner[i];
-        double depth = spl_capsule_depth(&w->capsules[w->bone[v]], w->in->tets->position[v]);
-        if (any < 0 || depth > most_any) {
-            any = v;
-            most_any = depth;
-        }
-        if ((best >= 0 && depth <= most) || !is_spare(w, v)) continue;
-        best = v;
+        double depth = spl_capsule_depth(&w->capsules[w->bone[corner[i]]], w->in->tets->position[corner[i]]);
+        if ((best >= 0 && depth <= most) || (least > 0 && !is_spare(w, corner[i], least))) continue;
+        best = corner[i];
         most = depth;
     }
-    int32_t v = best >= 0 ? best : any;
+    return best;
+}
+
+static void free_corner(loosening *w, const int32_t *corner)
+{
+    int32_t v = farthest(w, corner, SPL_HOLD_WELL);
+    if (v < 0) v = farthest(w, corner, SPL_HOLD_FIRM);
+    if (v < 0) v = farthest(w, corner, 0);
     w->count[w->bone[v]]--;
     w->bone[v] = -1;
 }

@@ -8,8 +8,12 @@
 #include "body/attach.h"
 #include "body/capsule.h"
 
-/* Whether the bones of a joint hold it firmly: four vertices, not in one line. */
-bool spl_joint_is_firm(const spl_attach_input *input, const int32_t *bone, int32_t node);
+/* Vertices that a joint needs: three that are not in one line fix a rigid motion; four are what it gets if there are as
+ * many. */
+enum { SPL_HOLD_FIRM = 3, SPL_HOLD_WELL = 4 };
+
+/* Whether the bones of a joint hold so many vertices, not in one line. */
+bool spl_joint_holds(const spl_attach_input *input, const int32_t *bone, int32_t node, int32_t least);
 
 /* Sets bone[] to -1 where needed; adds to *freed how many vertices became free. A joint is left with less than a firm
  * hold only where all joints of a tetrahedron would be. */

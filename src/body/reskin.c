@@ -20,14 +20,16 @@ typedef struct work {
     spl_reskin_report *report;
 } work;
 
+/* A bone's joint in a skin is its own, or the copy of it that this skin has. */
 static void set_skin(work *w, int32_t skin)
 {
     const spl_skin *s = &w->body->scene->skin[skin];
+    const int32_t *same = w->body->bones.same;
     w->skin = skin;
     for (int32_t b = 0; b < w->body->bones.bone_count; b++) {
         w->joint_of[b] = -1;
         for (int32_t j = s->joint_count - 1; j >= 0; j--)
-            if (s->joint[j] == w->body->bones.bone[b].node) w->joint_of[b] = j;
+            if (same[s->joint[j]] == same[w->body->bones.bone[b].node]) w->joint_of[b] = j;
     }
 }
 

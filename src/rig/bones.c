@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "rig/copies.h"
 #include "scene/parts.h"
 
 /* Lengths relative to the diagonal of the skinned vertices' box. */
@@ -29,6 +30,7 @@ typedef struct work {
     int32_t *child,
         *sibling;      /* by node: first child and next sibling among the joints that have bones, -1 at the end */
     int32_t *arriving; /* by node: the bone that ends there, -1 if none */
+    int32_t *stands;   /* by node that others are copies of: the first of them with influence, -1 if none has */
     leaf *leaf;        /* by node */
     double *area;      /* by vertex of the primitive at hand: a third of its triangles' */
     double diagonal;
@@ -106,14 +108,36 @@ static void find_joints(work *w, const spl_bones *bones)
     }
 }
 
+static void find_stands(work *w, const spl_bones *bones)
+{
+    for (int32_t i = 0; i < w->scene->node_count; i++) w->stands[i] = -1;
+    for (int32_t k = 0; k < w->scene->node_count; k++) {
+        int32_t node = w->scene->node_order[k], first = bones->same[node];
+        if (w->joint[node] >= 0 && w->stands[first] < 0) w->stands[first] = node;
+    }
+}
+
+/* Of copies one stands for all: what is above is looked for among those that stand for their kind. */
 static void merge_zero_lengths(work *w, spl_bones *bones)
 {
     for (int32_t k = 0; k < w->scene->node_count; k++) {
-        int32_t node = w->scene->node_order[k], parent = w->scene->node[node].parent, above = -1;
-        if (parent >= 0) above = w->joint[parent] >= 0 ? bones->merged_into[parent] : w->above[parent];
+        int32_t first = w->scene->node_order[k], parent = w->scene->node[first].parent, above = -1;
+        if (bones->same[first] != first) continue;
+        if (parent >= 0) {
+            int32_t kind = bones->same[parent];
+            above = w->stands[kind] >= 0 ? bones->merged_into[w->stands[kind]] : w->above[kind];
+        }
+        int32_t node = w->stands[first];
+        w->above[first] = above;
+        if (node < 0) continue;
         w->above[node] = above;
         bool same = above >= 0 && spl_distance(w->head[node], w->head[above]) < ZERO_LENGTH * w->diagonal;
-        bones->merged_into[node] = w->joint[node] < 0 ? -1 : same ? above : node;
+        bones->merged_into[node] = same ? above : node;
+    }
+    for (int32_t i = 0; i < w->scene->node_count; i++) {
+        int32_t node = w->stands[bones->same[i]];
+        bones->merged_into[i] = w->joint[i] < 0 ? -1 : bones->merged_into[node];
+        if (i != bones->same[i] && i != node) w->above[i] = -1;
     }
 }
 
@@ -204,8 +228,8 @@ static void add_bone(work *w, spl_bones *bones, int32_t node, spl_vec3 tail, int
 static void make_segments(work *w, spl_bones *bones)
 {
     for (int32_t k = 0; k < w->scene->node_count; k++) {
-        int32_t node = w->scene->node_order[k];
-        if (bones->merged_into[node] != node) continue;
+        int32_t first = w->scene->node_order[k], node = bones->same[first] == first ? w->stands[first] : -1;
+        if (node < 0 || bones->merged_into[node] != node) continue;
         for (int32_t c = w->child[node]; c >= 0; c = w->sibling[c]) add_bone(w, bones, node, w->head[c], c);
         if (w->child[node] < 0) add_bone(w, bones, node, leaf_tail(w, node), -1);
     }
@@ -219,6 +243,7 @@ static supple_result make_bones(work *w, spl_bones *bones, supple_error *error)
     w->diagonal = b.low.x <= b.high.x ? spl_distance(b.low, b.high) : 0;
     w->merged_into = bones->merged_into;
     find_joints(w, bones);
+    find_stands(w, bones);
     merge_zero_lengths(w, bones);
     list_children(w, bones);
     drop_roots_at_origin(w, bones);
@@ -246,15 +271,16 @@ supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *
     *out = (spl_bones){.allocator = *a, .node_count = scene->node_count};
     out->influence = spl_new(a, n, sizeof *out->influence);
     out->merged_into = spl_new(a, n, sizeof *out->merged_into);
+    out->same = spl_new(a, n, sizeof *out->same);
     work w = {.scene = scene};
     spl_part *parts = spl_parts_new(scene, a, &w.part_count);
-    int32_t *links = spl_new(a, 5 * n, sizeof *links);
+    int32_t *links = spl_new(a, 6 * n, sizeof *links);
     w.part = parts;
     w.head = spl_new(a, n, sizeof *w.head);
     w.leaf = spl_new(a, n, sizeof *w.leaf);
     w.area = spl_new(a, most_vertices(scene), sizeof *w.area);
     supple_result result = SUPPLE_OK;
-    if (!out->influence || !out->merged_into || !parts || !links || !w.head || !w.leaf || !w.area) {
+    if (!out->influence || !out->merged_into || !out->same || !parts || !links || !w.head || !w.leaf || !w.area) {
         result = spl_fail_memory(error, "the bones");
     } else {
         w.joint = links;
@@ -262,7 +288,9 @@ supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *
         w.child = links + 2 * n;
         w.sibling = links + 3 * n;
         w.arriving = links + 4 * n;
-        result = make_bones(&w, out, error);
+        w.stands = links + 5 * n;
+        result = spl_copies_find(scene, a, out->same, error);
+        if (result == SUPPLE_OK) result = make_bones(&w, out, error);
     }
     spl_free(a, parts);
     spl_free(a, links);
@@ -279,6 +307,7 @@ void spl_bones_release(spl_bones *bones)
         spl_free(&bones->allocator, bones->bone);
         spl_free(&bones->allocator, bones->influence);
         spl_free(&bones->allocator, bones->merged_into);
+        spl_free(&bones->allocator, bones->same);
     }
     *bones = (spl_bones){0};
 }

@@ -1,9 +1,9 @@
 /* Bones: the segments of a skeleton that move flesh.
  *
  * Conventions: joints with influence only; one segment for each child with influence (control joints between them are
- * skipped); a joint at the place of its parent merges into it; a root at the origin that moves next to nothing is left
- * out; a leaf gets its direction and length from the skin it moves (and better ones from the flesh, body/leaves.h).
- * Places are those of the bind pose, in the skin's mesh space. */
+ * skipped); a joint at the place of its parent merges into it; copies of a skeleton (copies.h) are one; a root at the
+ * origin that moves next to nothing is left out; a leaf gets its direction and length from the skin it moves (and
+ * better ones from the flesh, body/leaves.h). Places are those of the bind pose, in the skin's mesh space. */
 #ifndef SPL_RIG_BONES_H
 #define SPL_RIG_BONES_H
 
@@ -25,6 +25,7 @@ typedef struct spl_bones {
     double *influence; /* node_count: sum of the weights of a joint over all vertices */
     int32_t
         *merged_into; /* node_count: the joint whose bones carry this one's flesh; itself, another, or -1 for none */
+    int32_t *same;    /* node_count: the first node that this one is a copy of; itself if it is none */
 } spl_bones;
 
 supple_result spl_bones_make(const supple_scene *scene, const supple_allocator *a, spl_bones *out, supple_error *error);

@@ -181,7 +181,7 @@ TEST(no_tet_is_stuck_between_two_joints)
     int32_t freed = 0, before = count_stuck(&r);
     REQUIRE(spl_loosen(&r.in, capsules, r.held, &freed, NULL) == SUPPLE_OK);
     CHECK(before > 0 && freed > 0 && freed < r.body.tets.vertex_count / 4 && count_stuck(&r) == 0);
-    CHECK(spl_joint_is_firm(&r.in, r.held, 0) && spl_joint_is_firm(&r.in, r.held, 1));
+    CHECK(spl_joint_holds(&r.in, r.held, 0, 4) && spl_joint_holds(&r.in, r.held, 1, 4));
     free(capsules);
     free_rig(&r);
 }

@@ -4,9 +4,9 @@
     check_attach.py CHARACTER.glb DIR                  one dump
     check_attach.py --run SUPPLE OUT FILE.glb...       makes the dumps (method projective, one frame) and checks all
 
-A held vertex is foreign if the skin around it does not follow its bone's joint, nor a joint merged into that: the boundary vertices that are
-nearest to it through the flesh (along the edges of the tetrahedra, up to half as far again and one edge more) lie within an edge of no skin with a
-weight of 0.1. A tetrahedron is stuck if two joints hold all of its corners. Exit 1 unless there are none of both. Needs NumPy; shares no code with
+A held vertex is foreign if the skin around it does not follow its bone's joint, nor a joint merged into that: neither the skin straight beside it (within an
+edge, or the nearest: no other skin is between; pieces may overlap inside), nor that within an edge of the boundary vertices nearest to it through the flesh
+(along the edges of the tetrahedra, up to half as far again and one edge more) has a weight of 0.1. A tetrahedron is stuck if two joints hold all of its corners. Exit 1 unless there are none of both. Needs NumPy; shares no code with
 Supple."""
 import glob
 import heapq
@@ -134,7 +134,7 @@ def check(path, folder):
     foreign = {}
     for v in np.where(bone >= 0)[0]:
         node = joint[bone[v], 0]
-        if not any(follows(u, node) for u in around(int(v), near, edge, boundary)):
+        if not follows(int(v), node) and not any(follows(u, node) for u in around(int(v), near, edge, boundary)):
             foreign[names[node]] = foreign.get(names[node], 0) + 1
     held = np.where(bone[tets] >= 0, joint[np.maximum(bone[tets], 0), 0], -1)
     stuck = int(((held >= 0).all(1) & (held != held[:, :1]).any(1)).sum())
