@@ -20,6 +20,7 @@ struct supple_writer {
     int32_t range_count;
     int32_t frame_total, frames_done;
     double fps, glb_error;
+    bool keep_rig;
     bool slide; /* frames bring texture coordinates that slide */
     supple_show show;
     float *points; /* room for a frame in cache order; NULL where that is the output order */
