@@ -545,7 +545,7 @@ static void print_parameters(int32_t method)
 
 static void print_lists(void)
 {
-    puts("IN: a .glb, .gltf, .fbx or .dae file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
+    puts("IN: a .glb, .gltf, .vrm, .fbx or .dae file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
     for (int32_t i = 0; supple_output_ending(i); i++)
         printf("  %-10s %s\n", supple_output_ending(i), supple_output_summary(i));
     puts("\nMethods:");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_nodes.py --tool BUILD/supple: what becomes of a character's nodes in a .glb: joints and channels that nothing uses any more are left out,
-what carries something or is named by somebody stays, and what plays is the same."""
+what carries something or is named by somebody stays, and what plays is the same. A VRM stays one."""
 import copy
 import json
 import os
@@ -33,9 +33,9 @@ def write_glb(path, document, binary):
 
 
 class Nodes:
-    def __init__(self, tool, folder):
+    def __init__(self, tool, folder, character="hero.glb"):
         self.tool, self.folder = tool, folder
-        self.document, self.binary = read_glb(data("hero.glb"))
+        self.document, self.binary = read_glb(data(character))
         self.joint = {node["name"]: i for i, node in enumerate(self.document["nodes"])}
 
     def path(self, name):
@@ -144,6 +144,92 @@ def check_armature(n):
     assert names(n.skin(document)) == {"hero", "room"}
 
 
+# ---- VRM ------------------------------------------------------------------------------------------------------------
+
+HUMAN = {"hips": "hips", "spine": "spine", "head": "head", "leftUpperLeg": "thigh.L", "leftLowerLeg": "shin.L", "leftFoot": "foot.L",
+         "rightUpperLeg": "thigh.R", "rightLowerLeg": "shin.R", "rightFoot": "foot.R", "leftUpperArm": "upper_arm.L", "leftLowerArm": "forearm.L",
+         "leftHand": "hand.L", "rightUpperArm": "upper_arm.R", "rightLowerArm": "forearm.R", "rightHand": "hand.R"}
+
+
+def vrm_zero(n):
+    """VRM 0.x: one extension, bones, springs and expressions by number."""
+    document, joint = n.copy(), n.joint
+    document["extensionsUsed"] = ["VRM", "KHR_materials_unlit"]
+    document["extensions"] = {"VRM": {
+        "specVersion": "0.0", "meta": {"title": "hero", "author": "nobody", "licenseName": "CC0", "texture": 0},
+        "humanoid": {"humanBones": [{"bone": bone, "node": joint[name]} for bone, name in HUMAN.items()]},
+        "firstPerson": {"firstPersonBone": joint["head"], "meshAnnotations": [{"mesh": 0, "firstPersonFlag": "Auto"}]},
+        "blendShapeMaster": {"blendShapeGroups": [{"name": "Joy", "presetName": "joy", "binds": [{"mesh": 0, "index": 1, "weight": 100}]},
+                                                  {"name": "Neutral", "presetName": "neutral", "binds": []}]},
+        "secondaryAnimation": {"boneGroups": [{"bones": [joint["neck"]], "center": -1, "colliderGroups": [0]}],
+                               "colliderGroups": [{"node": joint["head"], "colliders": [{"offset": {"x": 0, "y": 0, "z": 0}, "radius": 0.1}]}]},
+        "materialProperties": [{"name": "skin", "shader": "VRM/MToon", "renderQueue": 2000}]}}
+    return document
+
+
+def vrm_one(n):
+    """VRM 1.0: extensions of the file, of nodes and of materials."""
+    document, joint = n.copy(), n.joint
+    document["extensionsUsed"] = ["VRMC_vrm", "VRMC_springBone", "VRMC_node_constraint", "VRMC_materials_mtoon"]
+    mesh = next(i for i, node in enumerate(document["nodes"]) if "mesh" in node)
+    document["extensions"] = {
+        "VRMC_vrm": {"specVersion": "1.0", "meta": {"name": "hero", "authors": ["nobody"], "licenseUrl": "https://vrm.dev/licenses/1.0/"},
+                     "humanoid": {"humanBones": {bone: {"node": joint[name]} for bone, name in HUMAN.items()}},
+                     "firstPerson": {"meshAnnotations": [{"node": mesh, "type": "auto"}]},
+                     "expressions": {"preset": {"happy": {"isBinary": False, "morphTargetBinds": [{"node": mesh, "index": 1, "weight": 1}]}},
+                                     "custom": {"wide": {"morphTargetBinds": [{"node": mesh, "index": 0, "weight": 0.5}]}}}},
+        "VRMC_springBone": {"specVersion": "1.0", "colliders": [{"node": joint["head"], "shape": {"sphere": {"offset": [0, 0, 0], "radius": 0.1}}}],
+                            "springs": [{"joints": [{"node": joint["neck"]}, {"node": joint["head"]}], "center": joint["hips"]}]}}
+    document["nodes"][joint["hand.L"]]["extensions"] = {
+        "VRMC_node_constraint": {"specVersion": "1.0", "constraint": {"rotation": {"source": joint["forearm.L"]}}}}
+    document.setdefault("materials", [{"name": "skin"}])
+    document["materials"][0]["extensions"] = {"VRMC_materials_mtoon": {"specVersion": "1.0", "shadeColorFactor": [1, 0.5, 0.5]}}
+    return document
+
+
+def without_targets(extensions):
+    """What is to be left: expressions that move no morph targets."""
+    out = copy.deepcopy(extensions)
+    for group in out.get("VRM", {}).get("blendShapeMaster", {}).get("blendShapeGroups", []):
+        group["binds"] = []
+    for kind in out.get("VRMC_vrm", {}).get("expressions", {}).values():
+        for expression in kind.values():
+            expression.pop("morphTargetBinds", None)
+    return out
+
+
+def check_vrm(n, make, ending):
+    """All extensions go on, and every node that they name by number is the same one."""
+    document = make(n)
+    source, out = n.path("in.vrm"), n.path("out" + ending)
+    write_glb(source, document, n.binary)
+    done = n.tool.good("skin", source, "--method", "linear", "--frames", "0:3", "-o", out)
+    assert "expression" in done.err, done.err
+    result = gltf.Gltf(out).j
+    assert result["extensions"] == without_targets(document["extensions"]), result["extensions"]
+    assert [node.get("name") for node in result["nodes"]][:len(document["nodes"])] == [node.get("name") for node in document["nodes"]]
+    for mine, theirs in zip(result["nodes"], document["nodes"]):
+        assert mine.get("extensions") == theirs.get("extensions") and ("mesh" in mine) == ("mesh" in theirs)
+    used = set(document["extensionsUsed"]) - {"KHR_materials_unlit"}  # that one is named, and used by nothing
+    assert set(result["extensionsUsed"]) >= used, result["extensionsUsed"]
+    assert [m.get("extensions") for m in result.get("materials", [])] == [m.get("extensions") for m in document.get("materials", [])]
+    again = json.loads(n.tool("info", out, "--json").out)
+    assert again["vertices"] == json.loads(n.tool("info", source, "--json").out)["vertices"]
+
+
+def check_vrm_required(n):
+    """A file that cannot do without its extensions is read all the same."""
+    document = vrm_one(n)
+    document["extensionsRequired"] = ["VRMC_vrm", "VRMC_materials_mtoon"]
+    write_glb(n.path("in.vrm"), document, n.binary)
+    n.tool.good("skin", n.path("in.vrm"), "--method", "linear", "--frames", "0", "-o", n.path("out.npy"))
+
+
+def check_no_vrm(n):
+    n.tool.bad(2, ["is no VRM", ".glb"], "skin", data("hero.glb"), "--clip", "walk", "--method", "linear", "--frames", "0", "-o", n.path("no.vrm"))
+    assert not os.path.exists(n.path("no.vrm"))
+
+
 def main():
     with session(__doc__) as (tool, cases, folder):
         n = Nodes(tool, folder)
@@ -153,6 +239,12 @@ def main():
         cases.run("what_hangs_on_joints_stays", check_carried, n)
         cases.run("what_is_named_stays", check_named, n)
         cases.run("armatures_and_tips_go", check_armature, n)
+        n = Nodes(tool, folder, "variants/morphs.glb")
+        for name, make in (("0", vrm_zero), ("1", vrm_one)):
+            for ending in (".vrm", ".glb"):
+                cases.run(f"vrm_{name}_to_{ending[1:]}", check_vrm, n, make, ending)
+        cases.run("vrm_required", check_vrm_required, n)
+        cases.run("no_vrm", check_no_vrm, n)
 
 
 if __name__ == "__main__":

@@ -452,6 +452,7 @@ static supple_result make_document(spl_bake *b, supple_error *error)
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
     json_object_del(b->root, "skins");
+    b->expressions = spl_bake_expressions(b);
     spl_bake_select_motion(b);
     supple_result result = spl_bake_carry(b, error);
     if (result == SUPPLE_OK) result = spl_bake_parts(b, error);

@@ -55,6 +55,7 @@ typedef struct spl_bake {
     json_t *accessors, *views;   /* belong to root */
     bool failed;                 /* jansson ran out of memory */
     bool still;                  /* the rest pose alone: no morph targets */
+    int32_t expressions;         /* of a VRM, that moved morph targets of the input */
     const spl_basis *basis;      /* of the scene's instances, or NULL: one target a frame; the caller's */
     bool *baked;                 /* a scene's node */
     int32_t *helper;             /* a scene's node: the node that took its place, or -1 */
@@ -120,6 +121,14 @@ void spl_bake_extensions(spl_bake *bake);
 
 /* Leaves out the nodes of rigs that move nothing any more, unless the plan keeps them, and fills `number`. */
 bool spl_bake_prune(spl_bake *bake);
+
+/* ---- VRM (bake_vrm.c) ---- */
+
+/* Whether the document is an avatar by VRM 0.x or 1.0. */
+bool spl_bake_is_vrm(const spl_bake *bake);
+
+/* Takes the morph targets, which are gone, out of its expressions; how many had some. */
+int32_t spl_bake_expressions(spl_bake *bake);
 
 /* ---- animations (bake_motion.c) ---- */
 
