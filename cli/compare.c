@@ -417,7 +417,8 @@ static int run(const cli_arguments *arguments)
 
 static void print_notes(void)
 {
-    puts("IN: a .glb, .gltf, .fbx or .dae file, or demo:NAME (see `supple demo`). Every method runs as `supple skin` "
+    puts("IN: a .glb, .gltf, .vrm, .fbx or .dae file, or demo:NAME (see `supple demo`). Every method runs as `supple "
+         "skin` "
          "does, in\n"
          "a process of its own: numbers are those of its --metrics. One that cannot run is in the report with its "
          "reason.\n\n"

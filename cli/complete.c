@@ -10,7 +10,7 @@
 
 enum { LARGEST_INPUT = 32 << 20, WORD = 96 };
 
-static const char scene_endings[] = "glb gltf fbx dae";
+static const char scene_endings[] = "glb gltf vrm fbx dae";
 
 /* A candidate, if it begins as the word does. Names from files may hold anything: only printable ones are offered. */
 static void offer(const char *word, const char *candidate)

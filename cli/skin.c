@@ -39,6 +39,7 @@ static const cli_option options[] = {
     {"--slide", NULL, "skin slides over the body: texture coordinates move (docs/slide.md)", false},
     {"--slide-config", "FILE.json", "regions of that skin: fixed, sliding, softer (all free but borders)", false},
     CLI_BAKE_OPTIONS,
+    {"--keep-rig", NULL, "joints' nodes and channels stay in a .glb, which no longer needs them", false},
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
@@ -67,6 +68,7 @@ typedef struct job {
     int32_t motion;      /* the clip that --motion added, or -1 */
     bool plays_vertices; /* and it is a vertex animation */
     double glb_error;    /* negative: not given */
+    bool keep_rig;
     cli_slide_output slide;
     supple_bake *bake; /* or NULL */
     supple_range *ranges;
@@ -264,6 +266,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     if (code == 0) code = check_outputs(j, arguments);
     if (code == 0) code = check_motion(arguments, &j->plays_vertices);
     if (code == 0) code = read_glb_error(j, arguments);
+    j->keep_rig = cli_get(arguments, "--keep-rig", 0) != NULL;
     if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
@@ -323,6 +326,7 @@ static supple_result open_output(job *j, int output, int range, supple_writer **
         }
     }
     plan.glb_error = glb_error(j, &plan);
+    plan.keep_rig = j->keep_rig;
     return supple_writer_open(j->scene, name, &plan, &j->config, writer, error);
 }
 
@@ -542,7 +546,7 @@ static void print_parameters(int32_t method)
 
 static void print_lists(void)
 {
-    puts("IN: a .glb, .gltf, .fbx or .dae file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
+    puts("IN: a .glb, .gltf, .vrm, .fbx or .dae file, or demo:NAME (see `supple demo`).\n\nOutputs, by ending:");
     for (int32_t i = 0; supple_output_ending(i); i++)
         printf("  %-10s %s\n", supple_output_ending(i), supple_output_summary(i));
     puts("\nMethods:");

@@ -11,10 +11,10 @@ extern "C" {
 /* What a file says: meshes, skins, joints, clips, materials, images; validated. */
 typedef struct supple_scene supple_scene;
 
-/* Loads a .glb, .gltf, .fbx or .dae file, or a built-in character as "demo:NAME" (see supple_demo_name). Files that a
- * .gltf refers to must be regular files below its folder. A malformed file is SUPPLE_ERROR_INPUT. A file without a skin
- * loads. FBX and Collada are read by the program supple-import, which is looked for beside the library, and first at
- * the path that the environment variable SUPPLE_IMPORT names. */
+/* Loads a .glb, .gltf, .vrm, .fbx or .dae file, or a built-in character as "demo:NAME" (see supple_demo_name). Files
+ * that a .gltf refers to must be regular files below its folder. A malformed file is SUPPLE_ERROR_INPUT. A file without
+ * a skin loads. FBX and Collada are read by the program supple-import, which is looked for beside the library, and
+ * first at the path that the environment variable SUPPLE_IMPORT names. */
 SUPPLE_API supple_result supple_scene_load_file(const char *path, const supple_config *config, supple_scene **out,
                                                 supple_error *error);
 

@@ -37,6 +37,7 @@ typedef struct supple_plan {
                          are then principal components where that is smaller; below 1e-6: exact, at most 255 frames */
     bool slide;       /* every frame brings a supple_slide_frame; else none does */
     supple_show show; /* what pictures and films show of it */
+    bool keep_rig;    /* nodes and channels of the skeleton stay in a .glb or .gltf, where nothing uses them any more */
 } supple_plan;
 
 /* Skin that has slid (docs/slide-output.md). A corner is a position in the scene's list of triangles: corner 3 t + k is

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const spl_format *const formats[] = {
-    &spl_format_glb, &spl_format_gltf, &spl_format_npy,  &spl_format_pc2, &spl_format_mdd,
+    &spl_format_glb, &spl_format_gltf, &spl_format_vrm,  &spl_format_npy, &spl_format_pc2, &spl_format_mdd,
     &spl_format_obj, &spl_format_abc,  &spl_format_usda, &spl_format_png, &spl_format_mp4,
 };
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };

@@ -5,7 +5,6 @@ import argparse
 import json
 import os
 import random
-import re
 import shutil
 import struct
 import tempfile
@@ -471,19 +470,6 @@ def section_info(s):
     s.cases.run("info_as_json", parsed, "demo:hero")
     for path in assets():
         s.cases.run(f"info_as_json_{os.path.basename(path)}", parsed, path)
-
-    def parts_of_one_name():
-        """A mesh of three materials: three parts of one name, told apart by number and material, in both forms and in what is found."""
-        path = data("creature.fbx")
-        if s.tool("info", path).code == 3:
-            raise Skip("built without supple-import")
-        text = s.tool("info", path).out
-        for k, material in enumerate(("claws", "belly", "back")):
-            assert re.search(rf"^  {k} +creature +\[{material}\] +flesh ", text, re.M), text
-            assert f"part {k} 'creature' is open" in text, text
-        parts = json.loads(s.tool("info", path, "--json").out)["parts"]
-        assert [(p["index"], p["name"], p["material"]) for p in parts] == [(0, "creature", "claws"), (1, "creature", "belly"), (2, "creature", "back")]
-    s.cases.run("parts_of_one_name", parts_of_one_name)
 
 
 def section_demos(s):

@@ -4,6 +4,7 @@ reader, of the importer or of the weights fails the case of its file."""
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -302,6 +303,16 @@ def check_tets(f, name, character, counts):
     assert len(first) == counts[2] and apart(given, x[np.sort(first)]) < 1e-6
 
 
+def check_parts_of_one_name(f):
+    """A mesh of three materials: three parts of one name, told apart by number and material, in both forms and in what is found."""
+    f.need_import()
+    text, parts = f.tool("info", data("creature.fbx")).out, f.facts("creature.fbx")["parts"]
+    for k, material in enumerate(("claws", "belly", "back")):
+        assert re.search(rf"^  {k} +creature +\[{material}\] +flesh ", text, re.M), text
+        assert f"part {k} 'creature' is open" in text, text
+        assert (parts[k]["index"], parts[k]["name"], parts[k]["material"]) == (k, "creature", material), parts[k]
+
+
 BAD = {
     "truncated.glb": "its header says",
     "bad_json.gltf": "not valid JSON",
@@ -368,6 +379,7 @@ def characters(cases, f):
     cases.run("dress", check_loads, f, "dress.glb", {"Head": "flesh", "ArmLeft": "flesh", "ArmRight": "flesh", "LegLeft": "follow",
                                                      "LegRight": "follow", "dress": "follow"})
     cases.run("fish", check_loads, f, "fish.glb", {"trunk": "follow", "fin": "follow", "eyes": "flesh"})
+    cases.run("parts_of_one_name", check_parts_of_one_name, f)
     cases.run("walk", check_motion, f, "walk.bvh", 145, 0.0)
     cases.run("dance", check_motion, f, "dance.bvh", 242, 0.05)
 

@@ -89,7 +89,7 @@ def play_glb(job, reference, diagonal):
         for thing, rows in pairs:
             worst = max(worst, abs(vertices(thing) - reference[frame, rows]).max() / diagonal)
     moved = abs(reference - reference[0]).max() / diagonal
-    return {"error": worst, "frames": len(reference), "objects": len(pairs), "moved": moved}, pairs
+    return {"error": worst, "frames": len(reference), "objects": len(bpy.context.scene.objects), "actions": len(bpy.data.actions), "moved": moved}, pairs
 
 
 def play_cache(path, thing, reference, diagonal):

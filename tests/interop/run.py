@@ -22,6 +22,7 @@ ALLOWED = 5e-4  # of files whose frames are components: the tool's glb-error
 IMPORTED = 1e-4  # of FBX and Collada against Blender's own import of them: other readers, single precision
 FRAMES = 16  # of each clip: enough to see a wrong time or order, little enough for the time there is
 WHOLE = ("person", "demo-arm")  # these are played whole
+ALONE = ("demo-hero", "demo-arm", "person", "quadruped")  # one mesh: one object and one action in Blender, without its skeleton
 SAME = ("arm.glb", "hero.glb")  # files of built-in characters, which are played themselves
 IMPORTS = ("hero.fbx", "hero.dae", "posed.fbx", "arm_z.fbx", "creature.fbx")  # Blender reads no text FBX
 IMPORT_FPS = 30  # the rate of these files, which Blender takes over from FBX
@@ -103,6 +104,9 @@ def check_blender(results, character):
         if what in result:
             print(f"    {name}.{what} in Blender: {result[what]['frames']} frames, error {result[what]['error']:.3g} of the diagonal")
             assert result[what]["error"] <= limit, f"{what}: {result[what]['error']:.3g} of the diagonal"
+    if name in ALONE:
+        objects, actions = result["glb"]["objects"], result["glb"]["actions"]
+        assert (objects, actions) == (1, 1), f"{objects} objects and {actions} actions of one mesh with one clip"
 
 
 def check_three(results, character):

@@ -9,9 +9,16 @@ static const struct {
     const char *name; /* one that ends in '*' stands for all that begin so */
     support how;
 } extensions[] = {
-    {"KHR_mesh_quantization", SUPPORTED}, {"KHR_texture_transform", SUPPORTED},   {"KHR_materials_*", SUPPORTED},
-    {"KHR_lights_punctual", SUPPORTED},   {"KHR_animation_pointer", IGNORED},     {"KHR_texture_basisu", UNDECODED},
-    {"EXT_texture_webp", UNDECODED},      {"EXT_meshopt_compression", SUPPORTED},
+    {"KHR_mesh_quantization", SUPPORTED},
+    {"KHR_texture_transform", SUPPORTED},
+    {"KHR_materials_*", SUPPORTED},
+    {"KHR_lights_punctual", SUPPORTED},
+    {"KHR_animation_pointer", IGNORED},
+    {"KHR_texture_basisu", UNDECODED},
+    {"EXT_texture_webp", UNDECODED},
+    {"EXT_meshopt_compression", SUPPORTED},
+    {"VRM", SUPPORTED},
+    {"VRMC_*", SUPPORTED},
 };
 
 static const struct {

@@ -1,8 +1,9 @@
 /* Which meshes are baked, and the nodes and scenes around them.
  *
- * Frames are in world space, so a baked node becomes a root with the identity transform. It keeps its index: instances
- * stay in the order that caches have, and references from extensions stay right. What hung on it (children, a camera, a
- * light) goes to a helper node with its old transform, which takes its place under the parent. */
+ * Frames are in world space, so a baked node becomes a root with the identity transform. Nodes keep their order, in
+ * which caches have the instances; their numbers change only where nothing else names them (bake_prune.c). What hung on
+ * it (children, a camera, a light) goes to a helper node with its old transform, which takes its place under the
+ * parent. */
 #include "scene/writers/bake.h"
 
 #include "core/error.h"
@@ -443,13 +444,15 @@ supple_result spl_bake_carry(spl_bake *b, supple_error *error)
 static supple_result make_document(spl_bake *b, supple_error *error)
 {
     b->root = json_deep_copy(b->scene->document->json);
-    if (!b->root || !choose_nodes(b) || !list_parts(b) || !find_mirrored(b) || !place_meshes(b) || !fix_nodes(b))
+    if (!b->root || !choose_nodes(b) || !list_parts(b) || !find_mirrored(b) || !place_meshes(b) || !fix_nodes(b) ||
+        !spl_bake_prune(b))
         return spl_fail_memory(error, "the output's document");
     if (b->bounded_count > MAX_TARGETS)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "%s: %d parts in %d frames are too many morph targets; choose fewer frames or write .npy",
                         b->writer->path, (int)b->part_count, (int)b->writer->frame_total);
     json_object_del(b->root, "skins");
+    b->expressions = spl_bake_expressions(b);
     spl_bake_select_motion(b);
     supple_result result = spl_bake_carry(b, error);
     if (result == SUPPLE_OK) result = spl_bake_parts(b, error);
@@ -486,6 +489,7 @@ void spl_bake_release(spl_bake *b)
     spl_free(a, b->part);
     spl_free(a, b->baked);
     spl_free(a, b->helper);
+    spl_free(a, b->number);
     json_decref(b->root);
     *b = (spl_bake){0};
 }

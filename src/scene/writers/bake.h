@@ -1,8 +1,9 @@
 /* The baked glTF document: the scene's own JSON with skins replaced by morph targets: one a frame, or the components of
  * a basis (basis.h) whose weights are animated. Shared by the parts
  * of the .glb / .gltf writer: bake.c         which meshes are baked; nodes and scenes around them (identity transforms,
- * helper nodes) bake_data.c    the one output buffer: what is kept of the input's accessors, views and images, and new
- * data bake_motion.c  the animations gltf.c         the format: frames through a spool, assembly
+ * helper nodes) bake_prune.c   nodes that nothing uses any more bake_data.c    the one output buffer: what is kept of
+ * the input's accessors, views and images, and new data bake_motion.c  the animations gltf.c         the format: frames
+ * through a spool, assembly
  *
  * The document is made complete when the output is opened, but for the bounds of positions, which are known at the end.
  * Allocation failures inside jansson are remembered in `failed` and looked at once. */
@@ -54,9 +55,11 @@ typedef struct spl_bake {
     json_t *accessors, *views;   /* belong to root */
     bool failed;                 /* jansson ran out of memory */
     bool still;                  /* the rest pose alone: no morph targets */
+    int32_t expressions;         /* of a VRM, that moved morph targets of the input */
     const spl_basis *basis;      /* of the scene's instances, or NULL: one target a frame; the caller's */
     bool *baked;                 /* a scene's node */
     int32_t *helper;             /* a scene's node: the node that took its place, or -1 */
+    int32_t *number;             /* a node's place in the output, scene's nodes first, then helpers; -1: left out */
     int32_t part_count;
     spl_bake_part *part;
     size_t base_floats; /* size of the base block, which comes first in the spool */
@@ -113,6 +116,19 @@ supple_result spl_bake_parts(spl_bake *bake, supple_error *error);
 
 /* Drops extensions from the lists that nothing uses any more. */
 void spl_bake_extensions(spl_bake *bake);
+
+/* ---- nodes (bake_prune.c) ---- */
+
+/* Leaves out the nodes of rigs that move nothing any more, unless the plan keeps them, and fills `number`. */
+bool spl_bake_prune(spl_bake *bake);
+
+/* ---- VRM (bake_vrm.c) ---- */
+
+/* Whether the document is an avatar by VRM 0.x or 1.0. */
+bool spl_bake_is_vrm(const spl_bake *bake);
+
+/* Takes the morph targets, which are gone, out of its expressions; how many had some. */
+int32_t spl_bake_expressions(spl_bake *bake);
 
 /* ---- animations (bake_motion.c) ---- */
 

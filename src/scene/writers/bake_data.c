@@ -531,7 +531,7 @@ supple_result spl_bake_parts(spl_bake *b, supple_error *error)
     for (int32_t i = 0; i < b->scene->instance_count; i++) {
         int32_t node = b->scene->instance[i].node;
         if (!b->baked[node] || spl_bake_target_count(b, i) == 0) continue;
-        json_t *json = json_array_get(nodes, (size_t)node);
+        json_t *json = json_array_get(nodes, (size_t)b->number[node]);
         int64_t mesh = spl_bake_index(json, "mesh", json_array_size(meshes));
         add_weights(b, json_array_get(meshes, (size_t)mesh), i);
         double unit = b->basis ? b->basis[i].unit : 1;

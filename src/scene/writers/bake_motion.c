@@ -20,7 +20,14 @@ static bool is_whole(const spl_bake *b, const supple_range *range)
 
 /* ---- channels that go on as they are ---------------------------------------------------------------------------- */
 
-/* Whether a channel still moves something; points it to the helper of a baked node. */
+/* Where what a channel moved is now: a node's number in the output, its helper's if it is baked; -1: nowhere. */
+static int32_t moved_node(const spl_bake *b, int64_t node)
+{
+    int32_t at = b->baked[node] ? b->helper[node] : (int32_t)node;
+    return at < 0 ? -1 : b->number[at];
+}
+
+/* Whether a channel still moves something; points it to where that is now. */
 static bool keep_channel(spl_bake *b, json_t *channel)
 {
     json_t *target = json_object_get(channel, "target");
@@ -29,9 +36,9 @@ static bool keep_channel(spl_bake *b, json_t *channel)
     int64_t node = spl_bake_index(target, "node", (size_t)b->scene->node_count);
     if (node < 0) return json_object_get(target, "extensions") != NULL; /* what it moves, an extension knows */
     if (strcmp(path, "weights") == 0) return false;                     /* nodes with morph targets are baked */
-    if (!b->baked[node]) return true;
-    if (b->helper[node] < 0) return false;
-    spl_bake_set(b, target, "node", json_integer(b->helper[node]));
+    int32_t moved = moved_node(b, node);
+    if (moved < 0) return false;
+    spl_bake_set(b, target, "node", json_integer(moved));
     return true;
 }
 
@@ -122,7 +129,7 @@ static bool add_frame_weights(spl_bake *b, json_t *animation, int32_t times, int
     json_int_t sampler = add_weight_sampler(b, animation, times, weight, (size_t)frames * total);
     spl_free(&b->allocator, weight);
     for (int32_t i = 0; sampler >= 0 && i < b->scene->node_count; i++)
-        if (b->baked[i]) add_channel(b, animation, sampler, i, "weights");
+        if (b->baked[i]) add_channel(b, animation, sampler, b->number[i], "weights");
     return sampler >= 0;
 }
 
@@ -140,7 +147,7 @@ static bool add_component_weights(spl_bake *b, json_t *animation, int32_t times,
         json_int_t sampler = weight ? add_weight_sampler(b, animation, times, weight, (size_t)frames * width) : -1;
         spl_free(&b->allocator, weight);
         if (sampler < 0) return false;
-        add_channel(b, animation, sampler, node, "weights");
+        add_channel(b, animation, sampler, b->number[node], "weights");
     }
     return true;
 }
@@ -151,7 +158,7 @@ static bool add_sampled(spl_bake *b, json_t *animation, int32_t times, const sup
 {
     static const char *const paths[] = {"translation", "rotation", "scale"};
     if (channel->path == SPL_PATH_WEIGHTS) return true;
-    int32_t node = b->baked[channel->node] ? b->helper[channel->node] : channel->node;
+    int32_t node = moved_node(b, channel->node);
     if (node < 0) return true;
     size_t width = channel->path == SPL_PATH_ROTATION ? 4 : 3;
     float *value = spl_new(&b->allocator, (size_t)range->frame_count * width, sizeof *value);

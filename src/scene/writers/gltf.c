@@ -87,11 +87,18 @@ static supple_result allocate(gltf_writer *w, supple_error *error)
 static supple_result gltf_open(supple_writer *writer, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
-    w->binary = writer->format == &spl_format_glb;
+    w->binary = writer->format != &spl_format_gltf;
     w->waits = writer->glb_error >= FINEST && writer->frame_total > 1;
     if (w->waits) w->basis = spl_new(&writer->allocator, (size_t)writer->scene->instance_count, sizeof *w->basis);
     if (w->waits && !w->basis) return spl_fail_memory(error, "the components");
     supple_result result = spl_bake_init(&w->bake, writer, w->basis, error);
+    if (result == SUPPLE_OK && writer->format == &spl_format_vrm && !spl_bake_is_vrm(&w->bake))
+        result =
+            spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: %s is no VRM; write a .glb", writer->path, writer->scene->path);
+    if (result == SUPPLE_OK && w->bake.expressions > 0)
+        spl_log(&writer->config, SUPPLE_LOG_INFO,
+                "%s: %d expressions have no morph targets any more: those of the file are the frames now", writer->path,
+                (int)w->bake.expressions);
     if (result == SUPPLE_OK && !w->waits) result = allocate(w, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output[TEXT], error);
     if (result == SUPPLE_OK) result = w->binary ? spl_writer_spool(writer, &w->output[BIN], error) : open_bin(w, error);
@@ -409,7 +416,7 @@ supple_result spl_gltf_write_weights(const supple_scene *scene, const spl_new_we
     gltf_writer w = {.base = {.format = format, .allocator = spl_allocator_of(config), .scene = scene}};
     w.base.config = config ? *config : supple_config_default();
     w.base.path = spl_strdup(&w.base.allocator, path);
-    w.binary = format == &spl_format_glb;
+    w.binary = format != &spl_format_gltf;
     supple_result result = w.base.path ? write_weights(&w, weights, error) : spl_fail_memory(error, "an output path");
     gltf_release(&w.base);
     spl_free(&w.base.allocator, w.base.path);
@@ -419,6 +426,17 @@ supple_result spl_gltf_write_weights(const supple_scene *scene, const spl_new_we
 const spl_format spl_format_glb = {
     .ending = ".glb",
     .summary = "glTF in one file, morph targets for the frames",
+    .takes_ranges = true,
+    .state_size = sizeof(gltf_writer),
+    .open = gltf_open,
+    .frame = gltf_frame,
+    .close = gltf_close,
+    .release = gltf_release,
+};
+
+const spl_format spl_format_vrm = {
+    .ending = ".vrm",
+    .summary = "a VRM avatar, of one: .glb with its extensions",
     .takes_ranges = true,
     .state_size = sizeof(gltf_writer),
     .open = gltf_open,

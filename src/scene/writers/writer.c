@@ -92,6 +92,7 @@ static supple_writer *make_writer(const spl_format *format, const supple_scene *
     w->scene = scene;
     w->fps = plan->fps;
     w->glb_error = plan->glb_error;
+    w->keep_rig = plan->keep_rig;
     w->slide = plan->slide;
     w->show = plan->show;
     w->range_count = plan->range_count;

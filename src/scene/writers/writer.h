@@ -20,6 +20,7 @@ struct supple_writer {
     int32_t range_count;
     int32_t frame_total, frames_done;
     double fps, glb_error;
+    bool keep_rig;
     bool slide; /* frames bring texture coordinates that slide */
     supple_show show;
     float *points; /* room for a frame in cache order; NULL where that is the output order */
@@ -100,7 +101,7 @@ bool *spl_writer_mirrored(const supple_writer *writer);
  * spaces, leading and repeated dots. At most 64 bytes; `fallback` where nothing is left. NULL if memory is out. */
 char *spl_safe_name(const char *name, const char *fallback, const supple_allocator *a);
 
-extern const spl_format spl_format_glb, spl_format_gltf, spl_format_npy, spl_format_pc2, spl_format_mdd, spl_format_obj,
-    spl_format_abc, spl_format_usda;
+extern const spl_format spl_format_glb, spl_format_vrm, spl_format_gltf, spl_format_npy, spl_format_pc2, spl_format_mdd,
+    spl_format_obj, spl_format_abc, spl_format_usda;
 
 #endif
