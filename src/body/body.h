@@ -59,6 +59,7 @@ typedef struct spl_body {
     spl_surface skin;       /* the tetrahedra's surface */
     spl_upsample *upsample; /* from it to the scene's vertices in flesh */
     bool *lifted;           /* by vertex of the scene: the upsampling moves it */
+    int32_t stray_count;    /* flesh that was placed on another sheet of the body (strays.h) */
     spl_riders riders;      /* what follows, and flesh that the body does not reach */
 } spl_body;
 

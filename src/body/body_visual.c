@@ -2,8 +2,11 @@
 #include "body/body_visual.h"
 
 #include "body/body_cache.h"
+#include "body/strays.h"
 #include "core/error.h"
 #include "core/memory.h"
+
+#include <string.h>
 
 #define SAME_LIMB   0.05 /* of the weights that two places must share to be one limb */
 #define PATCH_EDGES 2.37 /* half the width of a patch of 20 vertices, in mean edges */
@@ -143,7 +146,6 @@ supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling,
     body->lifted = spl_new(a, (size_t)body->scene->vertex_count, sizeof *body->lifted);
     if (body->lifted && allocate_visual(&v, body->scene, a)) {
         result = find_lifted(body, v.rides, error);
-        if (result == SUPPLE_OK) result = spl_riders_make(body, v.rides, pool, &body->riders, error);
         if (result != SUPPLE_OK) {
             release_visual(&v, a);
             return result;
@@ -162,6 +164,10 @@ supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling,
         if (upsampling == SUPPLE_UPSAMPLE_NORMAL) options.kind = SPL_UPSAMPLE_ALONG_NORMAL;
         spl_digest joints = digest_of_joints(body);
         result = spl_upsample_cached(cache, &joints, &body->skin, &visual, &options, pool, a, &body->upsample, error);
+        bool *stray = v.morphs; /* done with */
+        memset(stray, 0, (size_t)body->scene->vertex_count * sizeof *stray);
+        if (result == SUPPLE_OK) result = spl_strays_find(body, stray, &body->stray_count, error);
+        if (result == SUPPLE_OK) result = spl_riders_make(body, v.rides, stray, &body->riders, error);
     } else
         result = spl_fail_memory(error, "the visual mesh");
     release_visual(&v, a);

@@ -3,7 +3,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#define FOLLOWS 0.20 /* weight of a joint at the skin from which its bones may hold the flesh below */
+#define FOLLOWS   0.20 /* weight of a joint at the skin from which its bones may hold the flesh below ... */
+#define OUTWEIGHS 2.00 /* ... unless another has more than so many times as much */
 
 static const uint8_t edge_end[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 
@@ -124,5 +125,6 @@ static bool is_outweighed(const spl_attach_input *in, const spl_place *at, doubl
 bool spl_limbs_follow(const spl_limbs *limbs, const spl_attach_input *in, int32_t vertex, int32_t node)
 {
     double weight = spl_limbs_weight(limbs, in, vertex, node);
-    return weight >= FOLLOWS || (weight > 0 && !is_outweighed(in, &limbs->place[vertex], weight));
+    if (!(weight > 0) || is_outweighed(in, &limbs->place[vertex], OUTWEIGHS * weight)) return false;
+    return weight >= FOLLOWS || !is_outweighed(in, &limbs->place[vertex], weight);
 }

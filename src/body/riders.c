@@ -16,7 +16,7 @@
 #define WIDTH  2.00 /* mean edges: how wide the patch is that something rides on, at least */
 #define WIDER  0.50 /* ... and so much more for each unit of distance */
 #define EVENED 0.50 /* share of its neighbours' mean that a point takes in a round ... */
-enum { ROUNDS = 4, MOST_ENTRIES = 96, MOST_JOINTS = 24 };
+enum { ROUNDS = 8, MOST_ENTRIES = 96, MOST_JOINTS = 24 };
 
 typedef struct joints {
     int32_t count;
@@ -218,6 +218,7 @@ static bool place_point(work *w, int32_t i)
     joints own;
     spl_hit hit;
     spl_vec3 p = spl_v3_from_float(w->body->bind + 3 * (size_t)w->lead[i]);
+    if (w->out->known[i] >= 0 || w->out->taken[i]) return true;
     own_joints(w, i, &own);
     double f;
     if (!find_place(w, p, &own, &hit) || !((f = fade(w, hit.distance)) > 0)) return true;
@@ -258,35 +259,72 @@ static bool place_group(work *w, const int32_t *member, int32_t count)
 
 /* ---- points and their edges ---- */
 
-static supple_result find_points(work *w, const bool *rides, supple_error *error)
+/* Whether a vertex is known by the body: it hangs on a rider and is none. */
+static void mark_known(const spl_body *body, const bool *rides, bool *known)
+{
+    for (int32_t i = 0; i < body->part_count; i++) {
+        const spl_part *part = &body->part[i];
+        for (size_t t = 0; t < (size_t)part->primitive->triangle_count; t++) {
+            const int32_t *c = part->primitive->triangle + 3 * t;
+            const bool *r = rides + part->first_vertex, *l = body->lifted + part->first_vertex;
+            if (!r[c[0]] && !r[c[1]] && !r[c[2]]) continue;
+            for (size_t k = 0; k < 3; k++) known[part->first_vertex + c[k]] = l[c[k]];
+        }
+    }
+}
+
+static supple_result find_points(work *w, const bool *rides, const bool *stray, supple_error *error)
 {
     spl_riders *r = w->out;
     const spl_body *body = w->body;
     const supple_allocator *a = &r->allocator;
     size_t n = (size_t)body->scene->vertex_count;
-    for (size_t v = 0; v < n; v++) r->vertex_count += rides[v];
+    bool *known = spl_new(a, n, sizeof *known), *all = spl_new(a, n, sizeof *all);
+    if (known && all) {
+        for (size_t v = 0; v < n; v++) all[v] = rides[v] || stray[v];
+        mark_known(body, all, known);
+        for (size_t v = 0; v < n; v++) r->vertex_count += all[v] || known[v];
+    }
     size_t m = (size_t)r->vertex_count;
     r->vertex = spl_new(a, m, sizeof *r->vertex);
     r->point = spl_new(a, m, sizeof *r->point);
+    r->known = spl_new(a, m, sizeof *r->known);
+    r->taken = spl_new(a, m, sizeof *r->taken);
     w->lead = spl_new(a, m, sizeof *w->lead);
     w->group = spl_new(a, m, sizeof *w->group);
     float *position = spl_new(a, m, 3 * sizeof *position);
-    supple_result result = r->vertex && r->point && w->lead && w->group && position
-                               ? SUPPLE_OK
-                               : spl_fail_memory(error, "what follows the flesh");
+    supple_result result =
+        known && all && r->vertex && r->point && r->known && r->taken && w->lead && w->group && position
+            ? SUPPLE_OK
+            : spl_fail_memory(error, "what follows the flesh");
     if (result == SUPPLE_OK) {
         for (size_t v = 0, i = 0; v < n; v++) {
-            if (!rides[v]) continue;
+            if (!all[v] && !known[v]) continue;
             memcpy(position + 3 * i, body->bind + 3 * v, 3 * sizeof *position);
             r->vertex[i++] = (int32_t)v;
         }
         result = spl_weld(position, r->vertex_count, 0, a, r->point, &r->point_count, error);
     }
-    spl_free(a, position);
-    for (int32_t i = r->vertex_count - 1; result == SUPPLE_OK && i >= 0; i--) {
-        w->lead[r->point[i]] = r->vertex[i];
-        w->group[r->point[i]] = body->roles.group[r->vertex[i]];
+    for (int32_t p = 0; result == SUPPLE_OK && p < r->point_count; p++) r->known[p] = -1;
+    for (int32_t i = r->vertex_count - 1, v; result == SUPPLE_OK && i >= 0; i--) {
+        int32_t p = r->point[i];
+        v = r->vertex[i];
+        w->lead[p] = v;
+        w->group[p] = body->roles.group[v];
+        if (known[v]) r->known[p] = v;
+        r->taken[p] = r->taken[p] || stray[v];
     }
+    /* Vertices that the body moves are no riders: they only stand for their points. */
+    int32_t kept = 0;
+    for (int32_t i = 0; result == SUPPLE_OK && i < r->vertex_count; i++) {
+        if (!all[r->vertex[i]]) continue;
+        r->vertex[kept] = r->vertex[i];
+        r->point[kept++] = r->point[i];
+    }
+    r->vertex_count = kept;
+    spl_free(a, position);
+    spl_free(a, known);
+    spl_free(a, all);
     return result;
 }
 
@@ -321,6 +359,9 @@ static supple_result find_links(work *w, supple_error *error)
     bool made = point_of && r->link_first;
     for (size_t v = 0; made && v < n; v++) point_of[v] = -1;
     for (int32_t i = 0; made && i < r->vertex_count; i++) point_of[r->vertex[i]] = r->point[i];
+    for (int32_t p = 0; made && p < r->point_count; p++) {
+        if (r->known[p] >= 0) point_of[r->known[p]] = p;
+    }
     if (made) {
         each_edge(w, point_of, false);
         for (int32_t p = 0; p < r->point_count; p++) r->link_first[p + 1] += r->link_first[p];
@@ -440,14 +481,13 @@ static supple_result find_body(work *w, supple_error *error)
     return SUPPLE_OK;
 }
 
-supple_result spl_riders_make(const spl_body *body, const bool *rides, spl_pool *pool, spl_riders *out,
+supple_result spl_riders_make(const spl_body *body, const bool *rides, const bool *stray, spl_riders *out,
                               supple_error *error)
 {
-    (void)pool;
     const supple_allocator *a = &body->allocator;
     *out = (spl_riders){.allocator = *a};
     work w = {.body = body, .out = out};
-    supple_result result = find_points(&w, rides, error);
+    supple_result result = find_points(&w, rides, stray, error);
     if (result == SUPPLE_OK && out->vertex_count == 0) goto done;
     if (result == SUPPLE_OK)
         result = spl_tree_make(body->skin.position, body->skin.triangle, body->skin.triangle_count, a, &w.tree, error);
@@ -470,8 +510,9 @@ done:;
 void spl_riders_release(spl_riders *r)
 {
     if (!r->allocator.release) return;
-    void *block[] = {r->vertex, r->point, r->first,      r->index,     r->weight,      r->link_first, r->link,
-                     r->body,   r->rest,  r->skin_first, r->skin_node, r->skin_weight, r->home};
+    void *block[] = {r->known, r->taken,      r->vertex,     r->point,       r->first,
+                     r->index, r->weight,     r->link_first, r->link,        r->body,
+                     r->rest,  r->skin_first, r->skin_node,  r->skin_weight, r->home};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&r->allocator, block[i]);
     *r = (spl_riders){0};
 }
@@ -508,7 +549,7 @@ typedef struct frame_work {
     const float *posed;
     double scale;
     int from; /* of `added` */
-    float *out;
+    const float *lifted, *own;
 } frame_work;
 
 static void differ(void *context, size_t begin, size_t end)
@@ -531,6 +572,8 @@ static void add_up(void *context, size_t begin, size_t end)
     for (size_t p = begin; p < end; p++) {
         float *to = w->f->added[0] + 3 * p;
         to[0] = to[1] = to[2] = 0;
+        if (r->known[p] >= 0)
+            for (size_t c = 0, v = 3 * (size_t)r->known[p]; c < 3; c++) to[c] = w->lifted[v + c] - w->own[v + c];
         for (int32_t k = r->first[p]; k < r->first[p + 1]; k++)
             for (size_t c = 0; c < 3; c++) to[c] += r->weight[k] * w->f->body[3 * (size_t)r->index[k] + c];
     }
@@ -546,17 +589,18 @@ static void even_out(void *context, size_t begin, size_t end)
         int32_t n = r->link_first[p + 1] - r->link_first[p];
         for (int32_t k = r->link_first[p]; k < r->link_first[p + 1]; k++)
             for (size_t c = 0; c < 3; c++) mean[c] += from[3 * (size_t)r->link[k] + c];
+        float share = r->known[p] >= 0 || n == 0 ? 0 : r->taken[p] ? 1 : (float)EVENED;
         for (size_t c = 0; c < 3; c++) {
             float old = from[3 * p + c];
-            to[c] = n ? old + (float)EVENED * (mean[c] / (float)n - old) : old;
+            to[c] = share > 0 ? old + share * (mean[c] / (float)n - old) : old;
         }
     }
 }
 
 void spl_riders_apply(const spl_riders *r, spl_riders_frame *f, const spl_pose *pose, const float *posed, double scale,
-                      spl_pool *pool, float *out)
+                      const float *lifted, spl_pool *pool, float *own)
 {
-    frame_work w = {.r = r, .f = f, .posed = posed, .scale = scale};
+    frame_work w = {.r = r, .f = f, .posed = posed, .scale = scale, .lifted = lifted, .own = own};
     if (r->vertex_count == 0) return;
     for (size_t n = 0; n < (size_t)r->node_count; n++) f->map[n] = spl_mat4_mul(&pose->world[n], &r->home[n]);
     spl_parallel_for(pool, (size_t)r->body_count, 512, differ, &w);
@@ -565,5 +609,5 @@ void spl_riders_apply(const spl_riders *r, spl_riders_frame *f, const spl_pose *
         spl_parallel_for(pool, (size_t)r->point_count, 1024, even_out, &w);
     for (int32_t i = 0; i < r->vertex_count; i++)
         for (size_t c = 0; c < 3; c++)
-            out[3 * (size_t)r->vertex[i] + c] += f->added[w.from][3 * (size_t)r->point[i] + c];
+            own[3 * (size_t)r->vertex[i] + c] += f->added[w.from][3 * (size_t)r->point[i] + c];
 }

@@ -6,7 +6,8 @@
  * there would have them. The place is the nearest whose skin moves as j does: a sleeve beside a hip rides on its arm.
  * f_j fades from 1 to 0 with the distance: what hangs far off, a hem or a cape, is left to its own skinning. A piece
  * that moves as one (a buckle, an eye, a plate) is moved as one: by its mean. What is added is evened out over the
- * edges of what rides, so that no edge is stretched by more than its own skinning and the flesh beneath stretch it.
+ * edges of what rides, so that no edge is stretched by more than its own skinning and the flesh beneath stretch it; and
+ * it goes over into what the body does to the flesh that they hang on, where they hang on some.
  *
  * Where the skinning is rigid all over and the flesh follows it, nothing is added. */
 #ifndef SPL_BODY_RIDERS_H
@@ -23,9 +24,11 @@ typedef struct spl_riders {
     int32_t *vertex; /* of the scene, ascending */
     int32_t *point;  /* by rider: those at one place are one point */
     int32_t point_count;
-    int32_t *first;             /* by point, and one more: its entries; none: nothing is added */
-    int32_t *index;             /* of `body` */
-    float *weight;              /* f_j k_ij */
+    int32_t *known; /* by point: a vertex of the scene there that the upsampling moves: what is added is known; -1 */
+    bool *taken;    /* by point: takes what is added from the points at its edges alone */
+    int32_t *first; /* by point, and one more: its entries; none: nothing is added */
+    int32_t *index; /* of `body` */
+    float *weight;  /* f_j k_ij */
     int32_t *link_first, *link; /* by point, and one more: the points at its edges */
     int32_t body_count;         /* body vertices that something rides on */
     int32_t *body;              /* tet vertices */
@@ -39,8 +42,9 @@ typedef struct spl_riders {
 
 struct spl_body;
 
-/* Of a body with everything but its way back to the visual mesh. `rides` by vertex of the scene. */
-supple_result spl_riders_make(const struct spl_body *body, const bool *rides, spl_pool *pool, spl_riders *out,
+/* Of a body with its upsampling. By vertex of the scene: what `rides`, and what has strayed (strays.h), which rides on
+ * the mesh around it. */
+supple_result spl_riders_make(const struct spl_body *body, const bool *rides, const bool *stray, spl_riders *out,
                               supple_error *error);
 void spl_riders_release(spl_riders *r);
 
@@ -56,9 +60,10 @@ supple_result spl_riders_frame_create(const spl_riders *r, const supple_allocato
                                       supple_error *error);
 void spl_riders_frame_release(spl_riders_frame *f);
 
-/* Adds to the riders among `out` (the scene's vertices, in world space), which holds their own skinning. `posed` has
- * the tet vertices of this pose, in units of `scale` world units. The same bits at any number of threads. */
+/* Adds to the riders among `own` (the scene's vertices by the file's skinning, in world space). `posed` has the tet
+ * vertices of this pose, in units of `scale` world units, `lifted` the scene's vertices as the body moves them. The
+ * same bits at any number of threads. */
 void spl_riders_apply(const spl_riders *r, spl_riders_frame *f, const spl_pose *pose, const float *posed, double scale,
-                      spl_pool *pool, float *out);
+                      const float *lifted, spl_pool *pool, float *own);
 
 #endif

@@ -334,7 +334,7 @@ static void show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x
     if (!f->other) return;
     spl_skinning_set_matrices(&f->others, c->scene, frame->pose, true);
     spl_skinning_run(&f->others, c->pool, rest, f->other);
-    spl_riders_apply(&f->body->riders, &f->riders, frame->pose, f->posed, spl_drive_world_scale(&f->solid.drive),
+    spl_riders_apply(&f->body->riders, &f->riders, frame->pose, f->posed, spl_drive_world_scale(&f->solid.drive), out,
                      c->pool, f->other);
     for (size_t v = 0; v < n; v++)
         if (!f->body->lifted[v]) memcpy(out + 3 * v, f->other + 3 * v, 3 * sizeof *out);
