@@ -1,5 +1,6 @@
 #include "body_options.h"
 #include "dynamics_options.h"
+#include "holds.h"
 #include "info_model.h"
 
 #include <jansson.h>
@@ -10,6 +11,7 @@
 
 static const cli_option options[] = {
     {"--json", NULL, "as one JSON object", false},
+    {"--bones", NULL, "make the body too, and list what each joint holds of it", false},
     {"--threads", "N", "threads (one per core)", false},
     CLI_BUDGET_OPTION,
     {"--body", "KIND", "this and what follows as `supple skin` takes it: they decide which method fits", false},
@@ -67,7 +69,7 @@ static void print_clips(const supple_scene *scene)
 }
 
 static void print_report(const char *input, const supple_scene *scene, const supple_report *r,
-                         const supple_choice *choice)
+                         const supple_choice *choice, const supple_body *body)
 {
     printf("%s: %d vertices, %d triangles, %d joints, %d skin%s\n", input, (int)supple_scene_vertex_count(scene),
            (int)supple_scene_triangle_count(scene), (int)supple_scene_joint_count(scene),
@@ -75,7 +77,9 @@ static void print_report(const char *input, const supple_scene *scene, const sup
     printf("size: %.4g x %.4g x %.4g; %.3g m across for the solver: %s (by the file's unit %.3g m)\n", r->size[0],
            r->size[1], r->size[2], r->size_m, r->size_why, r->file_m);
     print_parts(r);
-    printf("bones: %d\n", (int)r->bone_count);
+    printf("bones: %d%s\n", (int)r->bone_count,
+           body || r->bone_count == 0 ? "" : " (--bones lists what each joint holds)");
+    if (body) cli_print_holds(body);
     print_clips(scene);
     if (r->finding_count) printf("findings:\n");
     for (int32_t i = 0; i < r->finding_count; i++)
@@ -119,7 +123,8 @@ static json_t *lists_json(const supple_scene *scene, const supple_report *r)
     return json_pack("{s:o,s:o,s:o,s:o}", "parts", parts, "bones", bones, "clips", clips, "findings", findings);
 }
 
-static int print_json(const char *input, const supple_scene *scene, const supple_report *r, const supple_choice *choice)
+static int print_json(const char *input, const supple_scene *scene, const supple_report *r, const supple_choice *choice,
+                      const supple_body *body)
 {
     json_t *root = json_pack(
         "{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:{s:s,s:s,s:i,s:o,s:b}}", "supple", supple_version(), "input", input,
@@ -128,6 +133,7 @@ static int print_json(const char *input, const supple_scene *scene, const supple
         r->size[0], r->size[1], r->size[2], "size_m", r->size_m, "method", "name", choice->method, "why", choice->why,
         "tets", (int)choice->tets, "ms", real(choice->ms), "fits", (int)choice->fits);
     json_t *lists = lists_json(scene, r);
+    if (lists) json_object_set_new(lists, "holds", body ? cli_holds_json(body) : json_null());
     char *text = NULL;
     if (root && lists && json_object_update(root, lists) == 0)
         text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
@@ -164,6 +170,18 @@ static int choose(const cli_arguments *arguments, const supple_scene *scene, con
     return code;
 }
 
+/* The body that `supple skin` would make, if it was asked for. */
+static int make_body(const cli_arguments *arguments, const supple_scene *scene, const supple_config *config,
+                     supple_body **out)
+{
+    supple_body_config bc = supple_body_config_default();
+    supple_error error;
+    if (!cli_get(arguments, "--bones", 0)) return 0;
+    int code = cli_body_config(arguments, &bc, true);
+    if (code) return code;
+    return supple_body_create(scene, &bc, config, out, &error) == SUPPLE_OK ? 0 : cli_fail(&error);
+}
+
 static int run(const cli_arguments *arguments)
 {
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple info IN");
@@ -172,6 +190,7 @@ static int run(const cli_arguments *arguments)
     supple_error error;
     supple_scene *scene = NULL;
     supple_report *report = NULL;
+    supple_body *body = NULL;
     supple_choice choice = {0};
     if (!cli_config(arguments, &config)) return 2;
     config.log = NULL; /* warnings are part of the report */
@@ -182,10 +201,12 @@ static int run(const cli_arguments *arguments)
         code = cli_fail(&error);
     else
         code = choose(arguments, scene, &config, &choice);
+    if (code == 0) code = make_body(arguments, scene, &config, &body);
     if (code == 0 && cli_get(arguments, "--json", 0))
-        code = print_json(input, scene, report, &choice);
+        code = print_json(input, scene, report, &choice, body);
     else if (code == 0)
-        print_report(input, scene, report, &choice);
+        print_report(input, scene, report, &choice, body);
+    supple_body_destroy(body);
     supple_report_destroy(report);
     supple_scene_destroy(scene);
     return code;

@@ -1,6 +1,7 @@
 #include "body_options.h"
 #include "cli.h"
 #include "hints.h"
+#include "holds.h"
 #include "progress.h"
 
 #include <jansson.h>
@@ -29,13 +30,13 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static int print_json(const supple_body_info *i)
+static int print_json(const supple_body_info *i, const supple_body *body)
 {
     json_t *histogram = json_array();
     for (int k = 0; k < 18; k++) json_array_append_new(histogram, json_integer(i->dihedral_histogram[k]));
     json_t *root = json_pack(
         "{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:"
-        "o,s:b,s:o,s:s}",
+        "o,s:b,s:o,s:s,s:i,s:o}",
         "uniform_tets", (int)i->uniform_tets, "octants", (int)i->octants, "vertices", (int)i->vertices, "tets",
         (int)i->tets, "surface_vertices", (int)i->surface_vertices, "surface_triangles", (int)i->surface_triangles,
         "bones", (int)i->bones, "constrained", (int)i->constrained, "substituted_bones", (int)i->substituted,
@@ -45,7 +46,8 @@ static int print_json(const supple_body_info *i)
         "dihedral_histogram", histogram, "volume", real(i->volume), "surface_volume", real(i->surface_volume),
         "volume_ratio", real(i->volume / i->surface_volume), "mean_distance", real(i->mean_distance), "max_distance",
         real(i->max_distance), "area_lost", real(i->area_lost), "size_m", real(i->size_m), "cached", (int)i->cached,
-        "ms", real(i->ms), "kind", i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets");
+        "ms", real(i->ms), "kind", i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets", "merged_joints", (int)i->merged,
+        "holds", body ? cli_holds_json(body) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
@@ -67,7 +69,7 @@ static void print_histogram(const supple_body_info *i)
     }
 }
 
-static void print_report(const supple_body_info *i)
+static void print_report(const supple_body_info *i, const supple_body *body)
 {
     printf("%d tetrahedra, %d vertices (%d on the surface), %d piece%s\n", (int)i->tets, (int)i->vertices,
            (int)i->surface_vertices, (int)i->components, i->components == 1 ? "" : "s");
@@ -92,8 +94,11 @@ static void print_report(const supple_body_info *i)
             (int)i->surface_triangles, 100 * i->wrapped, (int)i->joint_free, (int)i->unreached, (int)i->split);
     if (i->crumbs) printf("crumbs: %d tetrahedra that hung on nothing were left out\n", (int)i->crumbs);
     if (i->bones)
-        printf("bones: %d, holding %d vertices; %d took the nearest flesh, %d hold none\n", (int)i->bones,
-               (int)i->constrained, (int)i->substituted, (int)i->empty);
+        printf("bones: %d, holding %d vertices; %d took the nearest flesh, %d hold none; %d joint%s merged for want of "
+               "flesh\n",
+               (int)i->bones, (int)i->constrained, (int)i->substituted, (int)i->empty, (int)i->merged,
+               i->merged == 1 ? "" : "s");
+    if (body) cli_print_holds(body);
     printf("%.0f ms%s\n", i->ms, i->cached ? ", from the cache" : "");
 }
 
@@ -121,21 +126,23 @@ static supple_result write_outputs(const cli_arguments *arguments, const supple_
     return result;
 }
 
-static int mesh_character(const cli_arguments *arguments, const supple_config *config, bool binary,
-                          supple_body_info *info)
+/* What a run made; scene and body are NULL where tetrahedra were converted. */
+typedef struct made {
+    supple_scene *scene;
+    supple_body *body;
+    supple_body_info info;
+} made;
+
+static int mesh_character(const cli_arguments *arguments, const supple_config *config, bool binary, made *out)
 {
     supple_body_config bc = supple_body_config_default();
     int code = cli_body_config(arguments, &bc, true);
     if (code) return code;
     supple_error error;
-    supple_scene *scene = NULL;
-    supple_body *body = NULL;
-    supple_result result = supple_scene_load_file(arguments->operands[0], config, &scene, &error);
-    if (result == SUPPLE_OK) result = supple_body_create(scene, &bc, config, &body, &error);
-    if (result == SUPPLE_OK) result = write_outputs(arguments, body, config, binary, &error);
-    if (result == SUPPLE_OK) *info = *supple_body_get_info(body);
-    supple_body_destroy(body);
-    supple_scene_destroy(scene);
+    supple_result result = supple_scene_load_file(arguments->operands[0], config, &out->scene, &error);
+    if (result == SUPPLE_OK) result = supple_body_create(out->scene, &bc, config, &out->body, &error);
+    if (result == SUPPLE_OK) result = write_outputs(arguments, out->body, config, binary, &error);
+    if (result == SUPPLE_OK) out->info = *supple_body_get_info(out->body);
     return result == SUPPLE_OK ? 0 : cli_fail(&error);
 }
 
@@ -154,7 +161,7 @@ static int run(const cli_arguments *arguments)
 {
     bool binary = cli_get(arguments, "--binary", 0) != NULL;
     supple_config config;
-    supple_body_info info = {0};
+    made m = {0};
     const char *path;
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple mesh IN -o flesh.msh");
     for (int i = 0; (path = cli_get(arguments, "-o", i)); i++)
@@ -170,12 +177,15 @@ static int run(const cli_arguments *arguments)
     config.progress_user = &progress;
     cli_catch_interrupt();
     bool from_tets = supple_tets_known(arguments->operands[0]);
-    code = from_tets ? convert(arguments, &config, binary, &info) : mesh_character(arguments, &config, binary, &info);
+    code = from_tets ? convert(arguments, &config, binary, &m.info) : mesh_character(arguments, &config, binary, &m);
     cli_progress_end(&progress);
-    if (code) return code;
-    if (cli_get(arguments, "--json", 0)) return print_json(&info);
-    print_report(&info);
-    return 0;
+    if (code == 0 && cli_get(arguments, "--json", 0))
+        code = print_json(&m.info, m.body);
+    else if (code == 0)
+        print_report(&m.info, m.body);
+    supple_body_destroy(m.body);
+    supple_scene_destroy(m.scene);
+    return code;
 }
 
 const cli_verb cli_verb_mesh = {

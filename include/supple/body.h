@@ -91,10 +91,21 @@ typedef struct supple_body_info {
     int32_t joint_free,
         unreached;  /* prisms: bone vertices that no bone holds; those of them that stopped before the bones */
     double wrapped; /* prisms: how far from the skin to the bones their inner sides came, mean; 1: all of it */
+    int32_t merged; /* joints without flesh of their own: merged with what they hang on */
 } supple_body_info;
 
 /* What a body is like; valid while it lives. */
 SUPPLE_API const supple_body_info *supple_body_get_info(const supple_body *body);
+
+/* What a joint that moves skin holds of a body. */
+typedef struct supple_body_hold {
+    const char *name;        /* the joint's */
+    const char *merged_into; /* the joint that moves its flesh instead; NULL where it does itself */
+    int32_t vertices;        /* that its bones hold */
+} supple_body_hold;
+
+/* What each joint holds, in the file's order, *count of them; valid while the body lives. */
+SUPPLE_API const supple_body_hold *supple_body_holds(const supple_body *body, int32_t *count);
 
 #ifdef __cplusplus
 }

@@ -67,6 +67,8 @@ typedef struct spl_body {
 struct supple_body {
     spl_body body;
     supple_body_info info;
+    supple_body_hold *hold;
+    int32_t hold_count;
 };
 
 /* Makes the body of a character. SUPPLE_ERROR_INPUT where there is no flesh, with the reason. */

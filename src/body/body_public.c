@@ -66,6 +66,7 @@ static void fill_info(supple_body *b)
     info->constrained = body->attach.constrained;
     info->substituted = body->attach.substituted;
     info->empty = body->attach.empty;
+    info->merged = body->attach.merged;
     info->components = f->component_count;
     info->crumbs = f->crumbs;
     info->resolution = f->resolution;
@@ -87,6 +88,33 @@ static void fill_info(supple_body *b)
     info->joint_free = body->prisms.free;
     info->unreached = body->prisms.off;
     info->wrapped = body->prisms.reached;
+}
+
+/* Joints that move skin, each with what its own segments hold. */
+static supple_result list_holds(supple_body *b, supple_error *error)
+{
+    const spl_body *body = &b->body;
+    const spl_bones *bones = &body->bones;
+    const supple_allocator *a = &body->allocator;
+    int32_t *held = spl_new(a, (size_t)bones->node_count, sizeof *held);
+    b->hold = spl_new(a, (size_t)bones->node_count, sizeof *b->hold);
+    for (int32_t v = 0; held && v < body->tets.vertex_count; v++)
+        if (body->bone[v] >= 0) held[bones->bone[body->bone[v]].of]++;
+    for (int32_t n = 0; held && b->hold && n < bones->node_count; n++) {
+        int32_t into = bones->merged_into[n];
+        if (!(bones->influence[n] > 0)) continue;
+        b->hold[b->hold_count++] = (supple_body_hold){
+            body->scene->node[n].name, into >= 0 && into != n ? body->scene->node[into].name : NULL, held[n]};
+    }
+    bool made = held && b->hold;
+    spl_free(a, held);
+    return made ? SUPPLE_OK : spl_fail_memory(error, "the body");
+}
+
+const supple_body_hold *supple_body_holds(const supple_body *body, int32_t *count)
+{
+    *count = body->hold_count;
+    return body->hold;
 }
 
 static supple_result make(supple_body *b, const supple_scene *scene, const supple_body_config *bc,
@@ -128,7 +156,10 @@ supple_result supple_body_create(const supple_scene *scene, const supple_body_co
     supple_body *b = spl_new(&a, 1, sizeof *b);
     if (!b) return spl_fail_memory(error, "the body");
     result = make(b, scene, &bc, config, error);
+    if (result == SUPPLE_OK) result = list_holds(b, error);
     if (result != SUPPLE_OK) {
+        spl_free(&a, b->hold);
+        spl_body_release(&b->body);
         spl_free(&a, b);
         return result;
     }
@@ -142,6 +173,7 @@ void supple_body_destroy(supple_body *body)
 {
     if (!body) return;
     supple_allocator a = body->body.allocator;
+    spl_free(&a, body->hold);
     spl_body_release(&body->body);
     spl_free(&a, body);
 }

@@ -105,7 +105,8 @@ static bool find_alone(work *w, const spl_clip *clip)
     bool found = false;
     for (int32_t i = 0; i < PATHS * w->scene->node_count; i++) w->channel[i] = -1;
     for (int32_t c = 0; c < clip->channel_count; c++)
-        if ((int)clip->channel[c].path < PATHS) w->channel[PATHS * clip->channel[c].node + (int)clip->channel[c].path] = c;
+        if ((int)clip->channel[c].path < PATHS)
+            w->channel[PATHS * clip->channel[c].node + (int)clip->channel[c].path] = c;
     for (int32_t i = 0; i < w->scene->node_count; i++)
         for (int p = 0; p < PATHS && w->same[i] != i && !w->alone[i]; p++) {
             int32_t own = w->channel[PATHS * i + p], other = w->channel[PATHS * w->same[i] + p];

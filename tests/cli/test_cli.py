@@ -509,6 +509,11 @@ def section_mesh(s):
         assert said["tets"] > 500 and said["components"] == 1 and said["bones"] == 2 and not said["cached"], said
         assert said["min_dihedral_deg"] > 10 and said["max_dihedral_deg"] < 160, said
         assert abs(said["volume_ratio"] - 1) < 0.05, said
+        assert [h["name"] for h in said["holds"]] == ["upper_arm", "forearm"] and said["merged_joints"] == 0, said
+        assert sum(h["vertices"] for h in said["holds"]) == said["constrained"] and not any(h["merged_into"] for h in said["holds"]), said
+        told = json.loads(s.tool("info", "demo:arm", "--resolution", 24, "--bones", "--json").out)
+        assert told["holds"] == said["holds"] and json.loads(s.tool("info", "demo:arm", "--json").out)["holds"] is None, told
+        assert f"forearm {said['holds'][1]['vertices']}".split() in [line.split() for line in s.tool("mesh", "demo:arm", "--resolution", 24).out.splitlines()]
         assert open(s.path("arm.png"), "rb").read(8) == b"\x89PNG\r\n\x1a\n"
         again = json.loads(s.tool("mesh", "demo:arm", "--resolution", 24, "--json").out)
         assert again["cached"] and again["tets"] == said["tets"] and again["volume"] == said["volume"]

@@ -30,8 +30,13 @@ static void make_modular(modular *m)
     *m = (modular){0};
     for (int i = 0; i < NODES; i++) {
         int j = i % JOINTS;
-        m->node[i] = (spl_node){
-            .name = names[i], .parent = j ? i - 1 : -1, .mesh = -1, .skin = -1, .t = {2}, .r = {0, 0, 0, 1}, .s = {1, 1, 1}};
+        m->node[i] = (spl_node){.name = names[i],
+                                .parent = j ? i - 1 : -1,
+                                .mesh = -1,
+                                .skin = -1,
+                                .t = {2},
+                                .r = {0, 0, 0, 1},
+                                .s = {1, 1, 1}};
         m->order[i] = m->joint_node[i] = i;
         m->inverse_bind[i] = spl_mat4_identity();
         m->inverse_bind[i].m[12] = -2 - 2 * j;
@@ -55,8 +60,7 @@ static void make_modular(modular *m)
                                 .joint = m->joint_node + JOINTS * p,
                                 .inverse_bind = m->inverse_bind + JOINTS * p,
                                 .first_joint = JOINTS * p};
-        m->instance[p] =
-            (spl_instance){.mesh = p, .skin = p, .first_vertex = p * VERTICES, .vertex_count = VERTICES};
+        m->instance[p] = (spl_instance){.mesh = p, .skin = p, .first_vertex = p * VERTICES, .vertex_count = VERTICES};
         m->time[1] = 1;
         m->value[p][7] = m->value[p][3] = 1;
         m->channel[p] = (spl_channel){.node = KNEE + JOINTS * p,
