@@ -12,9 +12,9 @@ SAME = 1e-3  # of the diagonal
 PERSON = 1.76
 FACTORS = {"hero": (14 / PERSON, 180 / PERSON), "quadruped": (0.04, 0.01)}  # the animal is 205 units long
 RUNS = {  # name: (character, options)
-    "mixed": ("hero", ("--clip", "reach", "--frames", "40:42", "--method", "mixed", "--collide", "self", "--resolution", 30)),
-    "projective": ("hero", ("--clip", "reach", "--frames", "40:42", "--method", "projective", "--resolution", 30)),
-    "steklov": ("hero", ("--clip", "reach", "--frames", "40:41", "--method", "steklov", "--resolution", 30)),
+    "mixed": ("hero", ("--clip", "reach", "--frames", "60:62", "--method", "mixed", "--collide", "self", "--resolution", 30)),
+    "projective": ("hero", ("--clip", "reach", "--frames", "60:62", "--method", "projective", "--resolution", 30)),
+    "steklov": ("hero", ("--clip", "reach", "--frames", "60:61", "--method", "steklov", "--resolution", 30)),
     "reference": ("hero", ("--clip", "walk", "--frames", "5:6", "--method", "reference", "--resolution", 24)),
     "dynamics": ("hero", ("--clip", "walk", "--frames", "0:8", "--method", "projective", "--resolution", 30, "--dynamics", "on", "--gravity")),
     "animal": ("quadruped", ("--frames", "0:12", "--method", "projective", "--resolution", 30, "--dynamics", "on")),
