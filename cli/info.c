@@ -126,12 +126,13 @@ static json_t *lists_json(const supple_scene *scene, const supple_report *r)
 static int print_json(const char *input, const supple_scene *scene, const supple_report *r, const supple_choice *choice,
                       const supple_body *body)
 {
-    json_t *root = json_pack(
-        "{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:{s:s,s:s,s:i,s:o,s:b}}", "supple", supple_version(), "input", input,
-        "vertices", (int)supple_scene_vertex_count(scene), "triangles", (int)supple_scene_triangle_count(scene),
-        "joints", (int)supple_scene_joint_count(scene), "skins", (int)supple_scene_skin_count(scene), "size",
-        r->size[0], r->size[1], r->size[2], "size_m", r->size_m, "method", "name", choice->method, "why", choice->why,
-        "tets", (int)choice->tets, "ms", real(choice->ms), "fits", (int)choice->fits);
+    json_t *root =
+        json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:f,s:f,s:s,s:{s:s,s:s,s:i,s:o,s:b}}", "supple",
+                  supple_version(), "input", input, "vertices", (int)supple_scene_vertex_count(scene), "triangles",
+                  (int)supple_scene_triangle_count(scene), "joints", (int)supple_scene_joint_count(scene), "skins",
+                  (int)supple_scene_skin_count(scene), "size", r->size[0], r->size[1], r->size[2], "size_m", r->size_m,
+                  "metre", r->metre, "file_m", r->file_m, "size_why", r->size_why, "method", "name", choice->method,
+                  "why", choice->why, "tets", (int)choice->tets, "ms", real(choice->ms), "fits", (int)choice->fits);
     json_t *lists = lists_json(scene, r);
     if (lists) json_object_set_new(lists, "holds", body ? cli_holds_json(body) : json_null());
     char *text = NULL;

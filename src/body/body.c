@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define SMALLEST_FLOATS 1e-30 /* the diagonal below which a vertex, a float, has lost its digits */
-#define ANOTHER_SIZE    1.5   /* the solver's size and the file's differ by more: worth a line */
+#define ANOTHER_SIZE    4.0   /* the solver's size and the file's differ by more: worth a line */
 
 spl_body_options spl_body_options_default(void)
 {
@@ -131,7 +131,7 @@ static supple_result set_unit(spl_body *body, const spl_body_options *options, c
     body->metre = size.metre;
     if (options->size_m == 0 && fabs(log(size.size_m / size.file_m)) > log(ANOTHER_SIZE))
         spl_log(config, SUPPLE_LOG_INFO,
-                "size: taken as %s; the file's unit makes it %.3g m across (--size METRES, or --size file)",
+                "note: taken as %s; the file's unit makes it %.3g m across (--size METRES, or --size file)",
                 spl_size_reason(size.rule), size.file_m);
     return SUPPLE_OK;
 }

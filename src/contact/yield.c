@@ -7,15 +7,16 @@
 
 #include <string.h>
 
-#define LIMB_SHARE 0.12 /* of the body's vertices: chains that carry less are limbs: arms, not legs, which stand */
-#define LONG_BONE  0.8  /* of a limb's longest: as long are those that it may turn about */
-#define REACHES    0.18 /* of the body's diagonal: what is shorter, a head, is no limb */
-#define LEVER      0.3  /* of a limb's reach: nearer to its joint nothing turns it */
-#define ENOUGH     1e-3 /* metres: so deep a bone may be */
-#define MOST_ANGLE 0.6  /* radians, in all: a motion that asks for more is not corrected further */
-#define FADE       0.05 /* seconds, in which half of a turn that is not needed any more goes */
-#define LONG       0.25 /* seconds, after which nothing is remembered */
-#define EASE       15.0 /* a second: how soon a turn is what it should be, as a critically damped spring takes it there */
+#define LIMB_SHARE 0.12    /* of the body's vertices: chains that carry less are limbs: arms, not legs, which stand */
+#define LONG_BONE  0.8     /* of a limb's longest: as long are those that it may turn about */
+#define REACHES    0.18    /* of the body's diagonal: what is shorter, a head, is no limb */
+#define LEVER      0.3     /* of a limb's reach: nearer to its joint nothing turns it */
+#define ENOUGH     4.35e-4 /* of the body's diagonal: so deep a bone may be; a millimetre of a person */
+#define STRAIGHT   1e-3    /* radians: a turn that is none */
+#define MOST_ANGLE 0.6     /* radians, in all: a motion that asks for more is not corrected further */
+#define FADE       0.05    /* seconds, in which half of a turn that is not needed any more goes */
+#define LONG       0.25    /* seconds, after which nothing is remembered */
+#define EASE       15.0    /* a second: how soon a turn is what it should be, as on a critically damped spring */
 
 enum { ROUNDS = 6, NEIGHBOURS = 2 /* joints between bones that do not meet */, GRAIN = 64 };
 
@@ -383,7 +384,7 @@ static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
         if (y->limb[b] != b || angle_of(l->kept) == 0) continue;
         spl_quat up = above(y, b);
         spl_quat q = spl_quat_slerp(spl_quat_identity(), l->kept, exp2(-elapsed / FADE));
-        if (angle_of(q) < ENOUGH) continue;
+        if (angle_of(q) < STRAIGHT) continue;
         l->side = spl_quat_rotate(up, l->leant);
         turn_nodes(y, pose, b, spl_quat_mul(spl_quat_mul(up, q), spl_quat_conjugate(up)));
         any = true;
@@ -450,7 +451,7 @@ supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_p
         find_hits(y, y->x, pool);
         if (y->hits.pair_count == 0) break;
         spl_parallel_for(pool, (size_t)y->point_count, GRAIN, find_ways, y);
-        if (find_pushes(y) < ENOUGH) break;
+        if (find_pushes(y) < ENOUGH * y->solid->diagonal) break;
         for (int32_t b = 0; b < s->body->bones.bone_count; b++)
             if (y->limb[b] == b) turned = turn_limb(y, pose, b) || turned;
         if (!turned) break;

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "rig/bind.h"
+#include "rig/bones.h"
 #include "rig/joint_names.h"
 #include "scene/parts.h"
 
@@ -144,16 +145,60 @@ static supple_result measure_person(const cloud *c, double *height, supple_error
     return ok ? SUPPLE_OK : spl_fail_memory(error, "the character's size");
 }
 
-/* ---- both ---- */
+/* ---- flesh ---- */
 
-static void choose(spl_size *s, double asked, double height, double file)
+static double from_segment(spl_vec3 p, const spl_bone *b)
 {
+    spl_vec3 d = spl_sub(b->tail, b->head);
+    double t = spl_dot(d, d) > 0 ? spl_dot(spl_sub(p, b->head), d) / spl_dot(d, d) : 0;
+    return spl_distance(p, spl_madd(b->head, d, fmin(fmax(t, 0), 1)));
+}
+
+/* Adds a part's triangles: area, and area times the distance from the middle to the nearest bone. */
+static void add_part(const cloud *c, const spl_part *part, const spl_bones *bones, double *area, double *moment)
+{
+    const spl_primitive *p = part->primitive;
+    spl_mat4 map = spl_bind_between(c->scene, c->scene->instance[part->instance].skin, c->home);
+    for (size_t i = 0; i < (size_t)p->triangle_count; i++) {
+        spl_vec3 x[3];
+        for (size_t k = 0; k < 3; k++)
+            x[k] = spl_mat4_point(&map, spl_v3_from_float(p->position + 3 * (size_t)p->triangle[3 * i + k]));
+        spl_vec3 middle = spl_scale(spl_add(spl_add(x[0], x[1]), x[2]), 1.0 / 3);
+        double part_area = spl_norm(spl_cross(spl_sub(x[1], x[0]), spl_sub(x[2], x[0]))) / 2, nearest = INFINITY;
+        for (int32_t b = 0; b < bones->bone_count; b++) nearest = fmin(nearest, from_segment(middle, &bones->bone[b]));
+        if (!isfinite(nearest)) continue;
+        *area += part_area;
+        *moment += part_area * nearest;
+    }
+}
+
+/* The mean distance of the skin from the bones in the bind pose; 0 if there are none. */
+static supple_result measure_flesh(const cloud *c, double *thickness, supple_error *error)
+{
+    double area = 0, moment = 0;
+    spl_bones bones;
+    *thickness = 0;
+    supple_result result = spl_bones_make(c->scene, &c->scene->allocator, &bones, error);
+    if (result != SUPPLE_OK) return result;
+    for (int32_t i = 0; i < c->part_count; i++)
+        if (spl_part_skinned(c->scene, &c->part[i])) add_part(c, &c->part[i], &bones, &area, &moment);
+    if (area > 0) *thickness = moment / area;
+    spl_bones_release(&bones);
+    return SUPPLE_OK;
+}
+
+/* ---- all ---- */
+
+static void choose(spl_size *s, double asked, double height, double thickness, double file)
+{
+    double usual = SPL_SIZE_USUAL / s->diagonal;
+    if (thickness > 0) usual = fmin(usual, SPL_SIZE_FLESH / thickness);
     s->rule = asked > 0    ? SPL_SIZE_BY_REQUEST
               : asked < 0  ? SPL_SIZE_BY_FILE
               : height > 0 ? SPL_SIZE_BY_PERSON
                            : SPL_SIZE_BY_DIAGONAL;
     const double metre[] = {[SPL_SIZE_BY_PERSON] = SPL_SIZE_HEIGHT / height,
-                            [SPL_SIZE_BY_DIAGONAL] = SPL_SIZE_USUAL / s->diagonal,
+                            [SPL_SIZE_BY_DIAGONAL] = usual,
                             [SPL_SIZE_BY_REQUEST] = asked / s->diagonal,
                             [SPL_SIZE_BY_FILE] = file};
     s->metre = s->diagonal > 0 ? metre[s->rule] : file;
@@ -162,14 +207,15 @@ static void choose(spl_size *s, double asked, double height, double file)
 
 static supple_result measure(const cloud *c, double asked, spl_size *out, supple_error *error)
 {
-    double scale = 1, height = 0;
+    double scale = 1, height = 0, thickness = 0;
     supple_result result = SUPPLE_OK;
     if (c->home >= 0 && !spl_bind_scale(c->scene, c->home, &scale)) return spl_fail_memory(error, "the rest pose");
     if (!(scale > 0 && isfinite(scale)) || fabs(scale - 1) < 1e-3) scale = 1; /* rounding is no scale */
-    if (c->home >= 0) result = measure_person(c, &height, error);
+    if (c->home >= 0 && asked == 0) result = measure_person(c, &height, error);
+    if (c->home >= 0 && asked == 0 && height == 0 && result == SUPPLE_OK) result = measure_flesh(c, &thickness, error);
     double file = scale * spl_scene_unit(c->scene);
     *out = (spl_size){.diagonal = diagonal_of(c)};
-    choose(out, asked, height, file);
+    choose(out, asked, height, thickness, file);
     out->world = out->metre / scale;
     out->size_m = out->diagonal * out->metre;
     out->file_m = out->diagonal * file;
@@ -191,7 +237,7 @@ supple_result spl_size_find(const supple_scene *scene, double asked, const float
 const char *spl_size_reason(spl_size_rule rule)
 {
     static const char *const reason[] = {[SPL_SIZE_BY_PERSON] = "a person 1.76 m tall",
-                                         [SPL_SIZE_BY_DIAGONAL] = "1.2 m across, as all that is no person",
+                                         [SPL_SIZE_BY_DIAGONAL] = "no person; at most 1 m, and 5 cm from skin to bone",
                                          [SPL_SIZE_BY_REQUEST] = "as asked for",
                                          [SPL_SIZE_BY_FILE] = "as the file's unit says"};
     return reason[rule];

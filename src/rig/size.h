@@ -6,9 +6,10 @@
  *
  *   person    joints are named as a person's (joint_names.h) and stand as one: head, hips and feet in a line. It is
  *             SPL_SIZE_HEIGHT tall in the bind pose, as the built-in hero is.
- *   diagonal  everything else is SPL_SIZE_USUAL metres across. Among 27 animals, fish and dinosaurs of others the flesh
- *             between skin and bones is 0.045 of the diagonal (median), so it is as thick as a person's, 5.5 cm:
- *             what swings, and how fast, is then a person's flesh.
+ *   diagonal  everything else is SPL_SIZE_USUAL metres across, or less where its skin would then be farther from its
+ *             bones than SPL_SIZE_FLESH in the mean. Persons of four makers have 6 to 7.5 cm there, so that what
+ * swings, and how fast, is as a person's flesh has it, and a little stiffer: heads and tails of animals are thrown
+ *             about faster than people are.
  *   asked     the caller gives the diagonal.
  *   file      the caller asks for what the file's unit says. */
 #ifndef SPL_RIG_SIZE_H
@@ -18,7 +19,8 @@
 
 #include <supple/body.h>
 
-#define SPL_SIZE_USUAL  1.2       /* metres: the diagonal of a character that is no person */
+#define SPL_SIZE_USUAL  1.0       /* metres: the diagonal of a character that is no person */
+#define SPL_SIZE_FLESH  0.05      /* metres: the mean distance of its skin from its bones, at most */
 #define SPL_SIZE_HEIGHT 1.7603352 /* metres: of a person; to the digit, so that the hero stays as it is drawn */
 
 typedef enum spl_size_rule {
@@ -42,7 +44,7 @@ typedef struct spl_size {
 supple_result spl_size_find(const supple_scene *scene, double asked, const float *position, spl_size *out,
                             supple_error *error);
 
-/* "a person 1.76 m tall", "1.2 m across": what was taken, for people. */
+/* What was taken, in a few words for people. */
 const char *spl_size_reason(spl_size_rule rule);
 
 #endif

@@ -47,7 +47,7 @@ static inline demo_body demo_body_of(supple_scene *scene, int32_t resolution, do
 {
     demo_body d = {.scene = scene};
     supple_body_config config = body_config(SUPPLE_BODY_TETS, resolution);
-    config.size_m = size_m;
+    config.size_m = size_m > 0 ? size_m : SUPPLE_SIZE_FILE; /* demos are in metres */
     if (scene) d.handle = body_create(scene, &config, 0);
     if (d.handle) d.body = &d.handle->body;
     return d;

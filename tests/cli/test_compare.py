@@ -78,7 +78,7 @@ def without_times(metrics):
 
 
 def section_numbers(tool, cases, folder):
-    arm = ("demo:arm", "--frames", "20:23", *SMALL)
+    arm = ("demo:arm", "--size", "file", "--frames", "20:23", *SMALL)
     report = run_json(tool, *arm, "--clips", "twist,bend")
     single = {}
 
@@ -121,11 +121,11 @@ def section_numbers(tool, cases, folder):
     def clips():
         assert report["clips"] == [{"name": "twist", "first_frame": 20, "frames": 4}, {"name": "bend", "first_frame": 20, "frames": 4}]
         assert report["metres_per_unit"] == 1 and report["fps"] == 30
-        assert report["command"] == "supple compare demo:arm --frames 20:23 --resolution 20 --clips twist,bend --json", report["command"]
+        assert report["command"] == "supple compare demo:arm --size file --frames 20:23 --resolution 20 --clips twist,bend --json", report["command"]
 
     def sized():
         """--size is what the solver works in: distances, the diagonal and the advice's share of it."""
-        large = run_json(tool, *arm, "--clips", "bend", "--methods", "linear,reference", "--size", 50)
+        large = run_json(tool, "demo:arm", *arm[3:], "--clips", "bend", "--methods", "linear,reference", "--size", 50)
         assert large["input"]["size_m"] == 50 and np.isclose(large["metres_per_unit"], 50 / report["input"]["size_m"])
         a, b = (by_name(r)["linear"]["error"][-1]["max"] / r["input"]["size_m"] for r in (large, report))
         assert np.isclose(a, b, rtol=0.05), (a, b)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tool import session
 
-SACK = ("skin", "demo:sack", "--resolution", 12)
+SACK = ("skin", "demo:sack", "--resolution", 12, "--size", "file")
 BALL = {"colliders": [{"sphere": {"center": [0, 0.35, 0.22], "radius": 0.15}}]}
 
 

@@ -28,6 +28,7 @@ static fixture fixture_make(bool mirrored)
     puppet_free(&p);
     bc.resolution = CELLS;
     bc.cache = false;
+    bc.size_m = SUPPLE_SIZE_FILE;
     tc.samples = 6;
     tc.rank = 10;
     tc.modes = 16;
