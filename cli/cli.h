@@ -26,7 +26,8 @@ int cli_fail(const supple_error *error);
 /* The same for a wrong command line: exit code 2. */
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The default config with the log on stderr and the threads of --threads; false (and a message) if those are wrong. */
+/* The default config with the log on stderr, and what --threads and --verbose say; false (and a message) if those are
+ * wrong. */
 bool cli_config(const cli_arguments *arguments, supple_config *config);
 
 /* A number from text in [min, max], the whole text; false if it is none. */

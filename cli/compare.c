@@ -41,6 +41,7 @@ static const cli_option options[] = {
     {"--set", "KEY=VALUE", "a parameter, for the methods that have it; max-tets=N and grade=on for all", true},
     {"--threads", "N", "threads (one per core); results do not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
     CLI_SOLVER_OPTION,
     {"--no-cache", NULL, "make bodies afresh and keep nothing", false},
 };

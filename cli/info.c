@@ -11,6 +11,7 @@
 static const cli_option options[] = {
     {"--json", NULL, "as one JSON object", false},
     {"--threads", "N", "threads (one per core)", false},
+    CLI_VERBOSE_OPTION,
     CLI_BUDGET_OPTION,
     {"--body", "KIND", "this and what follows as `supple skin` takes it: they decide which method fits", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
@@ -156,7 +157,7 @@ static int run(const cli_arguments *arguments)
     supple_report *report = NULL;
     supple_choice choice = {0};
     if (!cli_config(arguments, &config)) return 2;
-    config.log = NULL; /* warnings are part of the report */
+    if (!config.verbose) config.log = NULL; /* warnings are part of the report */
     int code;
     if (cli_is_model(input)) return cli_info_model(input, cli_get(arguments, "--json", 0) != NULL, &config);
     if (supple_scene_load_file(input, &config, &scene, &error) != SUPPLE_OK ||

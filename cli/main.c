@@ -57,6 +57,7 @@ bool cli_config(const cli_arguments *arguments, supple_config *config)
 {
     *config = supple_config_default();
     config->log = log_line;
+    config->verbose = cli_get(arguments, "--verbose", 0) != NULL;
     const char *text = cli_get(arguments, "--threads", 0);
     double threads = 0;
     if (text && (!cli_number(text, 1, 256, &threads) || threads != (double)(int)threads)) {

@@ -41,6 +41,7 @@ static const cli_option options[] = {
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
     {"--device", "NAME", "cpu, cl or cl:N: an OpenCL device, for method projective (cpu; docs/device.md)", false},
     CLI_SOLVER_OPTION,
     {"--no-cache", NULL, "make the body afresh and keep nothing", false},

@@ -20,6 +20,7 @@ static const cli_option options[] = {
     {"--no-cache", NULL, "make everything afresh and keep nothing", false},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
 };
 
 typedef struct request {

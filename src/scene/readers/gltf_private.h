@@ -39,6 +39,7 @@ typedef struct spl_gltf {
     size_t bin_size;
     size_t input_size; /* bytes read: the file and those it refers to */
     size_t taken;      /* bytes made from them, bounded against input_size */
+    bool shut;         /* by its own word, what made the document did so behind a filter of system calls */
 } spl_gltf;
 
 /* ---- failing (gltf_json.c) ---- */
