@@ -39,7 +39,8 @@ int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool
     if (text && value > 2000) return cli_usage_error("--resolution %.40s: takes 4 to 2000 cells", text);
     bc->resolution = (int32_t)value;
     text = cli_get(arguments, "--size", 0);
-    if (text && !cli_number(text, 1e-6, 1e6, &bc->size_m)) return cli_usage_error("--size %.40s: takes metres", text);
+    if (text && !cli_number(text, 1e-6, 1e6, &bc->size_m))
+        return cli_usage_error("--size %.40s: takes metres, from 1e-6 to 1e6", text);
     bc->rules = rules;
     bc->rule_count = cli_count(arguments, "--part");
     for (int i = 0; i < bc->rule_count; i++) {

@@ -116,7 +116,7 @@ static int print_json(const char *input, const supple_scene *scene, const supple
         text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     json_decref(lists);
     json_decref(root);
-    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory, or a name that is not UTF-8"});
+    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
     puts(text);
     free(text);
     return 0;
@@ -150,7 +150,7 @@ static int choose(const cli_arguments *arguments, const supple_scene *scene, con
 static int run(const cli_arguments *arguments)
 {
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple info IN");
-    const char *input = arguments->operands[0];
+    const char *input = arguments->operands[0], *shown = cli_shown(input);
     supple_config config;
     supple_error error;
     supple_scene *scene = NULL;
@@ -166,9 +166,9 @@ static int run(const cli_arguments *arguments)
     else
         code = choose(arguments, scene, &config, &choice);
     if (code == 0 && cli_get(arguments, "--json", 0))
-        code = print_json(input, scene, report, &choice);
+        code = print_json(shown, scene, report, &choice);
     else if (code == 0)
-        print_report(input, scene, report, &choice);
+        print_report(shown, scene, report, &choice);
     supple_report_destroy(report);
     supple_scene_destroy(scene);
     return code;

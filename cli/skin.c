@@ -200,7 +200,7 @@ static int make_dump_folder(const char *path)
 {
     struct stat st;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))) return 0;
-    fprintf(stderr, "supple: %.200s: cannot be made: %s\n", path, strerror(errno == EEXIST ? ENOTDIR : errno));
+    cli_say("%.200s: cannot be made: %s", path, strerror(errno == EEXIST ? ENOTDIR : errno));
     return SUPPLE_ERROR_OUTPUT;
 }
 
