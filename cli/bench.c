@@ -147,8 +147,8 @@ static int run_list(const bench_list *list, const request *q, cli_bench_run *rec
         if (record) cli_bench_run_note(record, list->name[i], now() - start, code);
         if (first == 0 || is_interrupt(code)) first = code;
         if (several && !is_interrupt(code))
-            fprintf(stderr, "supple: bench %s took %.1f s%s (%d of %d)\n", list->name[i], now() - start,
-                    code ? " and failed" : "", i + 1, list->count);
+            cli_say("bench %s took %.1f s%s (%d of %d)", list->name[i], now() - start, code ? " and failed" : "", i + 1,
+                    list->count);
     }
     return first;
 }

@@ -42,7 +42,7 @@ int cli_body_config(const cli_arguments *arguments, supple_body_config *bc, bool
     if (text && strcmp(text, "file") == 0)
         bc->size_m = SUPPLE_SIZE_FILE;
     else if (text && !cli_number(text, 1e-6, 1e6, &bc->size_m))
-        return cli_usage_error("--size %.40s: takes metres, or file", text);
+        return cli_usage_error("--size %.40s: takes metres, from 1e-6 to 1e6, or file", text);
     bc->rules = rules;
     bc->rule_count = cli_count(arguments, "--part");
     for (int i = 0; i < bc->rule_count; i++) {

@@ -41,6 +41,7 @@ static const cli_option options[] = {
     {"--set", "KEY=VALUE", "a parameter, for the methods that have it; max-tets=N and grade=on for all", true},
     {"--threads", "N", "threads (one per core); results do not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
     CLI_SOLVER_OPTION,
     {"--no-cache", NULL, "make bodies afresh and keep nothing", false},
 };
@@ -250,8 +251,7 @@ static int load(cli_compare *c)
                             .map_path = cli_get(c->arguments, "--map", 0)};
     if (supple_scene_load_file(c->input, &c->config, &c->scene, &error) != SUPPLE_OK) return cli_compare_fail(&error);
     if (supple_scene_skin_count(c->scene) == 0) {
-        fprintf(stderr, "supple: %.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature\n",
-                c->input);
+        cli_say("%.120s: no skin: nothing binds the mesh to a skeleton; export it with its armature", c->input);
         return SUPPLE_ERROR_INPUT;
     }
     if (!(c->fps > 0)) c->fps = supple_scene_fps(c->scene);
@@ -312,8 +312,8 @@ static int make_folder(cli_compare *c)
     if (length > 0 && (size_t)length < sizeof c->folder && mkdtemp(c->folder)) return 0;
     int reason = (size_t)length < sizeof c->folder ? errno : ENAMETOOLONG;
     c->folder[0] = 0;
-    fprintf(stderr, "supple: %.200s: no folder for temporary files can be made there: %s (TMPDIR names another)\n",
-            where, strerror(reason));
+    cli_say("%.200s: no folder for temporary files can be made there: %s (TMPDIR names another)", where,
+            strerror(reason));
     return SUPPLE_ERROR_OUTPUT;
 }
 
@@ -353,7 +353,7 @@ static void tell_written(const cli_compare *c)
     cli_advice advice;
     bool advised = cli_compare_advice(c, &advice);
     cli_progress_wipe();
-    fprintf(stderr, "supple: wrote %.200s%s%s\n", c->output, advised ? ". " : "", advised ? advice.summary : "");
+    cli_say("wrote %.200s%s%s", c->output, advised ? ". " : "", advised ? advice.summary : "");
 }
 
 /* What the page will not have is told before the work begins, and on the page. */
@@ -362,7 +362,7 @@ static void tell_plain(cli_compare *c)
     static const char how[] =
         "the page has pictures and tables, but no player: `make report` in Supple's sources builds it";
     cli_compare_tell(c, "%s", how);
-    fprintf(stderr, "supple: note: %s\n", how);
+    cli_say("note: %s", how);
 }
 
 static int work(cli_compare *c)

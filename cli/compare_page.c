@@ -19,7 +19,7 @@ typedef struct page {
 
 static int page_error(const char *path, const char *why)
 {
-    fprintf(stderr, "supple: %.200s: %s\n", path, why);
+    cli_say("%.200s: %s", path, why);
     return SUPPLE_ERROR_OUTPUT;
 }
 

@@ -329,6 +329,6 @@ int cli_compare_run(cli_compare *c)
         memcpy(first_reason, reason, sizeof first_reason);
     }
     if (ran > 0) return 0;
-    fprintf(stderr, "supple: no method ran: %s\n", first_reason);
+    cli_say("no method ran: %s", first_reason);
     return first_code;
 }

@@ -109,13 +109,12 @@ int cli_check_writable(const char *path)
     bool there = stat(path, &st) == 0;
     int reason = there && S_ISDIR(st.st_mode) ? EISDIR : access(folder, W_OK) != 0 ? errno : 0;
     if (!reason && there && !S_ISREG(st.st_mode)) { /* a device, a pipe: no file can take its place */
-        fprintf(stderr, "supple: %.200s: cannot be written: it is not a regular file\n", path);
+        cli_say("%.200s: cannot be written: it is not a regular file", path);
         return SUPPLE_ERROR_OUTPUT;
     }
     if (reason == ENOENT)
-        fprintf(stderr, "supple: %.200s: cannot be written: there is no folder '%.200s'; make it first\n", path,
-                folder);
+        cli_say("%.200s: cannot be written: there is no folder '%.200s'; make it first", path, folder);
     else if (reason)
-        fprintf(stderr, "supple: %.200s: cannot be written: %s\n", path, strerror(reason));
+        cli_say("%.200s: cannot be written: %s", path, strerror(reason));
     return reason ? SUPPLE_ERROR_OUTPUT : 0;
 }

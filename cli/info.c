@@ -13,6 +13,7 @@ static const cli_option options[] = {
     {"--json", NULL, "as one JSON object", false},
     {"--bones", NULL, "make the body too, and list what each joint holds of it", false},
     {"--threads", "N", "threads (one per core)", false},
+    CLI_VERBOSE_OPTION,
     CLI_BUDGET_OPTION,
     {"--body", "KIND", "this and what follows as `supple skin` takes it: they decide which method fits", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
@@ -140,7 +141,7 @@ static int print_json(const char *input, const supple_scene *scene, const supple
         text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     json_decref(lists);
     json_decref(root);
-    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory, or a name that is not UTF-8"});
+    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
     puts(text);
     free(text);
     return 0;
@@ -186,7 +187,7 @@ static int make_body(const cli_arguments *arguments, const supple_scene *scene, 
 static int run(const cli_arguments *arguments)
 {
     if (arguments->operand_count == 0) return cli_usage_error("no input: supple info IN");
-    const char *input = arguments->operands[0];
+    const char *input = arguments->operands[0], *shown = cli_shown(input);
     supple_config config;
     supple_error error;
     supple_scene *scene = NULL;
@@ -194,7 +195,7 @@ static int run(const cli_arguments *arguments)
     supple_body *body = NULL;
     supple_choice choice = {0};
     if (!cli_config(arguments, &config)) return 2;
-    config.log = NULL; /* warnings are part of the report */
+    if (!config.verbose) config.log = NULL; /* warnings are part of the report */
     int code;
     if (cli_is_model(input)) return cli_info_model(input, cli_get(arguments, "--json", 0) != NULL, &config);
     if (supple_scene_load_file(input, &config, &scene, &error) != SUPPLE_OK ||
@@ -204,9 +205,9 @@ static int run(const cli_arguments *arguments)
         code = choose(arguments, scene, &config, &choice);
     if (code == 0) code = make_body(arguments, scene, &config, &body);
     if (code == 0 && cli_get(arguments, "--json", 0))
-        code = print_json(input, scene, report, &choice, body);
+        code = print_json(shown, scene, report, &choice, body);
     else if (code == 0)
-        print_report(input, scene, report, &choice, body);
+        print_report(shown, scene, report, &choice, body);
     supple_body_destroy(body);
     supple_report_destroy(report);
     supple_scene_destroy(scene);

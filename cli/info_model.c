@@ -41,7 +41,7 @@ static int print_json(const char *path, const supple_model *model)
                              "surface_triangles", (int)supple_model_triangle_count(model), "joints", joints);
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
-    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory, or a name that is not UTF-8"});
+    if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
     puts(text);
     free(text);
     return 0;
@@ -54,9 +54,9 @@ int cli_info_model(const char *path, bool json, const supple_config *config)
     int code = 0;
     if (supple_model_load(path, config, &model, &error) != SUPPLE_OK) return cli_fail(&error);
     if (json)
-        code = print_json(path, model);
+        code = print_json(cli_shown(path), model);
     else
-        print_report(path, model);
+        print_report(cli_shown(path), model);
     supple_model_destroy(model);
     return code;
 }

@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,10 +18,34 @@ static const cli_verb *const verbs[] = {&cli_verb_skin,  &cli_verb_info, &cli_ve
                                         &cli_verb_train, &cli_verb_demo, &cli_verb_compare, &cli_verb_bench};
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2 };
 
+static void say(const char *format, va_list args)
+{
+    char line[2048];
+    vsnprintf(line, sizeof line, format, args);
+    supple_text_clean(line);
+    fprintf(stderr, "supple: %s\n", line);
+}
+
+void cli_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+const char *cli_shown(const char *text)
+{
+    static char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", text);
+    supple_text_clean(copy);
+    return copy;
+}
+
 int cli_fail(const supple_error *error)
 {
     cli_progress_wipe();
-    fprintf(stderr, "supple: %s\n", error->message);
+    cli_say("%s", error->message);
     if (error->code == SUPPLE_ERROR_CANCELLED) return cli_interrupted_exit();
     return error->code == SUPPLE_ERROR_MEMORY ? (int)SUPPLE_ERROR_SOLVE : (int)error->code;
 }
@@ -29,9 +54,7 @@ int cli_usage_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("supple: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    say(format, args);
     va_end(args);
     return EXIT_USAGE;
 }
@@ -40,7 +63,7 @@ static void log_line(void *user, supple_log_level level, const char *message)
 {
     (void)user;
     cli_progress_wipe();
-    fprintf(stderr, "supple: %s%s\n", level == SUPPLE_LOG_WARNING ? "warning: " : "", message);
+    cli_say("%s%s", level == SUPPLE_LOG_WARNING ? "warning: " : "", message);
 }
 
 bool cli_number(const char *text, double min, double max, double *out)
@@ -57,6 +80,7 @@ bool cli_config(const cli_arguments *arguments, supple_config *config)
 {
     *config = supple_config_default();
     config->log = log_line;
+    config->verbose = cli_get(arguments, "--verbose", 0) != NULL;
     const char *text = cli_get(arguments, "--threads", 0);
     double threads = 0;
     if (text && (!cli_number(text, 1, 256, &threads) || threads != (double)(int)threads)) {
@@ -184,8 +208,7 @@ static int end_output(int code)
         raise(SIGPIPE);
     }
     if (code == 0)
-        fprintf(stderr, "supple: the standard output cannot be written%s%s\n", reason ? ": " : "",
-                reason ? strerror(reason) : "");
+        cli_say("the standard output cannot be written%s%s", reason ? ": " : "", reason ? strerror(reason) : "");
     return code ? code : SUPPLE_ERROR_OUTPUT;
 }
 

@@ -23,6 +23,7 @@ static const cli_option options[] = {
     {"--no-cache", NULL, "make it afresh and keep nothing", false},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
 };
 
 static json_t *real(double value)

@@ -13,6 +13,12 @@ typedef struct cli_option {
 
 enum { CLI_MAX_VALUES = 128 };
 
+/* For verbs that read files; cli_config sees to it. */
+#define CLI_VERBOSE_OPTION                                                                                             \
+    {                                                                                                                  \
+        "--verbose", NULL, "also say on stderr how a file was imported, and what the cache had", false                 \
+    }
+
 /* What was given. Values point into argv. */
 typedef struct cli_arguments {
     const cli_option *options;

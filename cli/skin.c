@@ -43,6 +43,7 @@ static const cli_option options[] = {
     {"--set", "KEY=VALUE", "a parameter of the method (below), max-tets=N, grade=on, or glb-error=X for .glb", true},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
     {"--device", "NAME", "cpu, cl or cl:N: an OpenCL device, for method projective (cpu; docs/device.md)", false},
     CLI_SOLVER_OPTION,
     {"--no-cache", NULL, "make the body afresh and keep nothing", false},
@@ -202,7 +203,7 @@ static int make_dump_folder(const char *path)
 {
     struct stat st;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))) return 0;
-    fprintf(stderr, "supple: %.200s: cannot be made: %s\n", path, strerror(errno == EEXIST ? ENOTDIR : errno));
+    cli_say("%.200s: cannot be made: %s", path, strerror(errno == EEXIST ? ENOTDIR : errno));
     return SUPPLE_ERROR_OUTPUT;
 }
 

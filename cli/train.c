@@ -33,6 +33,7 @@ static const cli_option options[] = {
     {"--no-cache", NULL, "make the body afresh and keep nothing", false},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
     CLI_SOLVER_OPTION,
 };
 
@@ -146,13 +147,12 @@ static void remove_folder(const char *folder)
 
 static void report(const char *path, const supple_model_info *i)
 {
-    fprintf(stderr,
-            "supple: %s: %d domains, rank %d in all, %d interfaces; %d cubature tets of %d (error %.1f%%); %d poses "
-            "(%d found, %d dropped); lowest vibration %.2f Hz\n",
+    cli_say("%s: %d domains, rank %d in all, %d interfaces; %d cubature tets of %d (error %.1f%%); %d poses "
+            "(%d found, %d dropped); lowest vibration %.2f Hz",
             path, (int)i->domains, (int)i->rank, (int)i->interfaces, (int)i->cubature, (int)i->tets,
             100 * i->training_error, (int)i->poses, (int)i->found, (int)i->dropped, i->frequency);
-    fprintf(stderr, "supple: poses %.1f s, vibrations %.1f s, bases %.1f s, cubature %.1f s\n", i->ms_poses / 1e3,
-            i->ms_modes / 1e3, i->ms_bases / 1e3, i->ms_cubature / 1e3);
+    cli_say("poses %.1f s, vibrations %.1f s, bases %.1f s, cubature %.1f s", i->ms_poses / 1e3, i->ms_modes / 1e3,
+            i->ms_bases / 1e3, i->ms_cubature / 1e3);
 }
 
 static int train(const cli_arguments *arguments, supple_train_config *tc, const supple_config *config)
@@ -172,7 +172,7 @@ static int train(const cli_arguments *arguments, supple_train_config *tc, const 
         if (result == SUPPLE_OK) report(path, supple_model_get_info(model));
         if (result == SUPPLE_OK && cli_count(arguments, "--keep") == 0) remove_folder(tc->folder);
         if (result == SUPPLE_ERROR_CANCELLED)
-            fprintf(stderr, "supple: what is solved is kept in %s: the same command goes on from there\n", tc->folder);
+            cli_say("what is solved is kept in %s: the same command goes on from there", tc->folder);
         code = result == SUPPLE_OK ? 0 : cli_fail(&error);
     }
     supple_model_destroy(model);

@@ -21,6 +21,7 @@ static const cli_option options[] = {
     {"--no-cache", NULL, "make everything afresh and keep nothing", false},
     {"--threads", "N", "threads (one per core); the result does not depend on it", false},
     {"--progress", "MODE", "auto, always or never (auto: on a terminal)", false},
+    CLI_VERBOSE_OPTION,
 };
 
 typedef struct request {
@@ -103,11 +104,9 @@ static supple_result write_metrics(const char *path, const request *r, const sup
 
 static void report(const request *r, const supple_weights_info *w)
 {
-    fprintf(
-        stderr,
-        "supple: %s: %d vertices, %d of them with new weights of %d joints (%.1f a vertex); %d local maxima inside\n",
-        r->kind_name, (int)(w->changed + w->kept), (int)w->changed, (int)w->joints, w->mean_influences,
-        (int)w->local_maxima);
+    cli_say("%s: %d vertices, %d of them with new weights of %d joints (%.1f a vertex); %d local maxima inside",
+            r->kind_name, (int)(w->changed + w->kept), (int)w->changed, (int)w->joints, w->mean_influences,
+            (int)w->local_maxima);
 }
 
 static int make(const cli_arguments *arguments, const request *r, const supple_config *config,

@@ -6,6 +6,7 @@
 #include "convert.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "memory.h"
 #include "sandbox.h"
 
 #include <assimp/cimport.h>
@@ -50,6 +51,15 @@ static bool ends_in(const char *path, const char *ending)
     return n > k && strcasecmp(path + n - k, ending) == 0;
 }
 
+/* An exception's own words are no message: counts beyond all bounds are found by containers before memory is asked. */
+static _Noreturn void explain(const char *why)
+{
+    static const char *const words[] = {"bad_alloc", "bad_array_new_length", "std::", "vector::", "basic_string"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(why, words[i])) import_fail(IMPORT_OUT_OF_MEMORY);
+    import_fail("cannot be imported: %.180s", why);
+}
+
 /* By the bytes, not by the path: the importing library opens nothing. */
 static const struct aiScene *read_scene(const import_state *s, const char *data, size_t size)
 {
@@ -62,9 +72,7 @@ static const struct aiScene *read_scene(const import_state *s, const char *data,
     const char *kind = s->collada ? "dae" : "fbx";
     const struct aiScene *scene = aiImportFileFromMemoryWithProperties(data, (unsigned)size, 0, kind, settings);
     aiReleasePropertyStore(settings);
-    if ((!scene || !scene->mRootNode) && strstr(aiGetErrorString(), "bad_alloc"))
-        import_fail("out of memory: it asks for more than a file of its size should");
-    if (!scene || !scene->mRootNode) import_fail("cannot be imported: %.180s", aiGetErrorString());
+    if (!scene || !scene->mRootNode) explain(aiGetErrorString());
     if (scene->mNumMeshes == 0) import_fail("holds no mesh; is it a character, and complete?");
     return scene;
 }
@@ -86,7 +94,9 @@ static uint8_t *read_input(const char *path, size_t *size)
     struct stat st;
     if (stat(path, &st) != 0) import_fail("cannot be read");
     import_limit(st.st_size > 0 ? (size_t)st.st_size : 0, result_file);
-    if (spl_file_read(path, LARGEST_INPUT, &a, &data, size, &error) != SUPPLE_OK) import_fail("cannot be read");
+    supple_result result = spl_file_read(path, LARGEST_INPUT, &a, &data, size, &error);
+    if (result == SUPPLE_ERROR_MEMORY) import_fail(IMPORT_OUT_OF_MEMORY);
+    if (result != SUPPLE_OK) import_fail("cannot be read");
     return data;
 }
 
@@ -97,6 +107,7 @@ int main(int argc, char **argv)
         return 2;
     }
     keep_output();
+    import_watch_memory();
     import_state s = {.path = argv[1], .collada = ends_in(argv[1], ".dae")};
     size_t size;
     uint8_t *data = read_input(argv[1], &size);

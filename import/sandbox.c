@@ -32,8 +32,14 @@
 #define LEAST_ANSWER    ((rlim_t)64 << 20)
 #define MOST_OPEN_FILES 16
 
-/* A macro, for what a limit is named by is an enumeration in one system's headers and a number in another's. */
-#define limit(what, most) setrlimit(what, &(struct rlimit){most, most})
+/* What whoever started us allows already counts, where it is less: root could raise it again. A macro, for what a limit
+ * is named by is an enumeration in one system's headers and a number in another's. */
+#define limit(what, most)                                                                                              \
+    do {                                                                                                               \
+        struct rlimit l;                                                                                               \
+        rlim_t had = getrlimit(what, &l) == 0 ? l.rlim_cur : RLIM_INFINITY, least = had < (most) ? had : (most);       \
+        setrlimit(what, &(struct rlimit){least, least});                                                               \
+    } while (0)
 
 void import_limit(size_t input, int out)
 {

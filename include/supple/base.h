@@ -78,14 +78,15 @@ typedef struct supple_tasks {
 
 /* The services a host provides. Start from supple_config_default(). */
 typedef struct supple_config {
-    uint32_t cookie;              /* set by supple_config_default(), checked by every call that takes a config */
-    int32_t thread_count;         /* threads of the library's own pool; 0: one per core */
-    supple_allocator allocator;   /* all NULL: malloc */
-    supple_log_fn *log;           /* NULL: silent */
-    void *log_user;               /* handed to it */
-    supple_progress_fn *progress; /* NULL: none */
-    void *progress_user;          /* handed to it */
-    supple_tasks tasks;           /* run NULL: the library's own pool of thread_count threads */
+    uint32_t cookie;            /* set by supple_config_default(), checked by every call that takes a config */
+    int32_t thread_count;       /* threads of the library's own pool; 0: one per core */
+    supple_allocator allocator; /* all NULL: malloc */
+    supple_log_fn *log;         /* NULL: silent */
+    void *log_user;             /* handed to it */
+    bool verbose;               /* the log also has what explains a run: how a file was imported, what the cache had */
+    supple_progress_fn *progress;               /* NULL: none */
+    void *progress_user;                        /* handed to it */
+    supple_tasks tasks;                         /* run NULL: the library's own pool of thread_count threads */
     const struct supple_solver_backend *solver; /* from a plug-in (supple/plugin.h); NULL: the library's own */
 } supple_config;
 

@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+/* Replaces what does not belong on a terminal or into JSON by '?', in place: control characters, those that turn the
+ * direction of a line, and broken UTF-8. Names of files may hold any of them. */
+SUPPLE_API void supple_text_clean(char *text);
+
 /* ---- outputs ---------------------------------------------------------------------------------------------------- */
 
 /* An output file that is being written, frame by frame. It appears under its name when it is closed, whole. */

@@ -95,6 +95,7 @@ static void settle_folder(spl_cache *cache, char *folder)
 {
     const char *reason = make_folders(folder) ? distrust(folder) : strerror(errno);
     if (!reason) {
+        spl_log_verbose(&cache->config, SUPPLE_LOG_INFO, "cache: %s", folder);
         cache->folder = folder;
         return;
     }
@@ -189,6 +190,9 @@ spl_store_reader *spl_cache_find(spl_cache *cache, const spl_store_id *id)
     if (!path) spl_log(&cache->config, SUPPLE_LOG_WARNING, "cache: out of memory for a path");
     struct stat st;
     spl_store_reader *reader = path && exists(path, &st) ? open_kept(cache, path, &st, id) : NULL;
+    if (path)
+        spl_log_verbose(&cache->config, SUPPLE_LOG_INFO, "cache: %s %s", strrchr(path, '/') + 1,
+                        reader ? "is there" : "is not there: it is made");
     spl_free(&cache->allocator, path);
     return reader;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <supple/tools.h>
 
 enum { CONFIG_COOKIE = 0x5u << 24 | 0x0c0f19, MAX_THREADS = 256 };
 
@@ -65,6 +66,11 @@ void spl_sanitise(char *text)
     }
 }
 
+void supple_text_clean(char *text)
+{
+    spl_sanitise(text);
+}
+
 supple_result spl_fail(supple_error *error, supple_result code, const char *format, ...)
 {
     if (!error) return code;
@@ -82,16 +88,30 @@ supple_result spl_fail_memory(supple_error *error, const char *what)
     return spl_fail(error, SUPPLE_ERROR_MEMORY, "out of memory for %s", what);
 }
 
+static void log_line(const supple_config *config, supple_log_level level, const char *format, va_list args)
+{
+    char line[512];
+    vsnprintf(line, sizeof line, format, args);
+    spl_sanitise(line);
+    config->log(config->log_user, level, line);
+}
+
 void spl_log(const supple_config *config, supple_log_level level, const char *format, ...)
 {
     if (!config || !config->log) return;
-    char line[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    log_line(config, level, format, args);
     va_end(args);
-    spl_sanitise(line);
-    config->log(config->log_user, level, line);
+}
+
+void spl_log_verbose(const supple_config *config, supple_log_level level, const char *format, ...)
+{
+    if (!config || !config->log || !config->verbose) return;
+    va_list args;
+    va_start(args, format);
+    log_line(config, level, format, args);
+    va_end(args);
 }
 
 supple_result spl_progress(const supple_config *config, const char *stage, double fraction, supple_error *error)

@@ -15,6 +15,9 @@ supple_result spl_fail_memory(supple_error *error, const char *what);
 /* One line to the config's log; silent without one. Control characters are replaced. */
 void spl_log(const supple_config *config, supple_log_level level, const char *format, ...) SPL_PRINTF(3, 4);
 
+/* The same where the config asks for more than others want to read (`verbose`). */
+void spl_log_verbose(const supple_config *config, supple_log_level level, const char *format, ...) SPL_PRINTF(3, 4);
+
 /* Reports progress; SUPPLE_ERROR_CANCELLED if the host wants to stop. */
 supple_result spl_progress(const supple_config *config, const char *stage, double fraction, supple_error *error);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -95,14 +96,39 @@ static bool is_partial(const char *name, const char *stem, size_t stem_length)
            memcmp(name + length - tail, PARTIAL, sizeof PARTIAL - 1) == 0;
 }
 
-/* Removes an unfinished file if nobody holds its lock: whoever wrote it is dead. */
+/* What a writer of several files leaves in its folder: frames, materials, and the one it was at. */
+static bool is_left_over(const char *name)
+{
+    size_t length = strlen(name);
+    return strcmp(name, "mtl") == 0 || (length > 4 && strcmp(name + length - 4, ".obj") == 0) || strstr(name, PARTIAL);
+}
+
+static void empty_folder(int fd)
+{
+    int copy = dup(fd);
+    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct stat st;
+        bool file = fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+        if (file && is_left_over(entry->d_name)) unlinkat(fd, entry->d_name, 0);
+    }
+    if (dir)
+        closedir(dir);
+    else if (copy >= 0)
+        close(copy);
+}
+
+/* Removes an unfinished file or folder if nobody holds its lock: whoever wrote it is dead. */
 static void sweep_one(int folder, const char *name)
 {
-    int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* some systems lock nothing else */
+    if (fd < 0 && errno == EISDIR) fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
     if (fd < 0) return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        unlinkat(folder, name, 0);
+    bool dead = fstat(fd, &st) == 0 && st.st_uid == geteuid() && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+                flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (dead && S_ISDIR(st.st_mode)) empty_folder(fd);
+    if (dead) unlinkat(folder, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
     close(fd);
 }
 
@@ -120,6 +146,43 @@ void spl_output_sweep(const char *path)
         if (is_partial(entry->d_name, name, dot ? (size_t)(dot - name) : strlen(name)))
             sweep_one(dirfd(dir), entry->d_name);
     closedir(dir);
+}
+
+/* The lock of a folder just made, -1 if it is gone: a sweep may have come between. Where folders cannot be locked it
+ * goes without. */
+static int lock_folder(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return fd;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0 || st.st_nlink > 0) return fd;
+    close(fd);
+    return -1;
+}
+
+supple_result spl_output_folder(const char *path, const supple_allocator *a, char **folder, int *lock,
+                                supple_error *error)
+{
+    static const char suffix[] = ".partial-00XXXXXX"; /* as long as that of files */
+    size_t length = strlen(path);
+    char *name = spl_new(a, length + sizeof suffix, 1);
+    *folder = NULL;
+    *lock = -1;
+    if (!name) return spl_fail_memory(error, "an output path");
+    memcpy(name, path, length);
+    bool made = true;
+    for (int i = 0; i < NAME_TRIES && made && *lock < 0; i++) {
+        memcpy(name + length, suffix, sizeof suffix);
+        made = mkdtemp(name) != NULL;
+        if (made) *lock = lock_folder(name);
+    }
+    if (*lock >= 0) {
+        *folder = name;
+        return SUPPLE_OK;
+    }
+    int reason = errno;
+    spl_free(a, name);
+    return cannot_write(error, path, reason);
 }
 
 /* The temporary file stands in the same folder, so that the rename is atomic. */

@@ -23,8 +23,13 @@ typedef struct spl_output {
 supple_result spl_output_open(spl_output *output, const char *path, const supple_allocator *a, supple_error *error);
 supple_result spl_output_commit(spl_output *output, supple_error *error);
 
-/* Removes what killed processes left unfinished of an output: files STEM...partial-XXXXXXXX beside it that nobody
- * writes any more, where STEM is the output's name without its ending (a sequence has numbers behind it). */
+/* A new folder beside an output, for several files that get their names together. *lock is held for as long as somebody
+ * is at it: close it once the folder is gone. The text belongs to the caller. */
+supple_result spl_output_folder(const char *path, const supple_allocator *a, char **folder, int *lock,
+                                supple_error *error);
+
+/* Removes what killed processes left unfinished of an output: files and folders STEM...partial-XXXXXXXX beside it that
+ * nobody writes any more, where STEM is the output's name without its ending (a sequence has numbers behind it). */
 void spl_output_sweep(const char *path);
 
 /* Removes the unfinished file. Safe on a zeroed, committed or discarded output. */

@@ -129,11 +129,12 @@ def check_signal(f, number):
 
 def check_file_limit(f):
     """A file over its limit (ulimit -f) is a full disk, not the end of the program."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
-    done = subprocess.run([f.tool.path, "skin", f.arm, "--method", "linear", "-o", f.path("o.pc2"), "--no-cache"], capture_output=True, text=True,
-                          preexec_fn=limit)
-    assert done.returncode == 4 and "cannot be written" in done.stderr, done
-    assert not partials(f) and not os.path.exists(f.path("o.pc2")), os.listdir(f.folder)
+    for name, most, told in (("o.pc2", 8192, "o.pc2"), ("o.obj", 8192, "o.obj"), ("o.obj", 16, "o.mtl")):
+        limit = lambda most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        done = subprocess.run([f.tool.path, "skin", f.arm, "--method", "linear", "-o", f.path(name), "--no-cache"], capture_output=True, text=True,
+                              preexec_fn=limit)
+        assert done.returncode == 4 and f"{f.path(told)}: cannot be written" in done.stderr, done
+        assert not partials(f) and not glob.glob(f.path("o.*")), os.listdir(f.folder)
 
 
 def check_sweep(f):
@@ -149,6 +150,27 @@ def check_sweep(f):
     assert not partials(f), partials(f)
 
 
+def check_sweep_folder(f):
+    """Likewise of a sequence, which is gathered in a folder; other folders are let alone."""
+    words = ("skin", f.arm, "--method", "mixed", "--resolution", "40", "--clip", "all", "--no-cache", "-o", f.path("o.obj"))
+    again = ("skin", f.arm, "--method", "linear", "--frames", "0:1", "-o", f.path("o.obj"))
+    process = subprocess.Popen([f.tool.path, *words], stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60 * SLOWER
+    while not glob.glob(f.path("*.partial-*/0001.obj")) and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.005)
+    left = partials(f)
+    assert process.poll() is None and len(left) == 1, (process.poll(), left)
+    f.tool.good(*again)
+    assert partials(f) == left, "a folder that is being written was taken away"
+    process.kill()
+    process.wait()
+    os.makedirs(f.path("o.mine.partial-12345678"))
+    write(f.path("o.mine.partial-12345678/notes.txt"), "mine")
+    f.tool.good(*again)
+    assert partials(f) == [f.path("o.mine.partial-12345678")] and os.path.exists(f.path("o.mine.partial-12345678/notes.txt")), partials(f)
+    shutil.rmtree(f.path("o.mine.partial-12345678"))
+
+
 def main():
     with session(__doc__) as (tool, cases, folder):
         f = Files(tool, os.path.join(folder, "files"))
@@ -162,6 +184,7 @@ def main():
             cases.run(f"{number.name.lower()}_leaves_nothing", check_signal, f, number)
         cases.run("a_limit_of_file_size", check_file_limit, f)
         cases.run("the_next_run_sweeps", check_sweep, f)
+        cases.run("the_next_run_sweeps_folders", check_sweep_folder, f)
         shutil.rmtree(f.folder)
 
 

@@ -131,6 +131,13 @@ supple_result spl_gltf_load_made(const void *data, size_t size, const char *path
     *out = NULL;
     spl_gltf g = {.error = error};
     bool ok = begin(&g, path, true, config) && find_folder(&g, path) && read_scene(&g, data, size, config);
+    if (ok && g.shut)
+        spl_log_verbose(config, SUPPLE_LOG_INFO, "%s: imported behind a filter of system calls", g.name);
+    else if (ok)
+        spl_log_verbose(config, SUPPLE_LOG_WARNING,
+                        "%s: imported without a filter of system calls: the kernel refuses it, or supple-import is "
+                        "built without libseccomp or for a sanitizer; its other limits stand",
+                        g.name);
     return end(&g, ok, config, out);
 }
 

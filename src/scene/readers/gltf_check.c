@@ -79,6 +79,7 @@ static void read_origin(spl_gltf *g)
     g->scene->up = up && strcmp(up, "X") == 0 ? SPL_UP_X : up && strcmp(up, "Z") == 0 ? SPL_UP_Z : SPL_UP_Y;
     if (unit >= 1e-6 && unit <= 1e6) g->scene->unit = unit;
     if (fps >= 1 && fps <= 1000) g->scene->fps = fps;
+    g->shut = json_is_true(json_object_get(origin, "sandbox"));
     json_array_foreach(json_object_get(origin, "warnings"), i, line) if (json_is_string(line))
         spl_scene_warn(g->scene, "%s", json_string_value(line));
 }

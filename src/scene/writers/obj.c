@@ -22,6 +22,7 @@ typedef struct obj_writer {
     bool *mirrored;    /* mesh instances whose triangles wind the other way round in world space */
     char **materials;  /* of the scene's materials */
     char *folder;      /* the temporary one; NULL until it exists */
+    int lock;          /* on it */
     int32_t files;     /* frames in the folder */
     bool has_mtl;      /* the materials are in the folder */
     locale_t c_locale; /* decimal points are points */
@@ -156,6 +157,16 @@ static void write_frame(obj_writer *w, FILE *f, const supple_frame *frame)
     }
 }
 
+/* A message about a file of the folder, as one about what the file will be. */
+static supple_result tell_final(const obj_writer *w, int32_t frame, supple_result result, supple_error *error)
+{
+    path_text inside = inside_path(w, frame);
+    size_t length = strlen(inside.text);
+    supple_error why = error ? *error : (supple_error){0};
+    if (result != SUPPLE_ERROR_OUTPUT || strncmp(why.message, inside.text, length) != 0) return result;
+    return spl_fail(error, result, "%s%s", final_path(w, frame).text, why.message + length);
+}
+
 /* Writes one file of the folder: a frame, or the materials for frame NULL. */
 static supple_result write_inside(obj_writer *w, const supple_frame *frame, supple_error *error)
 {
@@ -178,23 +189,6 @@ static supple_result write_inside(obj_writer *w, const supple_frame *frame, supp
 
 /* ---- the format ------------------------------------------------------------------------------------------------- */
 
-static supple_result make_folder(obj_writer *w, supple_error *error)
-{
-    static const char suffix[] = ".partial-XXXXXX";
-    size_t length = strlen(w->base.path);
-    char *folder = spl_new(&w->base.allocator, length + sizeof suffix, 1);
-    if (!folder) return spl_fail_memory(error, "an output path");
-    memcpy(folder, w->base.path, length);
-    memcpy(folder + length, suffix, sizeof suffix);
-    if (mkdtemp(folder)) {
-        w->folder = folder;
-        return SUPPLE_OK;
-    }
-    int reason = errno;
-    spl_free(&w->base.allocator, folder);
-    return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", w->base.path, strerror(reason));
-}
-
 static supple_result obj_open(supple_writer *writer, supple_error *error)
 {
     obj_writer *w = (obj_writer *)writer;
@@ -205,10 +199,10 @@ static supple_result obj_open(supple_writer *writer, supple_error *error)
     w->mirrored = spl_writer_mirrored(writer);
     if (!w->c_locale || !w->names || !w->mirrored) return spl_fail_memory(error, "an .obj output");
     supple_result result = name_materials(w, error);
-    if (result == SUPPLE_OK) result = make_folder(w, error);
+    if (result == SUPPLE_OK) result = spl_output_folder(writer->path, &writer->allocator, &w->folder, &w->lock, error);
     if (result != SUPPLE_OK || !writer->scene->material_count) return result;
     result = spl_writer_guard(writer, final_path(w, -1).text, error);
-    if (result == SUPPLE_OK) result = write_inside(w, NULL, error);
+    if (result == SUPPLE_OK) result = tell_final(w, -1, write_inside(w, NULL, error), error);
     w->has_mtl = result == SUPPLE_OK;
     return result;
 }
@@ -221,7 +215,7 @@ static supple_result obj_frame(supple_writer *writer, const supple_frame *frame,
     struct stat st;
     if (result == SUPPLE_OK && stat(path.text, &st) == 0 && !S_ISREG(st.st_mode))
         result = spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: exists and is not a regular file", path.text);
-    if (result == SUPPLE_OK) result = write_inside(w, frame, error);
+    if (result == SUPPLE_OK) result = tell_final(w, frame->index, write_inside(w, frame, error), error);
     if (result == SUPPLE_OK) w->files = frame->index + 1;
     return result;
 }
@@ -249,6 +243,7 @@ static void obj_release(supple_writer *writer)
     const supple_allocator *a = &writer->allocator;
     for (int32_t k = w->has_mtl ? -1 : 0; w->folder && k < w->files; k++) unlink(inside_path(w, k).text);
     if (w->folder) rmdir(w->folder);
+    if (w->folder) close(w->lock);
     spl_free(a, w->folder);
     spl_free(a, w->mirrored);
     spl_names_free(w->names, writer->scene->instance_count, a);
