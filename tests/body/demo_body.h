@@ -29,9 +29,9 @@ static inline supple_body *body_create(const supple_scene *scene, const supple_b
     supple_error error = {0};
     supple_config config = supple_config_default();
     config.thread_count = threads;
-    supple_body *body = NULL;
-    if (supple_body_create(scene, bc, &config, &body, &error) != SUPPLE_OK) printf("    %s\n", error.message);
-    return body;
+    supple_body *made = NULL;
+    if (supple_body_create(scene, bc, &config, &made, &error) != SUPPLE_OK) printf("    %s\n", error.message);
+    return made;
 }
 
 /* A file, or "demo:NAME"; likewise. */

@@ -12,18 +12,21 @@ typedef struct posed {
     puppet puppet;
 } posed;
 
-/* `kept` (or NULL) moves the character's rest pose away from its bind pose. */
-static inline posed posed_make(const char *name, int32_t resolution, const spl_mat4 *kept)
+/* Takes over a scene. `kept` (or NULL) moves the character's rest pose away from its bind pose. */
+static inline posed posed_of(supple_scene *scene, int32_t resolution, const spl_mat4 *kept)
 {
-    posed p = {0};
-    supple_scene *scene = demo_scene(name, strcmp(name, "hero") == 0 ? 0.4 : 0.3); /* below, it has holes */
-    p.puppet = puppet_make(scene);
+    posed p = {.puppet = puppet_make(scene)};
     puppet_rest(&p.puppet);
     puppet_bind(&p.puppet);
     if (kept) puppet_keep(&p.puppet, kept);
     p.demo = demo_body_of(scene, resolution, 0);
     if (!p.demo.body) abort();
     return p;
+}
+
+static inline posed posed_make(const char *name, int32_t resolution, const spl_mat4 *kept)
+{
+    return posed_of(demo_scene(name, strcmp(name, "hero") == 0 ? 0.4 : 0.3), resolution, kept); /* below: holes */
 }
 
 static inline void posed_free(posed *p)

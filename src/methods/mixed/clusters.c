@@ -152,6 +152,24 @@ static void smooth_tet(const spl_solid *s, int32_t tet, double sharpness, spl_cl
     c->axis[tet] = spl_unit(along, spl_v3(0, 1, 0));
 }
 
+static void set_kin(const spl_bones *bones, spl_clusters *c)
+{
+    size_t n = (size_t)bones->bone_count;
+    for (size_t b = 0; b < n; b++)
+        for (int32_t up = (int32_t)b; up >= 0; up = bones->bone[up].parent)
+            for (size_t a = 0; a < n; a++) /* a joint may have several bones */
+                if (bones->bone[a].node == bones->bone[up].node) c->kin[n * b + a] = c->kin[n * a + b] = true;
+}
+
+static void set_strangers(spl_clusters *c)
+{
+    for (size_t k = 0; k < (size_t)c->count; k++)
+        for (size_t i = K * k; i < K * (k + 1); i++)
+            for (size_t j = K * k; j < i; j++)
+                if (c->bone[i] >= 0 && c->bone[j] >= 0 && !c->kin[c->bone_count * c->bone[i] + c->bone[j]])
+                    c->strangers[k] = true;
+}
+
 /* Regions of the material file that name a joint turn with it alone. */
 static void take_rotations(const spl_solid *s, spl_clusters *c)
 {
@@ -182,7 +200,11 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
                                   supple_error *error)
 {
     bool smooth = kind == SPL_CLUSTER_SMOOTH, ok;
-    *out = (spl_clusters){.allocator = solid->allocator, .count = solid->elements.count, .influences = smooth ? K : 1};
+    int32_t bones = solid->body->bones.bone_count;
+    *out = (spl_clusters){.allocator = solid->allocator,
+                          .count = solid->elements.count,
+                          .influences = smooth ? K : 1,
+                          .bone_count = bones};
     size_t n = (size_t)out->count * (size_t)out->influences;
     out->bone = spl_new(&out->allocator, n, sizeof *out->bone);
     out->along = spl_new(&out->allocator, n, sizeof *out->along);
@@ -191,7 +213,9 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
         out->weight = spl_new(&out->allocator, n, sizeof *out->weight);
         out->sharp = spl_new(&out->allocator, n, sizeof *out->sharp);
         out->axis = spl_new(&out->allocator, (size_t)out->count, sizeof *out->axis);
-        ok = ok && out->weight && out->sharp && out->axis;
+        out->strangers = spl_new(&out->allocator, (size_t)out->count, sizeof *out->strangers);
+        out->kin = spl_new(&out->allocator, (size_t)bones, (size_t)bones * sizeof *out->kin);
+        ok = ok && out->weight && out->sharp && out->axis && out->strangers && out->kin;
     }
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the rotation clusters");
     if (ok && !smooth) result = assign(solid, kind, out, error);
@@ -199,6 +223,8 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
     if (result == SUPPLE_OK) {
         take_rotations(solid, out);
         set_along(solid, out);
+        if (smooth) set_kin(&solid->body->bones, out);
+        if (smooth) set_strangers(out);
     }
     if (result != SUPPLE_OK) spl_clusters_release(out);
     return result;
@@ -212,6 +238,8 @@ void spl_clusters_release(spl_clusters *c)
     spl_free(&c->allocator, c->weight);
     spl_free(&c->allocator, c->sharp);
     spl_free(&c->allocator, c->axis);
+    spl_free(&c->allocator, c->strangers);
+    spl_free(&c->allocator, c->kin);
     *c = (spl_clusters){0};
 }
 
@@ -221,6 +249,7 @@ typedef struct rotate {
     const spl_clusters *clusters;
     const spl_drive *drive;
     double *rotation;
+    float *discord;
 } rotate;
 
 /* The rotation of the sharp blend, and of what it lacks towards the soft one only the twist about the limb: a limb that
@@ -242,6 +271,19 @@ static spl_quat smooth_rotation(const rotate *r, size_t tet)
     return spl_quat_mul(bent, spl_quat_normalise(spl_quat_make(v.x, v.y, v.z, rest.w)));
 }
 
+static double discord_of(const rotate *r, size_t tet)
+{
+    const spl_clusters *c = r->clusters;
+    double sum = 0;
+    for (size_t i = K * tet; i < K * (tet + 1) && c->bone[i] >= 0; i++)
+        for (size_t j = K * tet; j < i; j++) {
+            if (c->kin[c->bone_count * c->bone[i] + c->bone[j]]) continue;
+            double dot = spl_quat_dot(r->drive->turn[c->bone[i]], r->drive->turn[c->bone[j]]);
+            sum += 4 * (double)c->weight[i] * (double)c->weight[j] * fmax(1 - dot * dot, 0);
+        }
+    return sum;
+}
+
 static void rotate_range(void *context, size_t begin, size_t end)
 {
     const rotate *r = context;
@@ -250,11 +292,13 @@ static void rotate_range(void *context, size_t begin, size_t end)
         spl_quat q = c->weight ? smooth_rotation(r, k) : spl_drive_turn(r->drive, c->bone[k], (double)c->along[k]);
         spl_mat3 R = spl_quat_to_mat3(q);
         for (size_t i = 0; i < 9; i++) r->rotation[9 * k + i] = R.m[i];
+        if (r->discord) r->discord[k] = c->strangers && c->strangers[k] ? (float)discord_of(r, k) : 0;
     }
 }
 
-void spl_clusters_rotations(const spl_clusters *c, const spl_drive *drive, double *rotation, spl_pool *pool)
+void spl_clusters_rotations(const spl_clusters *c, const spl_drive *drive, double *rotation, float *discord,
+                            spl_pool *pool)
 {
-    rotate r = {c, drive, rotation};
+    rotate r = {c, drive, rotation, discord};
     spl_parallel_for(pool, (size_t)c->count, 1024, rotate_range, &r);
 }

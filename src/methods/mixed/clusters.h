@@ -23,6 +23,9 @@ typedef struct spl_clusters {
     float *weight;             /* the same; NULL with one influence */
     float *sharp;              /* the same, sharpened: they blend what bends, `weight` what twists */
     spl_vec3 *axis;            /* count: the strongest bone's direction, about which flesh twists */
+    bool *strangers;           /* count: bones of different limbs share the tet; NULL with one influence */
+    bool *kin;                 /* bones x bones: one hangs on the other, by however many joints */
+    int32_t bone_count;
 } spl_clusters;
 
 /* `sharpness` is the power to which smooth takes the weights that blend bends: 1 blends over the whole way between two
@@ -31,7 +34,10 @@ supple_result spl_clusters_create(const spl_solid *solid, spl_cluster_kind kind,
                                   supple_error *error);
 void spl_clusters_release(spl_clusters *c);
 
-/* The rotations of this pose, 9 doubles a tet, column-major. */
-void spl_clusters_rotations(const spl_clusters *c, const spl_drive *drive, double *rotation, spl_pool *pool);
+/* The rotations of this pose, 9 doubles a tet, column-major. `discord` (by tet, or NULL): how far bones of different
+ * limbs disagree about it, 0 to 1, sum_ij 4 w_i w_j sin^2 of half the angle between them: for two at equal weights 0 if
+ * they turn alike, 1 if they are half a turn apart. Joints along one limb are not counted: it bends between them. */
+void spl_clusters_rotations(const spl_clusters *c, const spl_drive *drive, double *rotation, float *discord,
+                            spl_pool *pool);
 
 #endif

@@ -1,8 +1,9 @@
 /* Automatic skinning with mixed finite elements: Song, Kachkovski, Monem, Negash and Levin 2023.
  *
  * Rotations of the tetrahedra are prescribed by the bones; what is left is one linear system a frame (their equation
- * 12, warp.h). No weights are painted. `rotation=polar` lets the rotations follow the flesh by a few local/global
- * rounds, towards the corotational solution. */
+ * 12, warp.h). No weights are painted. Where flesh that no bone holds turns far from what is prescribed, a few
+ * local/global rounds let its rotations follow it (rounds.h); `rotation=polar` does so everywhere, towards the
+ * corotational solution. */
 #include "methods/mixed/mixed.h"
 
 #include "body/pins.h"
@@ -31,13 +32,16 @@ enum {
     P_CONTACT_ROUNDS
 };
 
+enum { ROTATION_AUTO, ROTATION_BONES, ROTATION_POLAR };
+
 static const spl_parameter PARAMETERS[] = {
     [P_ENERGY] = {"energy", "", 1, 0, 2, "what flesh is made of", "arap|corot|neohookean"},
     [P_CLUSTER] = {"cluster", "", 0, 0, 5, "which bone turns which flesh", "smooth|bone|joint|midpoint|hierarchy|user"},
     [P_SHARPNESS] = {"sharpness", "", 4, 1, 100, "power of the weights by which cluster=smooth blends bends", NULL},
-    [P_ROTATION] = {"rotation", "", 0, 0, 1, "rotations as the bones prescribe, or updated from the flesh",
-                    "bones|polar"},
-    [P_ROUNDS] = {"rounds", "", 3, 1, 200, "updates of the rotations, with rotation=polar", NULL},
+    [P_ROTATION] = {"rotation", "", 0, 0, 2,
+                    "rotations from the flesh where it turns far from what bones prescribe, nowhere, or everywhere",
+                    "auto|bones|polar"},
+    [P_ROUNDS] = {"rounds", "", 4, 1, 200, "most updates of the rotations in a solve", NULL},
     [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
                "soft|hard"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of soft pins", NULL},
@@ -119,8 +123,15 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     if (result == SUPPLE_OK) result = spl_pins_create(c->solid, pin, c->parameter[P_STIFFNESS], &m->pins, error);
     if (result == SUPPLE_OK) result = make_system(m, c, error);
     if (result == SUPPLE_OK) result = make_newton(m, c, error);
-    if (result == SUPPLE_OK && c->parameter[P_ROTATION] > 0)
-        result = spl_rounds_create(e, c->allocator, &m->rounds, error);
+    spl_rounds_input rounds = {.elements = e,
+                               .rest = c->solid->drive.rest,
+                               .held = m->pins.held,
+                               .pin = m->pins.pin,
+                               .pin_count = m->pins.count,
+                               .surface = c->solid->body->tets.surface,
+                               .surface_count = c->solid->body->tets.surface_count};
+    if (result == SUPPLE_OK && c->parameter[P_ROTATION] != ROTATION_BONES)
+        result = spl_rounds_create(&rounds, c->allocator, &m->rounds, error);
     if (result == SUPPLE_OK) result = make_touch(m, c, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
@@ -141,6 +152,38 @@ static void mixed_release(void *state, const spl_method_context *c)
 
 /* ---- a frame ---- */
 
+static supple_result solve_once(mixed *m, spl_warp_problem *p, double *x, supple_stats *stats, supple_error *error)
+{
+    supple_result result = spl_warp_solve(m->warp, p, x, &m->solved, error);
+    if (result != SUPPLE_OK) return result;
+    p->follow_up = true;
+    stats->iterations += m->solved.iterations;
+    stats->residual = m->solved.residual;
+    stats->converged = m->solved.converged;
+    return SUPPLE_OK;
+}
+
+/* Rounds for flesh that turned far from what is prescribed. With spin they cannot make it turn too far; the last solve
+ * is without, so that what balances is the method's own energy. Nothing to do: nothing is done. */
+static supple_result solve_free(mixed *m, const spl_method_context *c, spl_warp_problem *p, double *x,
+                                supple_stats *stats, supple_error *error)
+{
+    static const double rough = 1e-3, still = 0.5 * 3.14159265358979323846 / 180;
+    const spl_elements *e = &c->solid->elements;
+    double tolerance = p->tolerance, turned = 0;
+    supple_result result = SUPPLE_OK;
+    for (int i = 0; i <= (int)c->parameter[P_ROUNDS] && result == SUPPLE_OK; i++) {
+        turned = spl_rounds_free(&m->rounds, e, c->solid->material.mu, x, i == 0, m->rotation, c->pool);
+        if (turned < 0) return SUPPLE_OK;
+        bool last = i == (int)c->parameter[P_ROUNDS] || turned < still;
+        p->spin = last ? NULL : m->rounds.spin;
+        p->tolerance = last ? tolerance : fmax(tolerance, rough);
+        result = solve_once(m, p, x, stats, error);
+        if (last) break;
+    }
+    return result;
+}
+
 /* The linear systems: one, or one for every round of rotations. `again`: not the frame's first. */
 static supple_result solve_linear(mixed *m, const spl_method_context *c, bool again, double tolerance, double *x,
                                   supple_stats *stats, supple_error *error)
@@ -152,18 +195,15 @@ static supple_result solve_linear(mixed *m, const spl_method_context *c, bool ag
                           .touch = m->touch.spring,
                           .touch_count = m->touch.count,
                           .tolerance = tolerance,
-                          .max_iterations = (int32_t)c->parameter[P_ITERATIONS]};
-    int rounds = c->parameter[P_ROTATION] > 0 ? (int)c->parameter[P_ROUNDS] : 0;
-    for (int i = 0; i <= rounds; i++) {
-        p.follow_up = i > 0 || again;
-        if (i > 0) spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
-        supple_result result = spl_warp_solve(m->warp, &p, x, &m->solved, error);
-        if (result != SUPPLE_OK) return result;
-        stats->iterations += m->solved.iterations;
-        stats->residual = m->solved.residual;
-        stats->converged = m->solved.converged;
+                          .max_iterations = (int32_t)c->parameter[P_ITERATIONS],
+                          .follow_up = again};
+    int kind = (int)c->parameter[P_ROTATION], rounds = kind == ROTATION_POLAR ? (int)c->parameter[P_ROUNDS] : 0;
+    supple_result result = solve_once(m, &p, x, stats, error);
+    for (int i = 0; i < rounds && result == SUPPLE_OK; i++) {
+        spl_rounds_rotate(&m->rounds, &c->solid->elements, x, m->rotation, c->pool);
+        result = solve_once(m, &p, x, stats, error);
     }
-    return SUPPLE_OK;
+    return result == SUPPLE_OK && kind == ROTATION_AUTO ? solve_free(m, c, &p, x, stats, error) : result;
 }
 
 static supple_result solve_newton(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
@@ -220,7 +260,8 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
                                  supple_error *error)
 {
     mixed *m = state;
-    spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, c->pool);
+    spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, m->rounds.discord, c->pool);
+    if (m->rounds.share) spl_rounds_begin(&m->rounds, &c->solid->elements, m->rotation);
     spl_pins_pose(&m->pins, &c->solid->drive);
     spl_drive_hold(&c->solid->drive, m->pins.held, x);
     stats->iterations = 0;

@@ -16,6 +16,7 @@ static void turn_gradients(const double *R, const double *g, double *h)
 static void turned_stress(const spl_pull *p, size_t k, const double *h, double Q[9])
 {
     double W = p->elements->volume[k], mu = W * p->mu[k], lambda = W * p->lambda[k], T[9] = {0};
+    double spin = p->spin ? W * p->spin[k] : 0;
     for (int i = 0; i < 4; i++) {
         const double *x = p->x + 3 * (size_t)p->elements->tet[4 * k + (size_t)i];
         for (int c = 0; c < 3; c++)
@@ -23,7 +24,9 @@ static void turned_stress(const spl_pull *p, size_t k, const double *h, double Q
     }
     double diagonal = lambda * (T[0] + T[4] + T[8] - 3) - 2 * mu;
     for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) Q[3 * c + r] = -mu * (T[3 * c + r] + T[3 * r + c]) - (r == c ? diagonal : 0);
+        for (int r = 0; r < 3; r++)
+            Q[3 * c + r] =
+                -mu * (T[3 * c + r] + T[3 * r + c]) - spin * (T[3 * c + r] - T[3 * r + c]) - (r == c ? diagonal : 0);
 }
 
 static void pull(const spl_pull *p, size_t begin, size_t end)
@@ -54,12 +57,12 @@ static void sum(const spl_sum *s, size_t begin, size_t end)
 
 /* ---- rows ---- */
 
-/* Adds W (mu (h_i . h_j) I + mu h_j h_i^T + lambda h_i h_j^T) to a block, rows of corner i. */
-static void add_block(const double *hi, const double *hj, double mu, double lambda, double B[9])
+/* Adds W ((mu + spin) (h_i . h_j) I + (mu - spin) h_j h_i^T + lambda h_i h_j^T) to a block, rows of corner i. */
+static void add_block(const double *hi, const double *hj, double mu, double spin, double lambda, double B[9])
 {
-    double dot = mu * (hi[0] * hj[0] + hi[1] * hj[1] + hi[2] * hj[2]);
+    double dot = (mu + spin) * (hi[0] * hj[0] + hi[1] * hj[1] + hi[2] * hj[2]);
     for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) B[3 * c + r] += mu * hj[r] * hi[c] + lambda * hi[r] * hj[c];
+        for (int r = 0; r < 3; r++) B[3 * c + r] += (mu - spin) * hj[r] * hi[c] + lambda * hi[r] * hj[c];
     for (int i = 0; i < 9; i += 4) B[i] += dot;
 }
 
@@ -79,10 +82,10 @@ static void rows(const spl_stiffness *s, size_t begin, size_t end)
         for (size_t q = s->stars->start[vertex]; q < s->stars->start[vertex + 1]; q++) {
             size_t corner = s->stars->corner[q], tet = corner / 4;
             const double *h = s->h + SPL_PAD * tet, *own = s->h + 4 * corner;
-            double W = s->elements->volume[tet];
+            double W = s->elements->volume[tet], spin = s->spin ? W * s->spin[tet] : 0;
             for (size_t j = 0; j < 4; j++)
                 if (s->slot[4 * q + j] < length)
-                    add_block(own, h + 4 * j, W * s->mu[tet], W * s->lambda[tet], value + 9 * s->slot[4 * q + j]);
+                    add_block(own, h + 4 * j, W * s->mu[tet], spin, W * s->lambda[tet], value + 9 * s->slot[4 * q + j]);
         }
         add_diagonal(s, node);
     }

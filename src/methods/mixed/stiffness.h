@@ -4,8 +4,8 @@
  *
  *     P R^T = 2 mu (T - I) + lambda tr(T - I) I,     force on corner i = -W (P R^T) h_i
  *
- * is the stress of W psi(sym(R^T F)), so that forces and matrix need the h_i alone. Vectors of three stand in fours:
- * one load, one store each. */
+ * is the stress of W psi(sym(R^T F)), so that forces and matrix need the h_i alone. `spin` adds W spin |skew(R^T F)|^2,
+ * which keeps flesh from turning away from R. Vectors of three stand in fours: one load, one store each. */
 #ifndef SPL_METHODS_MIXED_STIFFNESS_H
 #define SPL_METHODS_MIXED_STIFFNESS_H
 
@@ -20,6 +20,7 @@ enum {
 typedef struct spl_pull {
     const spl_elements *elements;
     const double *mu, *lambda; /* by tet */
+    const double *spin;        /* by tet, or NULL: none */
     const double *rotation;    /* 9 a tet */
     const double *x;           /* 3 a vertex */
     double *h;                 /* SPL_PAD a tet, the last of each four 0 */
@@ -36,7 +37,7 @@ typedef struct spl_sum {
 /* Rows of A: each gathers its tets' blocks in their order. */
 typedef struct spl_stiffness {
     const spl_elements *elements;
-    const double *mu, *lambda;
+    const double *mu, *lambda, *spin;
     const double *h;
     const spl_stars *stars;
     const int32_t *vertex; /* by node */

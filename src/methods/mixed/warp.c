@@ -141,6 +141,7 @@ static void assemble_range(void *context, size_t begin, size_t end)
     spl_stiffness s = {.elements = w->in.elements,
                        .mu = w->in.mu,
                        .lambda = w->in.lambda,
+                       .spin = w->spin,
                        .h = w->h,
                        .stars = &w->stars,
                        .vertex = w->vertex,
@@ -173,7 +174,7 @@ static void pull_range(void *context, size_t begin, size_t end)
 {
     const force_loop *f = context;
     const spl_warp *w = f->w;
-    spl_pull p = {w->in.elements, w->in.mu, w->in.lambda, f->rotation, f->x, w->h, w->corner};
+    spl_pull p = {w->in.elements, w->in.mu, w->in.lambda, w->spin, f->rotation, f->x, w->h, w->corner};
     w->kernels->pull(&p, begin, end);
 }
 
@@ -354,6 +355,7 @@ supple_result spl_warp_solve(spl_warp *w, const spl_warp_problem *p, double *x, 
     *stats = (spl_warp_stats){.solver = w->in.solver, .ms_setup = w->ms_setup, .bytes = spl_warp_bytes(w)};
     w->touch = p->touch;
     w->touch_count = p->touch_count;
+    w->spin = p->spin;
     supple_result result = solve(w, p, x, stats, error);
     if (result != SUPPLE_OK) spl_warp_forget(w);
     return result;

@@ -53,7 +53,8 @@ typedef struct spl_warp_problem {
     const double *force;             /* 3 x vertices, external; or NULL */
     const spl_contact_spring *touch; /* springs of contacts; their corners move along */
     int32_t touch_count;
-    double tolerance; /* on the residual of --metrics */
+    const double *spin; /* by tet, Pa: flesh is kept from turning away from R (stiffness.h); NULL: it is free to */
+    double tolerance;   /* on the residual of --metrics */
     int32_t max_iterations;
     bool follow_up; /* another solve of a frame: its correction says nothing of the next frame's */
 } spl_warp_problem;

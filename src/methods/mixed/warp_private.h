@@ -41,7 +41,8 @@ struct spl_warp {
     double *start;                   /* 3 x nodes: the part of dx that the past gave */
     const spl_contact_spring *touch; /* of the solve under way */
     int32_t touch_count;
-    double last_scale; /* of the residual, at the last solution; 0: unknown */
+    const double *spin; /* likewise */
+    double last_scale;  /* of the residual, at the last solution; 0: unknown */
     double ms_setup;
 };
 

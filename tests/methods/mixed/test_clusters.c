@@ -146,7 +146,7 @@ TEST(a_rigid_motion_is_one_rotation)
             spl_drive_reset(&f.solid.drive);
             fleshed_pose(&f);
             REQUIRE(spl_clusters_create(&f.solid, KINDS[kind], 4, &c, NULL) == SUPPLE_OK);
-            spl_clusters_rotations(&c, &f.solid.drive, R, f.pool);
+            spl_clusters_rotations(&c, &f.solid.drive, R, NULL, f.pool);
             for (int32_t k = 0; k < c.count; k++) most = fmax(most, rotation_difference(R + 9 * k, &turn));
             CHECK_NEAR(most, 0, 1e-14);
             spl_clusters_release(&c);
@@ -166,7 +166,7 @@ TEST(hard_clusters_turn_with_their_bone)
         spl_clusters c;
         double most = 0;
         REQUIRE(spl_clusters_create(&f.solid, KINDS[kind], 4, &c, NULL) == SUPPLE_OK);
-        spl_clusters_rotations(&c, &f.solid.drive, R, f.pool);
+        spl_clusters_rotations(&c, &f.solid.drive, R, NULL, f.pool);
         for (int32_t k = 0; k < c.count; k++) {
             spl_mat3 turn = spl_mat3_linear(&f.solid.drive.map[c.bone[k]]);
             most = fmax(most, rotation_difference(R + 9 * k, &turn));
@@ -217,7 +217,7 @@ static void check_blend(fleshed *f, spl_vec3 axis, double degrees)
     puppet_turn(&f->puppet, "forearm", axis, degrees);
     fleshed_pose(f);
     REQUIRE(spl_clusters_create(&f->solid, SPL_CLUSTER_SMOOTH, 4, &c, NULL) == SUPPLE_OK);
-    spl_clusters_rotations(&c, &f->solid.drive, R, f->pool);
+    spl_clusters_rotations(&c, &f->solid.drive, R, NULL, f->pool);
     int between = 0;
     for (int32_t k = 0; k < c.count; k++) {
         spl_mat3 m, own = spl_quat_to_mat3(f->solid.drive.turn[c.bone[K * k]]);
