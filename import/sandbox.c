@@ -37,7 +37,8 @@
 #define limit(what, most)                                                                                              \
     do {                                                                                                               \
         struct rlimit l;                                                                                               \
-        rlim_t had = getrlimit(what, &l) == 0 ? l.rlim_cur : RLIM_INFINITY, least = had < (most) ? had : (most);       \
+        rlim_t had = getrlimit(what, &l) == 0 ? l.rlim_cur : RLIM_INFINITY, top = (most),                              \
+               least = had < top ? had : top;                                                                          \
         setrlimit(what, &(struct rlimit){least, least});                                                               \
     } while (0)
 
