@@ -61,6 +61,22 @@ def check_same(tool, folder, name):
         assert np.linalg.norm(frames - plain, axis=2).max() / diagonal > 5 * SAME
 
 
+def check_subspace(tool, folder):
+    """Trained anew in another unit: the same model, and the same motion."""
+    shown = {}
+    for factor in (1, 8):
+        path = scaled.scale(data("arm.glb"), os.path.join(folder, "arm.glb"), factor)
+        model = os.path.join(folder, "arm.supple")
+        tool.good("train", path, "-o", model, "--samples", 4, "--set", "modes=10", "--resolution", 14)
+        for motion in ("off", "on"):
+            shown[factor, motion] = play(tool, folder, path, "--method", "subspace", "--model", model, "--dynamics", motion)[0] / factor
+    for motion in ("off", "on"):
+        diagonal = np.linalg.norm(np.ptp(shown[1, motion][0], axis=0))
+        error = np.linalg.norm(shown[8, motion] - shown[1, motion], axis=2).max() / diagonal
+        print(f"    dynamics {motion}: {error:.1e} of the diagonal")
+        assert error < SAME
+
+
 def check_statics(tool, folder):
     """Without dynamics and gravity nothing depends on the size, contacts neither."""
     character, options = RUNS["projective"]
@@ -129,6 +145,7 @@ def main():
         cases.run("names_alone_make_no_person", check_names, tool, folder)
         cases.run("statics_know_no_size", check_statics, tool, folder)
         cases.run("an_animal_in_motion_stays_whole", check_animal, tool, folder)
+        cases.run("same_subspace", check_subspace, tool, folder)
         for name in RUNS:
             cases.run(f"same_{name}", check_same, tool, folder, name)
 
