@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <supple/tools.h>
 
 enum { CONFIG_COOKIE = 0x5u << 24 | 0x0c0f19, MAX_THREADS = 256 };
 
@@ -64,11 +63,6 @@ void spl_sanitise(char *text)
         if (n == 0) *s = '?';
         s += n ? n : 1;
     }
-}
-
-void supple_text_clean(char *text)
-{
-    spl_sanitise(text);
 }
 
 supple_result spl_fail(supple_error *error, supple_result code, const char *format, ...)

@@ -152,3 +152,8 @@ void spl_names_free(char **names, int32_t count, const supple_allocator *a)
     for (int32_t i = 0; names && i < count; i++) spl_free(a, names[i]);
     spl_free(a, names);
 }
+
+void supple_text_clean(char *text)
+{
+    spl_sanitise(text);
+}
