@@ -418,9 +418,9 @@ static int run(const cli_arguments *arguments)
 static void print_notes(void)
 {
     puts("IN: a .glb, .gltf, .vrm, .fbx or .dae file, or demo:NAME (see `supple demo`). Every method runs as `supple "
-         "skin` "
-         "does, in\n"
-         "a process of its own: numbers are those of its --metrics. One that cannot run is in the report with its "
+         "skin`\n"
+         "does, in a process of its own: numbers are those of its --metrics. One that cannot run is in the report with "
+         "its\n"
          "reason.\n\n"
          "Methods:");
     for (int32_t i = 0; i < supple_method_count(); i++)

@@ -21,13 +21,16 @@
 typedef struct cost {
     const spl_method *method;
     double tet, contact, step, vertex, fixed;
+    double growth; /* an equilibrium of twice as many tetrahedra takes 2^growth times as long for each: iterations */
 } cost;
 
+#define USUAL_TETS 50000.0 /* that the numbers per tetrahedron are of */
+
 static const cost costs[] = {
-    {&spl_method_linear, 0, 0, 0, 0.0035, 0},    {&spl_method_dualquat, 0, 0, 0, 0.003, 0},
-    {&spl_method_mixed, 1.2, 3.5, 0, 0.03, 0},   {&spl_method_projective, 3, 5, 0.4, 0.03, 0},
-    {&spl_method_steklov, 1.3, 2.8, 0, 0.03, 0}, {&spl_method_subspace, 0, 0, 0, 0.03, 5},
-    {&spl_method_reference, 20, 20, 0, 0.03, 0},
+    {&spl_method_linear, 0, 0, 0, 0.0035, 0, 0},        {&spl_method_dualquat, 0, 0, 0, 0.003, 0, 0},
+    {&spl_method_mixed, 2.2, 3.5, 0, 0.03, 0, 1.0 / 6}, {&spl_method_projective, 3, 5, 0.4, 0.03, 0, 0},
+    {&spl_method_steklov, 1.3, 2.8, 0, 0.03, 0, 0},     {&spl_method_subspace, 0, 0, 0, 0.03, 5, 0},
+    {&spl_method_reference, 20, 20, 0, 0.03, 0, 0},
 };
 
 #define POLISH_US 0.8 /* a vertex, of an equilibrium in contact: the polish and the limbs that yield */
@@ -57,7 +60,8 @@ double spl_choose_cost(const spl_method *method, const supple_scene *scene, cons
     if (sc->dynamics)
         us += steps * c.step * tets;
     else
-        us += (touches ? c.contact : c.tet) * tets + (touches ? POLISH_US * vertices : 0);
+        us += (touches ? c.contact : c.tet) * tets * pow(tets / USUAL_TETS, c.growth) +
+              (touches ? POLISH_US * vertices : 0);
     return us * 1e-3 + (sc->dynamics && c.fixed > 0 ? steps * STEP_MS : c.fixed);
 }
 
@@ -170,11 +174,16 @@ static const spl_method *wanted(const supple_scene *scene, const supple_sim_conf
     return &spl_method_mixed;
 }
 
-/* The tetrahedra at which a frame takes as long as it may. Every cost is a line over them. */
+/* The tetrahedra at which a frame takes as long as it may; costs grow with them. */
 static double tets_within(const spl_method *m, const supple_scene *scene, const supple_sim_config *sc)
 {
-    double none = spl_choose_cost(m, scene, sc, 0), slope = spl_choose_cost(m, scene, sc, 1) - none;
-    return slope > 0 ? (sc->budget_ms - none) / slope : sc->budget_ms >= none ? INFINITY : 0;
+    double low = 0, high = 1e9;
+    if (spl_choose_cost(m, scene, sc, high) <= sc->budget_ms) return INFINITY;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        *(spl_choose_cost(m, scene, sc, middle) <= sc->budget_ms ? &low : &high) = middle;
+    }
+    return low;
 }
 
 /* Two digits, downwards: bodies for nearly the same budget are then one body in the cache. */
@@ -212,6 +221,7 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
         tets = SPL_CHOOSE_FEWEST;
         but = ", as coarse as it may be";
     }
+    bool known = fixed || but[0] || m->output != SPL_OUTPUT_BODY || sc->model; /* else it is a bound */
     memset(out, 0, sizeof *out);
     out->method = m->name;
     out->ms = spl_choose_cost(m, scene, sc, tets);
@@ -221,7 +231,7 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
     if (m->output == SPL_OUTPUT_BODY && !sc->model)
         add(out->why, sizeof out->why, "; %s %d tetrahedra%s", fixed ? "about" : "up to", (int)out->tets, but);
     if (out->ms >= 0.1 || !out->fits)
-        add(out->why, sizeof out->why, "; about %.3g ms a frame on one core", out->ms);
+        add(out->why, sizeof out->why, "; %s %.3g ms a frame on one core", known ? "about" : "at most about", out->ms);
     else
         add(out->why, sizeof out->why, "; less than 0.1 ms a frame");
     if (!out->fits)

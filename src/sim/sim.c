@@ -94,6 +94,11 @@ static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, s
         if (error) *error = failed;
         return result;
     }
+    if (needs_body(sim) && sim->has_flesh && !(sc->budget_ms > 0)) { /* now that it is there, its size is known */
+        supple_sim_config made = *sc;
+        made.body = spl_flesh_sim_body(&sim->flesh);
+        spl_choose(sim->scene, &made, true, &choice);
+    }
     spl_log(&sim->config, choice.fits ? SUPPLE_LOG_INFO : SUPPLE_LOG_WARNING, "method: %s (%s%s)", sim->method->name,
             choice.why, reason);
     return SUPPLE_OK;
