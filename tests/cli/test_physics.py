@@ -104,11 +104,12 @@ def check_metrics(tool, folder):
         assert 0 <= frame["max_penetration"] < 0.1 and frame["ms"]["slide"] is None
         assert list(frame["joint_volume"]) == ["forearm"] and 0.5 < frame["joint_volume"]["forearm"] < 1.5
     names = sorted(os.listdir(dump))
-    assert names == sorted(["bone.npy", "lame.npy", "rest.npy", "surface.npy", "tets.npy"] +
+    assert names == sorted([f"{name}.npy" for name in ("bone", "joint", "lame", "merged", "rest", "role", "skin", "surface", "tets")] +
                            [f"{kind}_{k:04d}.npy" for kind in ("rot", "x") for k in range(3, 8)]), names
     assert np.load(os.path.join(dump, "tets.npy")).shape == (m["body"]["tets"], 4)
     assert np.load(os.path.join(dump, "x_0003.npy")).shape == (m["body"]["vertices"], 3)
     assert (np.load(os.path.join(dump, "bone.npy")) >= 0).sum() == m["body"]["constrained"]
+    assert len(np.load(os.path.join(dump, "skin.npy"))) == len(np.load(os.path.join(dump, "role.npy"))) == m["input"]["vertices"]
     assert abs(frames[0] - frames[-1]).max() > 1e-3
 
 

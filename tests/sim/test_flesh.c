@@ -49,7 +49,11 @@ static bool dumped_read(const char *folder, dumped *d)
     d->pin = array(folder, "pin_0007", 8, &d->pins);
     d->pins = d->pin ? d->pins / 5 : 0;
     d->fext = array(folder, "fext_0007", 8, &count);
-    return ok;
+    static const char *const character[] = {"joint", "merged", "skin", "role"};
+    static const size_t size[] = {4, 4, 8, 4};
+    size_t of[4] = {0};
+    for (int i = 0; i < 4; i++) free(array(folder, character[i], size[i], &of[i]));
+    return ok && of[0] >= 2 && of[1] >= 1 && of[2] == 3 * of[3] && of[3] > 0;
 }
 
 static void dumped_free(dumped *d)
