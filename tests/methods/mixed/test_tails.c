@@ -73,6 +73,31 @@ TEST(a_tail_between_legs_that_turn_apart_does_not_swell)
     posed_free(&p);
 }
 
+TEST(the_bits_of_the_tail_do_not_depend_on_the_threads)
+{
+    shape s = shape_cubes(has_cube, 9, 14, 16);
+    posed p = posed_of(cube_scene(&s, joints, JOINTS, weigh), 16, NULL);
+    static const int32_t threads[] = {1, 2, 7};
+    double *first = NULL;
+    shape_free(&s);
+    puppet_turn(&p.puppet, "leg.L", spl_v3(1, 0, 0), 60);
+    puppet_turn(&p.puppet, "leg.R", spl_v3(1, 0, 0), -60);
+    for (int i = 0; i < 3; i++) {
+        supple_config config = supple_config_default();
+        supple_sim *sim = NULL;
+        config.thread_count = threads[i];
+        REQUIRE(posed_try(&p, "mixed", "pin=soft rounds=2", NULL, &config, &sim, NULL) == SUPPLE_OK);
+        CHECK(posed_step(sim) == SUPPLE_OK);
+        if (first)
+            CHECK(memcmp(first, posed_x(sim), (size_t)p.demo.body->tets.vertex_count * 24) == 0);
+        else
+            first = posed_copy(sim);
+        supple_sim_destroy(sim);
+    }
+    free(first);
+    posed_free(&p);
+}
+
 /* What bends at its joints is as the bones prescribe, to the last bit. */
 TEST(a_limb_at_its_joint_is_left_to_the_bones)
 {
@@ -107,4 +132,4 @@ TEST(the_angle_between_flesh_and_bones)
 }
 
 TEST_CASES(RUN(a_tail_between_legs_that_turn_apart_does_not_swell), RUN(a_limb_at_its_joint_is_left_to_the_bones),
-           RUN(the_angle_between_flesh_and_bones))
+           RUN(the_angle_between_flesh_and_bones), RUN(the_bits_of_the_tail_do_not_depend_on_the_threads))
