@@ -23,6 +23,11 @@ static const double NEAR_BONES[2] = {65, 90}, BETWEEN_LIMBS[2] = {30, 50}, FAR_O
 #define FAR_FROM 3.0
 #define FAR_AT   6.0
 
+/* Flesh that bones tear apart has no rotation of its own: strain of sym(R^T F) from which, and at which, the bones'
+ * stands. */
+#define TORN_FROM 0.5
+#define TORN_AT   1.5
+
 /* ---- creation ---- */
 
 static double smooth_step(double from, double to, double x)
@@ -167,10 +172,9 @@ void spl_rounds_rotate(spl_rounds *r, const spl_elements *e, const double *x, do
 
 /* ---- where no bone is ---- */
 
-/* Of M = R^T F, w the axis of its skew part: |w| and (tr M - 1) / 2 are the sine and the cosine of a rotation. */
-static double sine_and_cosine(const spl_mat3 *F, const double *R, double *cosine)
+/* M = R^T F; with w the axis of its skew part, |w| and (tr M - 1) / 2 are the sine and the cosine of a rotation. */
+static double sine_and_cosine(const spl_mat3 *F, const double *R, double M[9], double *cosine)
 {
-    double M[9];
     for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++)
             M[3 * c + r] = R[3 * r] * F->m[3 * c] + R[3 * r + 1] * F->m[3 * c + 1] + R[3 * r + 2] * F->m[3 * c + 2];
@@ -180,7 +184,7 @@ static double sine_and_cosine(const spl_mat3 *F, const double *R, double *cosine
 
 double spl_rounds_angle(const spl_mat3 *F, const double *R)
 {
-    double cosine, sine = sine_and_cosine(F, R, &cosine);
+    double M[9], cosine, sine = sine_and_cosine(F, R, M, &cosine);
     return atan2(sine, cosine);
 }
 
@@ -221,15 +225,27 @@ static double free_tet(const free_loop *l, size_t k, const spl_mat3 *F)
     return 2 * acos(fmin(fabs(spl_quat_dot(before, q)), 1));
 }
 
+/* |sym(M) - I| */
+static double strain_of(const double M[9])
+{
+    double sum = 0;
+    for (int c = 0; c < 3; c++)
+        for (int r = 0; r < 3; r++) {
+            double e = 0.5 * (M[3 * c + r] + M[3 * r + c]) - (r == c);
+            sum += e * e;
+        }
+    return sqrt(sum);
+}
+
 /* How far the rotation of a tet goes over to the flesh's, which has turned away by `angle`. */
-static double share_of(const spl_rounds *r, size_t k, double angle)
+static double share_of(const spl_rounds *r, size_t k, double angle, const double M[9])
 {
     const double degree = 3.14159265358979323846 / 180;
     double limit[2], between = smooth_step(DISCORD_FROM, DISCORD_AT, (double)r->discord[k]), far = (double)r->far[k];
     for (int i = 0; i < 2; i++)
         limit[i] = fmin(NEAR_BONES[i] + between * (BETWEEN_LIMBS[i] - NEAR_BONES[i]),
                         NEAR_BONES[i] + far * (FAR_OFF[i] - NEAR_BONES[i]));
-    return smooth_step(degree * limit[0], degree * limit[1], angle);
+    return smooth_step(degree * limit[0], degree * limit[1], angle) * smooth_step(TORN_AT, TORN_FROM, strain_of(M));
 }
 
 static void free_range(void *context, size_t begin, size_t end)
@@ -238,9 +254,9 @@ static void free_range(void *context, size_t begin, size_t end)
     double most = -1;
     for (size_t k = begin; k < end; k++) {
         spl_mat3 F = spl_element_F(l->e, (int32_t)k, l->x);
-        double cosine, sine = sine_and_cosine(&F, l->r->prescribed + 9 * k, &cosine);
+        double M[9], cosine, sine = sine_and_cosine(&F, l->r->prescribed + 9 * k, M, &cosine);
         if (sine > TAN_LEAST * cosine) /* else no limit is reached */
-            l->r->share[k] = fmax(l->r->share[k], share_of(l->r, k, atan2(sine, cosine)));
+            l->r->share[k] = fmax(l->r->share[k], share_of(l->r, k, atan2(sine, cosine), M));
         if (l->r->share[k] > 0) most = fmax(most, free_tet(l, k, &F));
     }
     l->r->piece[begin / GRAIN] = most;
