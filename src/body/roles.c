@@ -14,13 +14,14 @@
 #define MOVES_AS_ONE   0.02 /* share of a piece's area whose weights may differ from the others' ... */
 #define HARD_SEGMENT   0.10 /* ... or so much where each vertex follows one joint alone: a lid, an eye */
 #define NEARLY_SOLID   4.0  /* openness below which a piece is a solid by itself */
-#define MAY_BE_CLOSED  12.0 /* openness below which it is one if nothing lies beneath and it bulges */
+#define MAY_BE_CLOSED  15.0 /* openness below which it is one if it bulges and more than a seam lies on no other */
 #define SOLID_BULK     0.05 /* a slab of an edge 75 times its thickness */
 #define BULGES         0.20 /* bulk of an open piece that surrounds something */
 #define BENEATH        0.02 /* of the diagonal: flesh this near lies beneath */
 #define REACH          0.10 /* of the diagonal: flesh this near may carry along what hangs on it */
 #define LIKE           0.25 /* of the weights in common: the flesh beneath moves as what lies on it does */
 #define MOST           0.50 /* of a piece's area */
+#define ALL_OVER       0.80 /* of it on other flesh: clothes; legs that come out of a dress have less */
 #define ENCLOSED       0.90 /* of the samples inside other flesh */
 #define INWARD         1e-3 /* of the diagonal: how far below the surface inside is asked for */
 #define LITTLE_FLESH   0.20 /* share of the skinned area below which hard surface is meant: hoses between plates */
@@ -247,7 +248,7 @@ static supple_result close_open(court *c, supple_error *error)
     for (int32_t k = 0; k < c->pieces.count; k++) {
         spl_skin_piece *p = &c->pieces.piece[k];
         if (p->role != SUPPLE_ROLE_OWN || p->closed || moves_as_one(c, p)) continue;
-        if (p->openness >= MAY_BE_CLOSED || p->bulk < BULGES || look_beneath(c, k).over >= MOST) continue;
+        if (p->openness >= MAY_BE_CLOSED || p->bulk < BULGES || look_beneath(c, k).over >= ALL_OVER) continue;
         judge(p, SUPPLE_ROLE_FLESH, "open, with nothing beneath: its openings are taken as closed");
         any = true;
     }

@@ -14,7 +14,7 @@
 #define ENOUGH     4.35e-4 /* of the body's diagonal: so deep a bone may be; a millimetre of a person */
 #define STRAIGHT   1e-3    /* radians: a turn that is none */
 #define MOST_ANGLE 0.6     /* radians, in all: a motion that asks for more is not corrected further */
-#define FADE       0.05    /* seconds, in which half of a turn that is not needed any more goes */
+#define LESS       0.6     /* of its last turn is tried first: where that is enough, a limb comes back */
 #define LONG       0.25    /* seconds, after which nothing is remembered */
 #define EASE       15.0    /* a second: how soon a turn is what it should be, as on a critically damped spring */
 
@@ -373,8 +373,8 @@ static spl_quat above(const spl_yield *y, int32_t first)
     return parent >= 0 ? y->solid->drive.turn[parent] : spl_quat_identity();
 }
 
-/* Turns limbs as in the last pose, less the longer ago that was. True if any is turned. */
-static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
+/* Turns limbs as in the last pose, but less. True if any is turned. */
+static bool recall(spl_yield *y, spl_pose *pose)
 {
     bool any = false;
     for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
@@ -383,7 +383,7 @@ static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
         l->side = spl_v3(0, 0, 0);
         if (y->limb[b] != b || angle_of(l->kept) == 0) continue;
         spl_quat up = above(y, b);
-        spl_quat q = spl_quat_slerp(spl_quat_identity(), l->kept, exp2(-elapsed / FADE));
+        spl_quat q = spl_quat_slerp(spl_quat_identity(), l->kept, LESS);
         if (angle_of(q) < STRAIGHT) continue;
         l->side = spl_quat_rotate(up, l->leant);
         turn_nodes(y, pose, b, spl_quat_mul(spl_quat_mul(up, q), spl_quat_conjugate(up)));
@@ -444,7 +444,7 @@ supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_p
     supple_result result = spl_drive_pose(&s->drive, pose, error);
     bool remembers = y->posed && elapsed >= 0 && elapsed < LONG;
     if (!remembers) spl_yield_reset(y);
-    if (result == SUPPLE_OK && recall(y, pose, elapsed)) result = spl_drive_pose(&s->drive, pose, error);
+    if (result == SUPPLE_OK && recall(y, pose)) result = spl_drive_pose(&s->drive, pose, error);
     for (int round = 0; result == SUPPLE_OK && round < ROUNDS; round++) {
         bool turned = false;
         spl_solid_pose(s, y->x, pool);

@@ -10,8 +10,8 @@
  * Bones less than three joints apart are neighbours: what a joint does to itself is left to the flesh. So is what
  * overlaps at rest.
  *
- * A limb keeps the side on which it was turned aside, and what turned it fades within a tenth of a second or two once
- * it is out: a hand that the motion takes through a hip slides around it. It comes and goes as on a critically damped
+ * A limb keeps the side on which it was turned aside, and what turned it fades within a few tenths of a second once it
+ * is out: a hand that the motion takes through a hip slides around it. It comes and goes as on a critically damped
  * spring, so that no frame shows where it began; the flesh makes up for what is left meanwhile. */
 #ifndef SPL_CONTACT_YIELD_H
 #define SPL_CONTACT_YIELD_H

@@ -296,7 +296,7 @@ def section_failures(tool, cases, folder):
     def limited():
         """A reference that has too little time runs on fewer frames, or says that it did not run."""
         for seconds in 1.5, 0.75, 0.4, 0.2, 0.1, 0.05:  # what is too little is the machine's to say
-            methods = by_name(run_json(tool, "demo:arm", "--resolution", 30, "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
+            methods = by_name(run_json(tool, "demo:arm", "--resolution", 30, "--size", "file", "--clips", "bend", "--frames", "1:44", "--methods", "linear,reference",
                                        "--reference-time", seconds))
             reference, stride = methods["reference"], methods["reference"]["stride"]
             if reference["metrics"] is None or stride > 1:
@@ -313,7 +313,7 @@ def section_failures(tool, cases, folder):
             assert (frame["max_strain"] is not None) == ran and (methods["linear"]["error"][k] is not None) == ran
         npy = [os.path.join(folder, f"{name}.npy") for name in ("linear", "reference")]
         for name, path in zip(("linear", "reference"), npy):
-            tool.good("skin", "demo:arm", "--resolution", 30, "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
+            tool.good("skin", "demo:arm", "--resolution", 30, "--size", "file", "--clip", "bend", "--fps", 30 / stride, "--method", name, "-o", path)
         a, b = (np.load(path) for path in npy)
         distance = np.linalg.norm(a.astype(float) - b, axis=2).max(axis=1)
         errors = [e["max"] for e in methods["linear"]["error"] if e]

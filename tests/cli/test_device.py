@@ -12,7 +12,7 @@ import numpy as np
 from tool import SANITIZED, Skip, data, session
 
 BOUND = 4e-6  # of the diagonal
-LEAST_CONTACT = 10  # frames
+LEAST_CONTACT = 6  # frames
 
 
 def play(tool, folder, name, *options):

@@ -316,12 +316,16 @@ def check_thin_links(tool, folder):
 
 
 def check_flat(tool, folder):
-    """A sheet has no flesh: auto says what it takes instead and why, mixed refuses."""
+    """A sheet has no flesh: auto says what it takes instead and why, mixed that it keeps the file's skinning."""
     out, sheet = os.path.join(folder, "flat.npy"), data("strip.gltf")
     done = tool.good("skin", sheet, "-o", out)
     assert "dualquat" in done.err and "open sheet" in done.err, done.err
     os.remove(out)
-    tool.bad(3, ["flesh"], "skin", sheet, "-o", out, "--method", "mixed", "--clip", 0)
+    done = tool.good("skin", sheet, "-o", out, "--method", "mixed", "--clip", 0)
+    assert "no flesh" in done.err and "keeps the file's own skinning" in done.err, done.err
+    kept = np.load(out)
+    tool.good("skin", sheet, "-o", out, "--method", "linear", "--clip", 0)
+    assert np.array_equal(kept, np.load(out))
 
 
 def main():

@@ -188,6 +188,7 @@ TEST(memory_runs_out)
 {
     supple_scene *scene = demo_scene("arm", 0.3);
     bool done = false;
+    int failed = 0;
     for (long n = 0; !done && n < 10000; n++) {
         failing f = {.fail_at = n};
         supple_config config = supple_config_default();
@@ -195,10 +196,12 @@ TEST(memory_runs_out)
         config.allocator = failing_allocator(&f);
         supple_result result = supple_choose(scene, NULL, &config, &c, NULL);
         done = f.requests <= n;
-        CHECK(done ? result == SUPPLE_OK : result == SUPPLE_ERROR_MEMORY);
+        /* A tree of triangles does without some of its room. */
+        CHECK(result == SUPPLE_OK ? strcmp(c.method, "mixed") == 0 : !done && result == SUPPLE_ERROR_MEMORY);
+        failed += result != SUPPLE_OK;
         CHECK(f.live == 0);
     }
-    CHECK(done);
+    CHECK(done && failed > 50);
     supple_scene_destroy(scene);
 }
 

@@ -39,7 +39,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_CLUSTER] = {"cluster", "", 0, 0, 5, "which bone turns which flesh", "smooth|bone|joint|midpoint|hierarchy|user"},
     [P_SHARPNESS] = {"sharpness", "", 4, 1, 100, "power of the weights by which cluster=smooth blends bends", NULL},
     [P_ROTATION] = {"rotation", "", 0, 0, 2,
-                    "rotations from the flesh where it turns far from what bones prescribe, nowhere, or everywhere",
+                    "rotations from the flesh where it turns far from the bones, nowhere, everywhere",
                     "auto|bones|polar"},
     [P_ROUNDS] = {"rounds", "", 4, 1, 200, "most updates of the rotations in a solve", NULL},
     [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
