@@ -15,7 +15,7 @@ DRAW    ?=
 
 CONFIGURE = cmake -G Ninja -S . -DSUPPLE_WERROR=$(WERROR)
 COMPILE = cmake --build $(BUILD) -j $(JOBS)
-FORMATTED = git ls-files '*.c' '*.h'
+FORMATTED = git ls-files '*.c' '*.h' '*.cc'
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build run test report benches bench results format format-check tidy sanitize coverage fuzz corpus interop docs install clean

@@ -1,4 +1,5 @@
-/* supple-import INPUT: reads FBX or Collada and writes a .glb to its standard output.
+/* supple-import INPUT: reads FBX or Collada and writes a .glb to its standard output; supple-import --draco decodes
+ * compressed meshes of glTF (draco.h).
  *
  * A program of its own, because the importing library aborts, hangs or asks for endless memory on damaged files: the
  * library Supple starts it, waits for so long and no longer, and takes its death for a damaged file. What goes wrong is
@@ -6,6 +7,7 @@
 #include "convert.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "draco.h"
 #include "memory.h"
 #include "sandbox.h"
 
@@ -100,14 +102,46 @@ static uint8_t *read_input(const char *path, size_t *size)
     return data;
 }
 
+#ifdef SPL_HAVE_DRACO
+/* A question about compressed meshes from the standard input (draco.h). */
+static int decode_draco(void)
+{
+    struct stat st;
+    if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 0) import_fail("no question");
+    size_t size = (size_t)st.st_size, done = 0, answer_size;
+    import_limit(size, result_file);
+    uint8_t *question = import_new(size, 1);
+    for (ssize_t n; done < size && (n = read(STDIN_FILENO, question + done, size - done)) > 0;) done += (size_t)n;
+    if (done < size) import_fail("no whole question");
+    import_shut();
+    char why[200] = "";
+    uint8_t *answer = import_draco(question, size, &answer_size, why, sizeof why);
+    if (!answer) import_fail("%s", why);
+    for (size_t at = 0; at < answer_size;) {
+        ssize_t n = write(result_file, answer + at, answer_size - at);
+        if (n <= 0) return 2;
+        at += (size_t)n;
+    }
+    _exit(0);
+}
+#else
+static int decode_draco(void)
+{
+    import_fail("is compressed by KHR_draco_mesh_compression, which this build cannot decode (it needs libdraco-dev): "
+                "re-export without Draco");
+}
+#endif
+
 int main(int argc, char **argv)
 {
-    if (argc != 2 || argv[1][0] == '-') {
+    bool draco = argc == 2 && strcmp(argv[1], "--draco") == 0;
+    if (argc != 2 || (argv[1][0] == '-' && !draco)) {
         fputs("usage: supple-import FILE.fbx|FILE.dae >OUT.glb (called by Supple; not meant for people)\n", stderr);
         return 2;
     }
     keep_output();
     import_watch_memory();
+    if (draco) return decode_draco();
     import_state s = {.path = argv[1], .collada = ends_in(argv[1], ".dae")};
     size_t size;
     uint8_t *data = read_input(argv[1], &size);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """test_fixtures.py --tool BUILD/supple: what each file of tests/data stands for (README.md there): a behaviour that is taken out of the
 reader, of the importer or of the weights fails the case of its file."""
+import copy
 import functools
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 
@@ -107,6 +109,91 @@ def check_missing_weights(f, name, words):
     whole = (weights >= 0).all(1) & ~bare
     assert apart(frames[:, whole], plain[:, whole]) < NEAR
     assert apart(frames[:, bare], plain[:, bare]) < 0.02, "the crown is not with the head"
+
+
+# ---- Draco ----------------------------------------------------------------------------------------------------------
+
+def need_draco(f):
+    done = f.tool("info", data("variants/draco.glb"))
+    if done.code == 3 and ("libdraco-dev" in done.err or "supple-import" in done.err):
+        raise Skip("built without Draco")
+
+
+def check_draco(f):
+    """Streams that round nothing: the same character, bit by bit, and an output without the extension."""
+    need_draco(f)
+    check_same(f, "draco.glb", 0.0)
+    out = os.path.join(f.folder, "draco.glb")
+    f.tool.good("skin", data("variants/draco.glb"), "--method", "linear", "--frames", "0:2", "-o", out)
+    with open(out, "rb") as file:
+        raw = file.read()
+    assert b"draco" not in raw, "the output names Draco"
+
+
+def check_draco_edges(f):
+    """The library's own encoder, two primitives: rounded, and the vertices in an order of the decoder's. Each is where the hero has one."""
+    need_draco(f)
+    out, hero = os.path.join(f.folder, "edges.npy"), os.path.join(f.folder, "hero.npy")
+    for name, path in (("variants/draco_edges.glb", out), ("hero.glb", hero)):
+        f.tool.good("skin", data(name), "--clip", "walk", "--method", "linear", "--frames", "0:6", "-o", path)
+    x, y = np.load(out), np.load(hero)
+    facts = f.facts("variants/draco_edges.glb")
+    assert [p["triangles"] for p in facts["parts"]] == [1270, 1270] and facts["joints"] == 25, facts["parts"]
+    distance = np.linalg.norm(x[0][:, None] - y[0][None], axis=2)
+    assert max(distance.min(1).max(), distance.min(0).max()) < 2e-4, "vertices are missing, or too many"
+    assert apart(x, y[:, distance.argmin(1)]) < 5e-4
+
+
+def damaged_draco(name):
+    """Copies of a file with something wrong: (what, bytes)."""
+    with open(data(name), "rb") as file:
+        raw = file.read()
+    size = struct.unpack_from("<I", raw, 12)[0]
+    document, binary = json.loads(raw[20:20 + size]), raw[28 + size:]
+
+    def glb(changed, data=binary):
+        text = json.dumps(changed).encode()
+        text += b" " * (-len(text) % 4)
+        return struct.pack("<4sIIII", b"glTF", 2, 28 + len(text) + len(data), len(text), 0x4E4F534A) + text + struct.pack("<II", len(data), 0x004E4942) + data
+
+    def primitive(changed):
+        return changed["meshes"][0]["primitives"][0]
+    changed = copy.deepcopy(document)
+    changed["accessors"][primitive(changed)["attributes"]["POSITION"]]["count"] += 1
+    yield "another number of vertices", glb(changed)
+    changed = copy.deepcopy(document)
+    primitive(changed)["extensions"]["KHR_draco_mesh_compression"]["attributes"]["POSITION"] = 99
+    yield "an attribute that is not there", glb(changed)
+    changed = copy.deepcopy(document)
+    primitive(changed)["extensions"]["KHR_draco_mesh_compression"]["bufferView"] = 9999
+    yield "a view that is not there", glb(changed)
+    view = document["bufferViews"][primitive(document)["extensions"]["KHR_draco_mesh_compression"]["bufferView"]]
+    changed = copy.deepcopy(document)
+    changed["bufferViews"][primitive(document)["extensions"]["KHR_draco_mesh_compression"]["bufferView"]]["byteLength"] //= 2
+    yield "half a stream", glb(changed)
+    yield "no stream", glb(document, binary[:view["byteOffset"]] + bytes(view["byteLength"]) + binary[view["byteOffset"] + view["byteLength"]:])
+    random = np.random.default_rng(7)
+    for k in range(40):
+        bytes_ = bytearray(binary)
+        for _ in range(1 + k % 4):
+            at = view["byteOffset"] + int(random.integers(view["byteLength"] if k % 2 else min(60, view["byteLength"])))
+            bytes_[at] = int(random.integers(256))
+        yield f"bytes {k}", glb(document, bytes(bytes_))
+
+
+def check_draco_damaged(f, name):
+    """Damage is refused in one line, or it is none: never a crash, never long."""
+    need_draco(f)
+    path, out, refused = os.path.join(f.folder, "damaged.glb"), os.path.join(f.folder, "damaged.npy"), 0
+    for what, raw in damaged_draco(name):
+        with open(path, "wb") as file:
+            file.write(raw)
+        done = f.tool("skin", path, "--clip", "walk", "--method", "linear", "--frames", "0", "-o", out)
+        assert done.code in (0, 3) and done.seconds < QUICK_SECONDS, f"{what}: exit {done.code}, {done.seconds:.1f} s: {done.err}"
+        assert done.code == 0 or len([line for line in done.err.splitlines() if "warning" not in line]) == 1, f"{what}: {done.err}"
+        assert done.code == 3 or what.startswith("bytes"), f"{what} is read"
+        refused += done.code == 3
+    assert refused >= 12, f"only {refused} are refused"
 
 
 def check_two_skins(f):
@@ -351,6 +438,10 @@ def check_generator(f):
 def variants(cases, f):
     for name in ("embedded.gltf", "separate.gltf", "sparse.glb", "meshopt.glb"):
         cases.run(f"{name.split('.')[0]}_is_plain", check_same, f, name, 0.0)
+    cases.run("draco_is_plain", check_draco, f)
+    cases.run("draco_of_the_librarys_encoder", check_draco_edges, f)
+    for name in ("draco.glb", "draco_edges.glb"):
+        cases.run(f"damaged_{name}", check_draco_damaged, f, f"variants/{name}")
     cases.run("quantised_is_plain_to_its_steps", check_same, f, "quantised.glb", 2e-4)
     cases.run("mirrored_bind_is_plain", check_same, f, "mirrored.glb", NEAR)
     cases.run("scale_100_is_plain", check_scale, f)

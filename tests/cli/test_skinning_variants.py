@@ -7,7 +7,7 @@ from test_skinning import check_caches, check_linear
 from tool import assets, session
 
 # Left to test_fixtures.py, which compares these with the plain file: the reader does not decompress.
-OTHERWISE = ("meshopt.glb",)
+OTHERWISE = ("meshopt.glb", "draco.glb", "draco_edges.glb")
 
 
 def main():

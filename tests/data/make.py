@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generator import bodies, meshopt, motion, parts, person, shapes  # noqa: E402
+from generator import bodies, draco, meshopt, motion, parts, person, shapes  # noqa: E402
 from generator.bad import bad_files  # noqa: E402
 from generator.character import welded  # noqa: E402
 from generator.fbx_text import to_text  # noqa: E402
@@ -64,6 +64,7 @@ def all_files(tool):
     made.update(plain_files(hero, demo(tool, "arm", 0.3)))
     made.update(shape_files(hero))
     made.update(variant_files(hero))
+    made["variants/draco.glb"] = draco.compressed(made["variants/plain.glb"])
     lib = meshopt.library()
     if lib:
         made["variants/meshopt.glb"] = meshopt.compressed(lib, made["variants/plain.glb"])

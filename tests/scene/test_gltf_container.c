@@ -166,15 +166,20 @@ TEST(a_flood_of_values_is_refused_before_parsing)
 
 TEST(required_extensions_are_supported_or_named)
 {
-    static const char *const good[] = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_unlit",
-                                       "KHR_materials_anything", "KHR_lights_punctual"};
+    static const char *const good[] = {"KHR_mesh_quantization",
+                                       "KHR_texture_transform",
+                                       "KHR_materials_unlit",
+                                       "KHR_materials_anything",
+                                       "KHR_lights_punctual",
+                                       "KHR_draco_mesh_compression",
+                                       "VRM",
+                                       "VRMC_vrm"};
     static const char *const warn[] = {"KHR_texture_basisu", "EXT_texture_webp", "KHR_animation_pointer"};
-    static const char *const bad[][2] = {{"KHR_draco_mesh_compression", "without Draco"},
-                                         {"KHR_meshopt_compression", "without meshopt"},
+    static const char *const bad[][2] = {{"KHR_meshopt_compression", "without meshopt"},
                                          {"ACME_secret", "ACME_secret"},
                                          {"KHR_mesh_quantization2", "KHR_mesh_quantization2"}};
     char rest[200];
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         snprintf(rest, sizeof rest, "'extensionsRequired':['%s']", good[i]);
         supple_scene *scene = load_text(nothing, sizeof nothing, rest);
         CHECK(scene && scene->warning_count == 0);
@@ -186,7 +191,7 @@ TEST(required_extensions_are_supported_or_named)
         CHECK(scene && warned(scene, warn[i]));
         supple_scene_destroy(scene);
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(rest, sizeof rest, "'extensionsRequired':['KHR_materials_unlit','%s']", bad[i][0]);
         CHECK(refused(nothing, sizeof nothing, rest, bad[i][0]));
         CHECK(refused(nothing, sizeof nothing, rest, bad[i][1]));

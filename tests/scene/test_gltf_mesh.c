@@ -400,13 +400,15 @@ TEST(attributes_must_agree_in_number)
                   "3 elements for 4 vertices"));
 }
 
-TEST(draco_without_a_plain_twin_is_refused)
+TEST(draco_without_its_program_or_a_plain_twin_is_refused)
 {
 #define DRACO                                                                                                          \
     "],'meshes':[{'primitives':[{'attributes':{'POSITION':0},"                                                         \
     "'extensions':{'KHR_draco_mesh_compression':{'bufferView':0,'attributes':{'POSITION':0}}}}]}]"
+    setenv("SUPPLE_IMPORT", "/nowhere/supple-import", 1);
     CHECK(refused(&plain, sizeof plain, VIEWS "'accessors':[{'componentType':5126,'type':'VEC3','count':4}" DRACO,
                   "without Draco"));
+    unsetenv("SUPPLE_IMPORT");
     supple_scene *scene = LOAD(plain, VIEWS "'accessors':[" POSITION DRACO);
     CHECK(scene != NULL);
     supple_scene_destroy(scene);
@@ -647,7 +649,7 @@ TEST_CASES(RUN(sparse_accessors_replace_elements), RUN(sparse_views_have_no_stri
            RUN(indices_are_checked_against_the_vertices), RUN(sparse_indices_and_wrong_components),
            RUN(bytes_and_words_index_alike), RUN(a_primitive_without_positions_is_empty),
            RUN(positions_must_be_finite_other_attributes_are_dropped), RUN(colours_have_three_or_four_numbers),
-           RUN(attributes_must_agree_in_number), RUN(draco_without_a_plain_twin_is_refused),
+           RUN(attributes_must_agree_in_number), RUN(draco_without_its_program_or_a_plain_twin_is_refused),
            RUN(influences_are_sorted_and_merged), RUN(sums_other_than_one_are_counted_and_normalised),
            RUN(unweighted_vertices_take_their_neighbours_weights), RUN(weights_that_are_no_numbers_are_ignored),
            RUN(loose_pieces_take_the_weights_of_what_is_near), RUN(joints_that_are_not_there_are_refused),

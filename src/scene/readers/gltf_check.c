@@ -17,6 +17,7 @@ static const struct {
     {"KHR_texture_basisu", UNDECODED},
     {"EXT_texture_webp", UNDECODED},
     {"EXT_meshopt_compression", SUPPORTED},
+    {"KHR_draco_mesh_compression", SUPPORTED},
     {"VRM", SUPPORTED},
     {"VRMC_*", SUPPORTED},
 };
@@ -24,7 +25,6 @@ static const struct {
 static const struct {
     const char *name, *advice;
 } refused[] = {
-    {"KHR_draco_mesh_compression", "re-export without Draco compression"},
     {"KHR_meshopt_compression", "re-export without meshopt compression, or with EXT_meshopt_compression"},
 };
 

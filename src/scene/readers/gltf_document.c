@@ -136,5 +136,6 @@ bool spl_gltf_read_document(spl_gltf *g, const uint8_t *data, size_t size)
         json = NULL;
         if (!split_glb(g, data, size, &json, &json_size)) return false;
     }
-    return parse_json(g, json, json_size) && spl_gltf_check_asset(g) && read_buffers(g) && spl_gltf_decompress(g);
+    return parse_json(g, json, json_size) && spl_gltf_check_asset(g) && read_buffers(g) && spl_gltf_decompress(g) &&
+           spl_gltf_decode_draco(g);
 }

@@ -322,17 +322,6 @@ static bool read_targets(reading *r, const json_t *object)
 
 /* ---- primitives and meshes -------------------------------------------------------------------------------------- */
 
-/* Compressed data may come with a plain twin; without one there is nothing for us to read. */
-static bool check_draco(reading *r, const json_t *object, const json_t *attributes)
-{
-    const json_t *extensions = json_object_get(object, "extensions");
-    const json_t *at = json_object_get(attributes, "POSITION");
-    if (!json_object_get(extensions, "KHR_draco_mesh_compression") || !json_is_integer(at)) return true;
-    const json_t *accessor = json_array_get(json_object_get(r->g->root, "accessors"), (size_t)json_integer_value(at));
-    if (json_object_get(accessor, "bufferView") || json_object_get(accessor, "sparse")) return true;
-    return spl_gltf_fail(r->g, "%s is compressed by KHR_draco_mesh_compression: re-export without Draco", r->where);
-}
-
 static bool read_primitive(reading *r, const json_t *object, const spl_skin *skin)
 {
     spl_primitive *p = r->out;
@@ -341,7 +330,7 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
     bool empty;
     p->weight_sum_min = p->weight_sum_max = (double)NAN;
     if (!spl_gltf_index(r->g, object, "material", materials, r->where, -1, &p->material) ||
-        !check_draco(r, object, attributes) || !count_vertices(r, attributes, &empty))
+        !count_vertices(r, attributes, &empty))
         return false;
     if (empty) return true;
     return read_positions(r, attributes, "the position", &p->position) && has_size(r, p->position) &&

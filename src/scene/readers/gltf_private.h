@@ -92,6 +92,9 @@ bool spl_gltf_uri(spl_gltf *g, const char *uri, const char *kind, int32_t at, sp
 bool spl_gltf_has_meshopt(void);
 bool spl_gltf_decompress(spl_gltf *g);
 
+/* The same for KHR_draco_mesh_compression, by the program supple-import (draco.c). */
+bool spl_gltf_decode_draco(spl_gltf *g);
+
 /* ---- accessors (gltf_accessor.c) ---- */
 
 enum {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,9 +71,9 @@ static bool find_program(char *out, size_t size)
     return false;
 }
 
-/* Starts the program with its output into a pipe, everything else shut off. posix_spawn, because a fork of a program
- * with threads may stop for ever. */
-static bool start(const char *program, const char *input, pid_t *child, int *output)
+/* Starts the program with its output into a pipe, everything else shut off; its input is `from`, if that is not -1.
+ * posix_spawn, because a fork of a program with threads may stop for ever. */
+static bool start(const char *program, const char *input, int from, pid_t *child, int *output)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -80,7 +81,10 @@ static bool start(const char *program, const char *input, pid_t *child, int *out
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    if (from < 0)
+        posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    else
+        posix_spawn_file_actions_adddup2(&files, from, 0);
     posix_spawn_file_actions_adddup2(&files, ends[1], 1);
     posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
     sigset_t none, usual;
@@ -178,6 +182,21 @@ static supple_result explain(const run *r, const char *name, supple_error *error
                     "%s: importing it failed; it is damaged or too large: export it again, or as .glb", name);
 }
 
+/* Runs a program to its end: with a file's path, or with a mode and what is to be read from `from`. */
+static supple_result run_to_end(const char *program, const char *argument, int from, size_t bytes, const char *name,
+                                run *r, supple_error *error)
+{
+    pid_t child;
+    int output;
+    int64_t until = now_ms() + MILLISECONDS + (int64_t)(bytes / BYTES_A_MILLISECOND);
+    if (!start(program, argument, from, &child, &output))
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "%.100s: supple-import cannot be started: %s", name,
+                        strerror(errno));
+    collect(r, child, output, until);
+    bool good = r->status != -1 && WIFEXITED(r->status) && WEXITSTATUS(r->status) == 0 && r->size > 0 && !r->memory;
+    return good && !r->late ? SUPPLE_OK : explain(r, name, error);
+}
+
 static supple_result run_program(const char *path, off_t bytes, run *r, supple_error *error)
 {
     char program[PATH_MAX], input[PATH_MAX];
@@ -189,15 +208,7 @@ static supple_result run_program(const char *path, off_t bytes, run *r, supple_e
             "%.100s: FBX and Collada are read by the program supple-import, which is not beside the library; "
             "build or install it, or convert the file to .glb",
             name);
-    pid_t child;
-    int output;
-    int64_t until = now_ms() + MILLISECONDS + (int64_t)bytes / BYTES_A_MILLISECOND;
-    if (!start(program, input, &child, &output))
-        return spl_fail(error, SUPPLE_ERROR_INPUT, "%.100s: supple-import cannot be started: %s", name,
-                        strerror(errno));
-    collect(r, child, output, until);
-    bool good = r->status != -1 && WIFEXITED(r->status) && WEXITSTATUS(r->status) == 0 && r->size > 0 && !r->memory;
-    return good && !r->late ? SUPPLE_OK : explain(r, name, error);
+    return run_to_end(program, input, -1, (size_t)bytes, name, r, error);
 }
 
 supple_result spl_import_load_file(const char *path, const supple_config *config, supple_scene **out,
@@ -216,4 +227,50 @@ supple_result spl_import_load_file(const char *path, const supple_config *config
     if (result == SUPPLE_OK) result = spl_gltf_load_made(r.data, r.size, path, config, out, error);
     spl_free(&a, r.data);
     return result;
+}
+
+/* ---- questions without a file ----------------------------------------------------------------------------------- */
+
+/* A file without a name that holds the bytes, at its beginning; -1 if there can be none. */
+static int hold(const uint8_t *bytes, size_t size)
+{
+    int file = memfd_create("supple-import", MFD_CLOEXEC);
+    for (size_t at = 0; file >= 0 && at < size;) {
+        ssize_t n = write(file, bytes + at, size - at);
+        if (n > 0) at += (size_t)n;
+        if (n > 0 || (n < 0 && errno == EINTR)) continue;
+        close(file);
+        return -1;
+    }
+    if (file >= 0) lseek(file, 0, SEEK_SET);
+    return file;
+}
+
+supple_result spl_import_decode(const char *mode, const void *question, size_t size, const supple_allocator *a,
+                                uint8_t **data, size_t *data_size, supple_error *error)
+{
+    static const char what[] = "compressed meshes";
+    char program[PATH_MAX];
+    supple_error why;
+    *data = NULL;
+    *data_size = 0;
+    if (!find_program(program, sizeof program))
+        return spl_fail(error, SUPPLE_ERROR_INPUT,
+                        "KHR_draco_mesh_compression is decoded by the program supple-import, which is not beside the "
+                        "library; build or install it, or re-export without Draco");
+    int from = hold(question, size);
+    if (from < 0) return spl_fail_memory(error, what);
+    run r = {.a = a, .status = -1, .limit = RESULT_GROUND + RESULT_GROWTH * size};
+    supple_result result = run_to_end(program, mode, from, size, what, &r, &why);
+    close(from);
+    if (result == SUPPLE_OK) {
+        *data = r.data;
+        *data_size = r.size;
+        return SUPPLE_OK;
+    }
+    spl_free(a, r.data);
+    if (result == SUPPLE_ERROR_MEMORY) return spl_fail_memory(error, what);
+    size_t skip =
+        strncmp(why.message, what, sizeof what - 1) == 0 && why.message[sizeof what - 1] == ':' ? sizeof what + 1 : 0;
+    return spl_fail(error, SUPPLE_ERROR_INPUT, "%s", why.message + skip);
 }

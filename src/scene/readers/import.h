@@ -15,4 +15,9 @@ bool spl_import_takes(const char *path);
 supple_result spl_import_load_file(const char *path, const supple_config *config, supple_scene **out,
                                    supple_error *error);
 
+/* Has the program answer a question, given as bytes; `mode` says what kind. The answer is *data, to be freed with `a`.
+ * Errors: SUPPLE_ERROR_INPUT with a reason that does not name the file, or SUPPLE_ERROR_MEMORY. */
+supple_result spl_import_decode(const char *mode, const void *question, size_t size, const supple_allocator *a,
+                                uint8_t **data, size_t *data_size, supple_error *error);
+
 #endif
