@@ -45,7 +45,7 @@ typedef struct spl_gltf {
         int64_t bare;     /* vertices without a weight that can be used, those among them */
         char where[96];   /* the first primitive with one of either */
     } weights;
-    bool shut;         /* by its own word, what made the document did so behind a filter of system calls */
+    bool shut; /* by its own word, what made the document did so behind a filter of system calls */
 } spl_gltf;
 
 /* ---- failing (gltf_json.c) ---- */
