@@ -318,7 +318,7 @@ def section_bad_input(s):
         document["extensionsUsed"] = document["extensionsRequired"] = [name]
         write_glb(s.path("extended.glb"), document, rest)
         s.refused(3, [name], "skin", s.path("extended.glb"), "-o", s.path("o.npy"))
-    for name in ("KHR_draco_mesh_compression", "ACME_unheard_of"):
+    for name in ("KHR_meshopt_compression", "ACME_unheard_of"):
         s.cases.run(f"required_extension_{name}", required_extension, name)
 
     def hostile_names():
