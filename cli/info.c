@@ -25,6 +25,7 @@ static const cli_option options[] = {
 };
 
 static const char *const role_names[] = {"flesh", "follow", "rigid", "skip", "own"};
+enum { ROLES = sizeof role_names / sizeof *role_names };
 
 /* The width of a column: its longest text, within bounds. */
 static int wider(int width, const char *text)
@@ -41,14 +42,17 @@ static void print_parts(const supple_report *r)
         name = wider(name, r->parts[i].name);
         material = wider(material, r->parts[i].material);
     }
-    printf("parts:\n");
+    printf("parts: %.0f%% of the skin is flesh, %.0f%% follows it\n", 100 * r->flesh_share, 100 * r->follow_share);
     for (int32_t i = 0; i < r->part_count; i++) {
         const supple_part *p = &r->parts[i];
         printf("  %-3d %-*.60s ", (int)i, name, p->name);
         if (material) printf("[%.60s]%*s ", p->material, material - (int)strnlen(p->material, 60), "");
         printf("%-7s %7d vertices %7d triangles", role_names[p->role], (int)p->vertices, (int)p->triangles);
         if (p->influences) printf("  %d influence%s", (int)p->influences, p->influences == 1 ? "" : "s");
-        printf("  (%s)\n", p->why);
+        printf("  (%s", p->why);
+        for (int k = 0; k < ROLES; k++) /* pieces of it that play another role */
+            if (k != (int)p->role && p->share[k] > 0.005) printf("; %.0f%% %s", 100 * p->share[k], role_names[k]);
+        printf(")\n");
     }
 }
 
@@ -95,11 +99,14 @@ static json_t *real(double value)
 
 static json_t *part_json(int32_t index, const supple_part *p)
 {
-    return json_pack("{s:i,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o}", "index", (int)index,
-                     "name", p->name, "material", p->material, "role", role_names[p->role], "why", p->why, "vertices",
-                     (int)p->vertices, "welded_vertices", (int)p->welded_vertices, "triangles", (int)p->triangles,
-                     "components", (int)p->components, "closed_components", (int)p->closed_components, "border_edges",
-                     (int)p->border_edges, "nonmanifold_edges", (int)p->nonmanifold_edges, "degenerate_triangles",
+    json_t *shares = json_object();
+    for (int k = 0; k < ROLES; k++) json_object_set_new(shares, role_names[k], json_real(p->share[k]));
+    return json_pack("{s:i,s:s,s:s,s:s,s:o,s:f,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o}", "index",
+                     (int)index, "name", p->name, "material", p->material, "role", role_names[p->role], "shares",
+                     shares, "area", p->area, "why", p->why, "vertices", (int)p->vertices, "welded_vertices",
+                     (int)p->welded_vertices, "triangles", (int)p->triangles, "components", (int)p->components,
+                     "closed_components", (int)p->closed_components, "border_edges", (int)p->border_edges,
+                     "nonmanifold_edges", (int)p->nonmanifold_edges, "degenerate_triangles",
                      (int)p->degenerate_triangles, "influences", (int)p->influences, "unweighted", (int)p->unweighted,
                      "unnormalised", (int)p->unnormalised, "weight_sum_min", real(p->weight_sum_min), "weight_sum_max",
                      real(p->weight_sum_max));
@@ -128,12 +135,13 @@ static int print_json(const char *input, const supple_scene *scene, const supple
                       const supple_body *body)
 {
     json_t *root =
-        json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:f,s:f,s:s,s:{s:s,s:s,s:i,s:o,s:b}}", "supple",
+        json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:[f,f,f],s:f,s:f,s:f,s:s,s:f,s:f,s:{s:s,s:s,s:i,s:o,s:b}}", "supple",
                   supple_version(), "input", input, "vertices", (int)supple_scene_vertex_count(scene), "triangles",
                   (int)supple_scene_triangle_count(scene), "joints", (int)supple_scene_joint_count(scene), "skins",
                   (int)supple_scene_skin_count(scene), "size", r->size[0], r->size[1], r->size[2], "size_m", r->size_m,
-                  "metre", r->metre, "file_m", r->file_m, "size_why", r->size_why, "method", "name", choice->method,
-                  "why", choice->why, "tets", (int)choice->tets, "ms", real(choice->ms), "fits", (int)choice->fits);
+                  "metre", r->metre, "file_m", r->file_m, "size_why", r->size_why, "flesh_share", r->flesh_share,
+                  "follow_share", r->follow_share, "method", "name", choice->method, "why", choice->why, "tets",
+                  (int)choice->tets, "ms", real(choice->ms), "fits", (int)choice->fits);
     json_t *lists = lists_json(scene, r);
     if (lists) json_object_set_new(lists, "holds", body ? cli_holds_json(body) : json_null());
     char *text = NULL;

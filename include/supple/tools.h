@@ -173,7 +173,9 @@ SUPPLE_API supple_result supple_bytes_write(const char *path, const void *bytes,
 typedef struct supple_part {
     const char *name;                                              /* mesh (or node) name */
     const char *material;                                          /* material name or "" */
-    supple_role role;                                              /* that it plays */
+    supple_role role;                                              /* that most of it plays */
+    double share[5];                                               /* of its area, by supple_role */
+    double area;                                                   /* in the bind pose, its mesh's unit squared */
     const char *why;                                               /* one clause: the reason for the role */
     int32_t vertices, welded_vertices, triangles;                  /* in the file; with equal positions counted once */
     int32_t components, closed_components;                         /* pieces; those without a border */
@@ -208,6 +210,7 @@ typedef struct supple_report {
     double size_m, metre;                          /* the diagonal and the world's unit for the solver, metres */
     double file_m;                                 /* that diagonal, if the file's unit is true */
     const char *size_why;                          /* what it is taken as, and why */
+    double flesh_share, follow_share;              /* of the skinned area */
     const char *auto_method, *auto_why;            /* what `auto` would choose, and the reason */
 } supple_report;
 

@@ -399,7 +399,7 @@ static void spread_roles(const court *c, spl_roles *out)
 static supple_result summarise(const court *c, spl_roles *out, supple_error *error)
 {
     const spl_surface *s = &c->pieces.surface;
-    double *largest = spl_new(c->a, (size_t)c->in->part_count, sizeof *largest), flesh = 0, all = 0;
+    double *largest = spl_new(c->a, (size_t)c->in->part_count, sizeof *largest), flesh = 0, follow = 0, all = 0;
     if (!largest) return spl_fail_memory(error, "the parts");
     for (int32_t t = 0, part = 0; t < s->triangle_count; t++) { /* sources ascend */
         int32_t number = c->pieces.scene_triangle[s->source[t]];
@@ -415,6 +415,7 @@ static supple_result summarise(const court *c, spl_roles *out, supple_error *err
         for (int k = 0; k < ROLES; k++)
             if (r->share[k] > r->share[r->role]) r->role = (supple_role)k;
         flesh += r->share[SUPPLE_ROLE_FLESH];
+        follow += r->share[SUPPLE_ROLE_FOLLOW];
         all += r->area;
         for (int k = 0; k < ROLES && r->area > 0; k++) r->share[k] /= r->area;
         if (r->area > 0) continue;
@@ -431,6 +432,7 @@ static supple_result summarise(const court *c, spl_roles *out, supple_error *err
         memcpy(r->why, p->why, sizeof r->why);
     }
     out->flesh_share = all > 0 ? flesh / all : 0;
+    out->follow_share = all > 0 ? follow / all : 0;
     spl_free(c->a, largest);
     return SUPPLE_OK;
 }

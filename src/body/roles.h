@@ -44,7 +44,7 @@ typedef struct spl_roles {
     uint8_t *vertex;         /* by vertex of the scene: its role */
     int32_t *group;          /* by vertex: the piece that moves as one, -1 elsewhere */
     int32_t group_count;
-    double flesh_share; /* of the skinned area */
+    double flesh_share, follow_share; /* of the skinned area */
 } spl_roles;
 
 /* SUPPLE_ERROR_ARGUMENT for a rule that matches no part. */

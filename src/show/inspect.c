@@ -216,6 +216,8 @@ static void list_parts(inspection *x)
             .name = spl_instance_name(x->scene, x->part[i].instance),
             .material = p->material >= 0 ? x->scene->material[p->material].name : "",
             .role = r->role,
+            .share = {r->share[0], r->share[1], r->share[2], r->share[3], r->share[4]},
+            .area = r->area,
             .why = r->why,
             .vertices = p->vertex_count,
             .welded_vertices = r->welded_vertices,
@@ -234,6 +236,8 @@ static void list_parts(inspection *x)
     }
     x->report.parts = x->parts;
     x->report.part_count = x->part_count;
+    x->report.flesh_share = x->roles.flesh_share;
+    x->report.follow_share = x->roles.follow_share;
 }
 
 static void list_bones(inspection *x)

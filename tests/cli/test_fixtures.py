@@ -370,8 +370,15 @@ def check_own_motion(f, name, played):
 
 
 def check_loads(f, name, roles, clip="0"):
-    """Roles, and `linear`."""
+    """Roles, and `linear`. Shares of the skin add up, and no flesh is none."""
     assert f.roles(name) == roles, f.roles(name)
+    facts = f.facts(name)
+    parts = [part for part in facts["parts"] if part["role"] != "rigid"]
+    area = sum(part["area"] for part in parts)
+    for role in ("flesh", "follow"):
+        share = sum(part["area"] * part["shares"][role] for part in parts) / area
+        assert abs(share - facts[f"{role}_share"]) < 1e-5, (role, share, facts[f"{role}_share"])
+    assert (facts["flesh_share"] > 0.5) == ("flesh" in roles.values()), facts["flesh_share"]
     check_independent(f, name, clip)
 
 
