@@ -56,12 +56,7 @@ static supple_result find_lifted(spl_body *body, bool *rides, supple_error *erro
 {
     const spl_surface *s = &body->skin;
     spl_tree tree;
-    double sum = 0;
-    int32_t links = s->link_first[s->vertex_count];
-    for (int32_t v = 0; v < s->vertex_count; v++)
-        for (int32_t k = s->link_first[v]; k < s->link_first[v + 1]; k++)
-            sum += spl_distance(s->position[v], s->position[s->link[k]]);
-    double width = links ? PATCH_EDGES * sum / links : 0;
+    double width = PATCH_EDGES * spl_surface_mean_edge(s);
     supple_result result = spl_tree_make(s->position, s->triangle, s->triangle_count, &body->allocator, &tree, error);
     if (result != SUPPLE_OK) return result;
     for (int32_t v = 0; v < body->scene->vertex_count; v++) {

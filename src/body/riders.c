@@ -390,13 +390,8 @@ static supple_result prepare(work *w, supple_error *error)
         return spl_fail_memory(error, "what follows the flesh");
     for (int32_t v = body->tets.vertex_count - 1; v >= 0; v--)
         if (s->map[v] >= 0) w->tet_vertex[s->map[v]] = v;
-    double sum = 0;
-    for (size_t v = 0; v < n; v++) {
-        joints_of_tet_vertex(w, w->tet_vertex[v], true, &w->of_skin[v]);
-        for (int32_t k = s->link_first[v]; k < s->link_first[v + 1]; k++)
-            sum += spl_distance(s->position[v], s->position[s->link[k]]);
-    }
-    w->edge = s->link_first[n] > 0 ? sum / s->link_first[n] : 0;
+    for (size_t v = 0; v < n; v++) joints_of_tet_vertex(w, w->tet_vertex[v], true, &w->of_skin[v]);
+    w->edge = spl_surface_mean_edge(s);
     return SUPPLE_OK;
 }
 

@@ -104,12 +104,8 @@ static bool prepare(work *w, const supple_allocator *a)
 {
     const spl_body *body = w->body;
     const spl_surface *s = &body->skin;
-    size_t n = (size_t)body->scene->vertex_count, links = (size_t)s->link_first[s->vertex_count];
-    double sum = 0;
-    for (int32_t v = 0; v < s->vertex_count; v++)
-        for (int32_t k = s->link_first[v]; k < s->link_first[v + 1]; k++)
-            sum += spl_distance(s->position[v], s->position[s->link[k]]);
-    w->edge = links ? sum / (double)links : 0;
+    size_t n = (size_t)body->scene->vertex_count;
+    w->edge = spl_surface_mean_edge(s);
     w->point = spl_new(a, n, sizeof *w->point);
     w->lead = spl_new(a, n, sizeof *w->lead);
     w->set = spl_new(a, n, sizeof *w->set);

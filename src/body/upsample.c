@@ -168,16 +168,6 @@ static supple_result list_riders(spl_upsample *u, const spl_upsample_visual *vis
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-static double mean_edge(const spl_surface *s)
-{
-    double sum = 0;
-    int64_t count = 0;
-    for (int32_t v = 0; v < s->vertex_count; v++)
-        for (int32_t k = s->link_first[v]; k < s->link_first[v + 1]; k++, count++)
-            sum += spl_distance(s->position[v], s->position[s->link[k]]);
-    return count > 0 ? sum / (double)count : 0;
-}
-
 static supple_result check(const spl_surface *surface, const spl_upsample_visual *visual,
                            const spl_upsample_options *options, supple_error *error)
 {
@@ -244,7 +234,7 @@ static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, co
     const spl_surface *s = u->surface;
     supple_result result = spl_upsample_read_surface(u, error);
     if (result == SUPPLE_OK) result = make_points(visual, p, &u->allocator, error);
-    p->mean_edge = mean_edge(s);
+    p->mean_edge = spl_surface_mean_edge(s);
     p->visual = visual;
     p->source = u->source;
     if (result == SUPPLE_OK) result = spl_upsample_place(s, p, searches, pool, &u->allocator, error);

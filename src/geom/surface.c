@@ -390,3 +390,12 @@ spl_vec3 spl_surface_normal(const spl_surface *s, const spl_place *p)
     if (spl_dot(face, face) > 0 && !(spl_norm(n) > 1e-6)) n = face;
     return spl_unit(n, spl_v3(0, 0, 1));
 }
+
+double spl_surface_mean_edge(const spl_surface *s)
+{
+    double sum = 0;
+    for (int32_t v = 0; v < s->vertex_count; v++)
+        for (int32_t k = s->link_first[v]; k < s->link_first[v + 1]; k++)
+            sum += spl_distance(s->position[v], s->position[s->link[k]]);
+    return s->vertex_count && s->link_first[s->vertex_count] ? sum / s->link_first[s->vertex_count] : 0;
+}

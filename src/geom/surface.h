@@ -59,6 +59,9 @@ supple_result spl_surface_make(const double *position, int32_t vertex_count, con
 /* Accepts a zeroed or released surface. */
 void spl_surface_release(spl_surface *surface);
 
+/* The mean length of its edges; 0 without any. */
+double spl_surface_mean_edge(const spl_surface *s);
+
 /* The position of a place. */
 static inline spl_vec3 spl_surface_point(const spl_surface *s, const spl_place *p)
 {
