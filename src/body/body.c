@@ -69,7 +69,7 @@ static supple_result no_flesh(const spl_body *body, supple_error *error)
     for (int32_t i = 0; i < body->part_count; i++)
         if (spl_part_skinned(body->scene, &body->part[i]))
             return spl_fail(error, SUPPLE_ERROR_INPUT,
-                            "no flesh: '%.60s' is %s; a volumetric method needs a closed part, or --part NAME=flesh",
+                            "no flesh: '%.60s': %s; a volumetric method needs a closed part, or --part NAME=flesh",
                             spl_instance_name(body->scene, body->part[i].instance), body->roles.part[i].why);
     return spl_fail(error, SUPPLE_ERROR_INPUT, "no part is skinned: there is no flesh");
 }
