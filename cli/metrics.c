@@ -90,6 +90,29 @@ static json_t *joint_volumes(const supple_sim *sim)
     return joints;
 }
 
+static json_t *harm_of(const supple_harm *h)
+{
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "torn", count(h->torn), "stretched", real(h->stretched), "folded",
+                     real(h->folded), "lost", real(h->lost), "cracks", real(h->cracks), "far", real(h->far), "strain",
+                     real(h->strain));
+}
+
+/* Of all, and by part; null where nothing was measured. */
+static json_t *harm(const supple_sim *sim)
+{
+    const supple_stats *s = supple_sim_stats(sim);
+    if (s->harm.torn < 0) return json_null();
+    json_t *all = harm_of(&s->harm), *parts = json_array();
+    supple_harm h;
+    for (int32_t i = 0; supple_sim_part_harm(sim, i, &h); i++) {
+        json_t *part = harm_of(&h);
+        json_object_set_new(part, "name", json_string(supple_sim_part_name(sim, i)));
+        json_array_append_new(parts, part);
+    }
+    json_object_set_new(all, "parts", parts);
+    return all;
+}
+
 void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time, const supple_sim *sim)
 {
     const supple_stats *s = supple_sim_stats(sim);
@@ -108,6 +131,8 @@ void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time,
     json_object_set_new(o, "max_bend_deg", real(s->max_bend_deg));
     json_object_set_new(o, "verify_mean", real(s->verify_mean));
     json_object_set_new(o, "verify_max", real(s->verify_max));
+    json_object_set_new(o, "harm", harm(sim));
+    json_object_set_new(o, "trust", real(s->trust));
     supple_named_value own;
     for (int32_t i = 0; supple_sim_value(sim, i, &own); i++) json_object_set_new(o, own.name, real(own.value));
     json_array_append_new(m->frames, o);

@@ -7,6 +7,7 @@
 #include "ranges.h"
 #include "slide_output.h"
 #include "solver.h"
+#include "verdict.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -32,6 +33,8 @@ static const cli_option options[] = {
     {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
      true},
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
+    {"--amount", "X", "how much of the flesh is shown, 0 to 1 (1): X, PART=X, or color: by the vertex colour", true},
+    {"--strict", NULL, "exit with 5 where the result is somewhere worse than the file's own skinning", false},
     {"--model", "FILE.supple", "a trained model (`supple train`), for method subspace", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
@@ -77,6 +80,8 @@ typedef struct job {
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
     supple_writer *current[MAX_OUTPUTS]; /* outputs of the range under way */
     float *position, *normal, *tangent;
+    bool strict;
+    cli_verdict *verdict;
     struct {
         int unsolved, inverted;       /* frames that did not reach their tolerance; most inverted tetrahedra */
         double residual;              /* the worst of those frames */
@@ -223,6 +228,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
 {
     supple_setting settings[CLI_MAX_VALUES];
     const char *colliders[CLI_MAX_VALUES];
+    supple_part_amount amounts[CLI_MAX_VALUES];
     supple_sim_config sc = supple_sim_config_default();
     supple_body_config bc;
     supple_error error;
@@ -243,6 +249,8 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.slide_file = cli_get(arguments, "--slide-config", 0);
     if (sc.slide_file && !sc.slide) return cli_usage_error("--slide-config: goes with --slide");
     sc.device = cli_get(arguments, "--device", 0);
+    code = cli_amounts(arguments, amounts, &sc);
+    if (code) return code;
     sc.fps = j->fps;
     sc.measure = j->metrics_path != NULL || (model && j->dump_path);
     for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;
@@ -268,6 +276,7 @@ static int prepare(job *j, const cli_arguments *arguments)
     if (code == 0) code = check_motion(arguments, &j->plays_vertices);
     if (code == 0) code = read_glb_error(j, arguments);
     j->keep_rig = cli_get(arguments, "--keep-rig", 0) != NULL;
+    j->strict = cli_get(arguments, "--strict", 0) != NULL;
     if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);
@@ -299,7 +308,8 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->normal = calloc(n + 1, 3 * sizeof(float));
     j->tangent = calloc(n + 1, 4 * sizeof(float));
     j->metrics = cli_metrics_new();
-    if (!j->position || !j->normal || !j->tangent || !j->metrics)
+    j->verdict = cli_verdict_new(j->sim);
+    if (!j->position || !j->normal || !j->tangent || !j->metrics || !j->verdict)
         return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the frames"});
     cli_metrics_setup(j->metrics, j->scene, j->sim, j->load_ms);
     return 0;
@@ -434,7 +444,7 @@ static void tell_trouble(const job *j)
                  j->spent / j->frames_done, j->budget);
         j->config.log(NULL, SUPPLE_LOG_WARNING, line);
     }
-    if (j->trouble.inverted > 0) {
+    if (j->trouble.inverted > 0 && j->config.verbose) {
         snprintf(line, sizeof line, "inverted: %d tetrahedra at frame %d, the most", j->trouble.inverted,
                  j->trouble.inverted_at);
         j->config.log(NULL, SUPPLE_LOG_INFO, line);
@@ -472,6 +482,9 @@ static supple_result run_range(job *j, int r, supple_error *error)
     const char *clip = range->clip < 0 ? "rest" : supple_scene_clip_name(j->scene, range->clip);
     supple_result result = open_outputs(j, r, error);
     supple_sim_reset(j->sim);
+    if (result == SUPPLE_OK)
+        result =
+            supple_sim_judge(j->sim, range->clip, range->first_frame, range->frame_count, j->fps, !j->dump_path, error);
     cli_progress_begin(&j->progress, clip);
     for (int k = 0; k < range->frame_count && result == SUPPLE_OK; k++) {
         int frame = range->first_frame + k;
@@ -479,6 +492,7 @@ static supple_result run_range(job *j, int r, supple_error *error)
         if (cli_interrupted()) return cancelled(error);
         result = supple_sim_step_clip(j->sim, range->clip, time, error);
         if (result == SUPPLE_OK) note_trouble(j, frame);
+        if (result == SUPPLE_OK) cli_verdict_frame(j->verdict, j->sim, clip, frame);
         if (result == SUPPLE_OK) result = write_frame(j, r, k, error);
         if (result == SUPPLE_OK && j->metrics_path) cli_metrics_frame(j->metrics, clip, frame, time, j->sim);
         if (result == SUPPLE_OK && j->dump_path) result = dump_frame(j, clip, frame, error);
@@ -501,7 +515,7 @@ static int run_job(job *j)
     if (result != SUPPLE_OK) return cli_fail(&error);
     tell_trouble(j);
     if (j->progress.shown && j->output_count) tell_written(j, (now_ms() - start) * 1e-3);
-    return 0;
+    return cli_verdict_tell(j->verdict, &j->config) || !j->strict ? 0 : SUPPLE_ERROR_SOLVE;
 }
 
 static int run(const cli_arguments *arguments)
@@ -516,6 +530,7 @@ static int run(const cli_arguments *arguments)
     }
     supple_bake_destroy(j.bake);
     cli_metrics_free(j.metrics);
+    cli_verdict_free(j.verdict);
     supple_sim_destroy(j.sim);
     supple_model_destroy(j.model);
     supple_scene_destroy(j.scene);

@@ -18,6 +18,12 @@ typedef struct supple_setting {
     const char *value; /* as text */
 } supple_setting;
 
+/* How much of what flesh does is shown of parts whose mesh or material name matches a shell pattern. */
+typedef struct supple_part_amount {
+    const char *pattern; /* *, ? and [abc]; case does not count */
+    double amount;       /* 0: the file's own skinning, 1: flesh */
+} supple_part_amount;
+
 /* What to simulate. Start from supple_sim_config_default(). */
 typedef struct supple_sim_config {
     uint32_t cookie;                /* set by supple_sim_config_default() */
@@ -47,6 +53,11 @@ typedef struct supple_sim_config {
     double budget_ms;   /* what a frame may take on one core, for method "auto" (docs/choosing.md); 0: no limit */
     const char *device; /* NULL or "cpu"; "cl" or "cl:N": an OpenCL device, opened here (supple/device.h) */
     struct supple_device *shared_device; /* or one that is open already, which must outlive the simulation; NULL */
+    double amount; /* how much of what flesh does is shown (docs/trust.md), 0 to 1 (1), */
+    const supple_part_amount *amounts; /* by part; the last that matches counts */
+    int32_t amount_count;              /* how many there are */
+    bool amount_by_color; /* and times the vertex colour: the mean of red, green and blue (off). A glTF attribute
+                             _SUPPLE_AMOUNT counts by itself */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
@@ -56,6 +67,22 @@ enum {
     SUPPLE_COLLIDE_WORLD = 2, /* colliders */
     SUPPLE_COLLIDE_AUTO = -1, /* as the method does by itself */
 };
+
+/* How a frame is worse than the file's own skinning of the same pose (docs/trust.md). Lengths are shares of the
+ * character's diagonal in its rest pose, others shares of all. */
+typedef struct supple_harm {
+    int32_t torn;     /* edges over 3 times as long as at rest and as by own skinning, above 1%; -1: not measured */
+    double stretched; /* of the edges: those over twice as long, above 0.4% */
+    double folded;    /* of the area: triangles that face a neighbour, and did not at rest nor by own skinning */
+    double lost;      /* how far the middle of a connected piece is from where own skinning has it, at most */
+    double cracks;    /* how far copies of a vertex at a seam are apart, at most */
+    double far;       /* how far the 99th of a hundred vertices is from own skinning */
+    double strain;    /* of the strain that own skinning puts into edges (above 25%), what is left; NAN: there is none */
+} supple_harm;
+
+/* The first bound that is exceeded, as a word ("torn"), or NULL: nothing is worse. `moving`: flesh swings or is pushed,
+ * which takes it away from own skinning without harm. */
+SUPPLE_API const char *supple_harm_exceeds(const supple_harm *harm, bool moving);
 
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
 typedef struct supple_stats {
@@ -70,6 +97,8 @@ typedef struct supple_stats {
     double max_penetration;         /* metres */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
+    supple_harm harm;               /* of what is shown; NAN and -1 where nothing is flesh, or trust is off */
+    double trust;                   /* share of the vertices that flesh moves which are trusted in full */
 } supple_stats;
 
 /* What creation did, for reports. Times in milliseconds. */
@@ -142,6 +171,33 @@ SUPPLE_API supple_result supple_sim_step_pose_dt(supple_sim *sim, const float *m
 
 /* Forgets the past: the next step starts as the first one did. */
 SUPPLE_API void supple_sim_reset(supple_sim *sim);
+
+/* Plays frames first_frame to first_frame + frame_count - 1 of a clip (frame k is at k / fps seconds) without dynamics,
+ * and finds how much of the flesh can be trusted in them (docs/trust.md): the steps of these frames that follow show no
+ * vertex worse than the file's own skinning, by an amount that is constant over them. With `keep` what was computed is
+ * kept, where there are no dynamics, and such a step does not compute it again (supple_sim_dump then has nothing to
+ * dump). The next step starts as the first one did. Without flesh, or with trust=off, there is nothing to do. */
+SUPPLE_API supple_result supple_sim_judge(supple_sim *sim, int32_t clip, int32_t first_frame, int32_t frame_count,
+                                          double fps, bool keep, supple_error *error);
+
+/* How much of the flesh is shown of each vertex, from 0 to 1: one float a vertex, in output order, in place of what the
+ * config says; NULL: all of it. Any time between steps; SUPPLE_ERROR_ARGUMENT for numbers outside 0 to 1. Where
+ * neighbours ask for very different amounts, what is shown goes over from one to the other. */
+SUPPLE_API supple_result supple_sim_set_amount(supple_sim *sim, const float *amount, supple_error *error);
+
+/* Trust, and the amount that is shown, by vertex: one float each, `stride` in bytes, at least 4. 1 without flesh. */
+SUPPLE_API void supple_sim_read_trust(const supple_sim *sim, float *out, size_t stride);
+SUPPLE_API void supple_sim_read_amount(const supple_sim *sim, float *out, size_t stride);
+
+/* What of the last step is worse than the file's own skinning, as supple_harm_exceeds says it; NULL if nothing is, or it
+ * was not measured. */
+SUPPLE_API const char *supple_sim_worse(const supple_sim *sim);
+
+/* Harm of the last step by part (a mesh's primitive, in output order): how many parts, the index-th one's name, and its
+ * harm; NULL and false if there is none. */
+SUPPLE_API int32_t supple_sim_part_count(const supple_sim *sim);
+SUPPLE_API const char *supple_sim_part_name(const supple_sim *sim, int32_t index);
+SUPPLE_API bool supple_sim_part_harm(const supple_sim *sim, int32_t index, supple_harm *out);
 
 /* Copies the deformed positions (3 floats a vertex, world space, output order) into a strided buffer.
  * `stride` is in bytes, at least 12. Valid after the first step; before it they are the positions of the rest pose. */

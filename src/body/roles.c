@@ -439,13 +439,6 @@ static supple_result summarise(const court *c, spl_roles *out, supple_error *err
 
 /* ---- what the user says ---- */
 
-static bool matches(const spl_roles_input *in, const spl_part *part, const char *pattern)
-{
-    int32_t material = part->primitive->material;
-    return spl_name_matches(pattern, spl_instance_name(in->scene, part->instance)) ||
-           (material >= 0 && spl_name_matches(pattern, in->scene->material[material].name));
-}
-
 static void set_role(const spl_roles_input *in, int32_t i, supple_role role, spl_roles *out)
 {
     const spl_part *part = &in->part[i];
@@ -463,7 +456,7 @@ static supple_result apply_rules(const spl_roles_input *in, spl_roles *out, supp
     for (int32_t k = 0; k < in->rule_count; k++) {
         bool any = false;
         for (int32_t i = 0; i < in->part_count; i++) {
-            if (!matches(in, &in->part[i], in->rules[k].pattern)) continue;
+            if (!spl_part_matches(in->scene, &in->part[i], in->rules[k].pattern)) continue;
             any = true;
             set_role(in, i, in->rules[k].role, out);
         }

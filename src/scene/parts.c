@@ -32,3 +32,10 @@ bool spl_name_matches(const char *pattern, const char *name)
 {
     return strcasecmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }
+
+bool spl_part_matches(const supple_scene *scene, const spl_part *part, const char *pattern)
+{
+    int32_t material = part->primitive->material;
+    return spl_name_matches(pattern, spl_instance_name(scene, part->instance)) ||
+           (material >= 0 && spl_name_matches(pattern, scene->material[material].name));
+}

@@ -20,4 +20,7 @@ bool spl_part_skinned(const supple_scene *scene, const spl_part *part);
  * count. */
 bool spl_name_matches(const char *pattern, const char *name);
 
+/* Whether the part's mesh instance or its material has such a name. */
+bool spl_part_matches(const supple_scene *scene, const spl_part *part, const char *pattern);
+
 #endif

@@ -25,6 +25,7 @@ static void free_primitive(const supple_allocator *a, spl_primitive *p)
     spl_free(a, p->uv);
     spl_free(a, p->color);
     spl_free(a, p->triangle);
+    spl_free(a, p->amount);
     spl_free(a, p->id);
     spl_free(a, p->polygon_first);
     spl_free(a, p->polygon_corner);

@@ -37,6 +37,7 @@ typedef struct spl_primitive {
     float *color;            /* 4 x vertex_count, COLOR_0 as stored (linear), alpha 1 if it has none; or NULL */
     int32_t *triangle;       /* 3 x triangle_count, indices below vertex_count; strips and fans are expanded */
     int32_t triangle_count;  /* 0 for points and lines */
+    float *amount;           /* vertex_count, _SUPPLE_AMOUNT: how much of the flesh is shown, 0 to 1; or NULL */
     int32_t *id;             /* vertex_count, _SUPPLE_ID: which of the mesh's points a vertex is; or NULL */
     int32_t polygon_count;   /* 0: only triangles are known */
     int32_t *polygon_first;  /* polygon_count + 1: where a polygon's corners begin */

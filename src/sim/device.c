@@ -102,7 +102,8 @@ supple_result supple_sim_device_show(supple_sim *sim, supple_error *error)
     supple_result result = sim->visual ? SUPPLE_OK : make_visual(sim, error);
     if (result != SUPPLE_OK) return result;
     supple_sim_read_normals(sim, sim->shown, 3 * sizeof *sim->shown);
-    bool taken = f->delta || f->polish || !spl_cl_visual_has_normals(sim->visual);
+    bool taken = f->delta || f->polish || sim->amount.take >= 0 || (sim->amount.on && !sim->amount.all) ||
+                 !spl_cl_visual_has_normals(sim->visual);
     spl_cl_visual_frame frame = {.posed = f->posed,
                                  .frame = f->rides,
                                  .scale = (float)spl_drive_world_scale(&f->solid.drive),

@@ -59,7 +59,16 @@ typedef struct spl_flesh_sim {
 } spl_flesh_sim;
 
 /* Parameters of every method that moves a body. */
-enum { SPL_FLESH_VERIFY, SPL_FLESH_TWIST, SPL_FLESH_UPSAMPLE, SPL_FLESH_POLISH, SPL_FLESH_YIELD, SPL_FLESH_PARAMETERS };
+enum {
+    SPL_FLESH_VERIFY,
+    SPL_FLESH_TWIST,
+    SPL_FLESH_UPSAMPLE,
+    SPL_FLESH_POLISH,
+    SPL_FLESH_YIELD,
+    SPL_FLESH_TRUST,
+    SPL_FLESH_OWN,
+    SPL_FLESH_PARAMETERS
+};
 extern const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS];
 
 typedef struct spl_flesh_setup {

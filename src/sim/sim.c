@@ -21,7 +21,8 @@ supple_sim_config supple_sim_config_default(void)
                                .fps = 30,
                                .substep = 1.0 / 120,
                                .root_inertia = 1,
-                               .collide = SUPPLE_COLLIDE_AUTO};
+                               .collide = SUPPLE_COLLIDE_AUTO,
+                               .amount = 1};
 }
 
 /* ---- creation ---- */
@@ -369,6 +370,7 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = spl_sim_device_take(sim, sc, error);
     if (result == SUPPLE_OK) result = init_method(sim, sc, error);
+    if (result == SUPPLE_OK) result = spl_amount_create(sim, sc, error);
     if (result == SUPPLE_OK) result = take_rest(sim, error);
     if (result == SUPPLE_OK && sc->slide) result = spl_sim_slide_create(sim, sc, error);
     if (result != SUPPLE_OK) return result;
@@ -394,6 +396,11 @@ supple_result spl_sim_config_check(const supple_sim_config *sc, supple_error *er
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "root inertia: takes a number from 0 to 1");
     if (!(fabs(g[0]) <= 1e4 && fabs(g[1]) <= 1e4 && fabs(g[2]) <= 1e4))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "gravity: takes m/s^2, at most 10000");
+    if (!(sc->amount >= 0 && sc->amount <= 1))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "amount: takes a number from 0 to 1");
+    for (int32_t k = 0; k < sc->amount_count; k++)
+        if (!(sc->amounts[k].amount >= 0 && sc->amounts[k].amount <= 1))
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "amount: takes a number from 0 to 1");
     if (sc->collide < SUPPLE_COLLIDE_AUTO || sc->collide > (SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "collide: takes bits of SUPPLE_COLLIDE_*");
     return SUPPLE_OK;
@@ -429,6 +436,7 @@ void supple_sim_destroy(supple_sim *sim)
     if (!sim) return;
     supple_allocator a = sim->allocator;
     if (sim->ready) sim->method->release(sim->state, &sim->context);
+    spl_amount_release(sim);
     spl_sim_device_release(sim);
     spl_slide_destroy(sim->skin);
     for (int32_t i = 0; sim->shading && i < sim->part_count; i++) spl_shading_destroy(sim->shading[i]);
@@ -502,6 +510,13 @@ void spl_sim_set_time(supple_sim *sim, int32_t clip, double time)
     sim->flesh.frame = fabs(frame) < 1e9 ? (int32_t)frame : 0;
 }
 
+void spl_sim_pose_clip(supple_sim *sim, int32_t clip, double time)
+{
+    spl_pose_sample(&sim->pose, sim->scene, clip, time);
+    spl_sim_set_time(sim, clip, time);
+    if (sim->has_morphs) apply_morphs(sim);
+}
+
 static supple_stats empty_stats(void)
 {
     return (supple_stats){.ms_contact = NAN,
@@ -519,7 +534,9 @@ static supple_stats empty_stats(void)
                           .max_penetration = NAN,
                           .verify_mean = NAN,
                           .verify_max = NAN,
-                          .max_bend_deg = NAN};
+                          .max_bend_deg = NAN,
+                          .harm = {-1, NAN, NAN, NAN, NAN, NAN, NAN},
+                          .trust = NAN};
 }
 
 /* What follows a frame, whichever way it was made. */
@@ -564,12 +581,16 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
 {
     supple_stats stats = empty_stats();
     if (sim->has_morphs) apply_morphs(sim);
+    supple_result result = spl_amount_pose(sim, error);
     stats.ms_pose = spl_now_ms() - start;
     sim->context.dt = 0;
     sim->context.velocity = NULL;
     swap_positions(sim);
-    supple_result result = deform(sim, &stats, error);
-    if (result == SUPPLE_OK) result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
+    bool kept = !isfinite(dt) && spl_amount_replay(sim, sim->context.clip, sim->context.time, &stats);
+    if (result == SUPPLE_OK && !kept) result = deform(sim, &stats, error);
+    if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
+    if (result == SUPPLE_OK && sim->amount.mode != SPL_AMOUNT_SEEING)
+        result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
     result = end_frame(sim, result, error);
     finish_frame(sim, &stats);
     return result;
@@ -585,9 +606,12 @@ static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, co
     else
         spl_pose_sample(&sim->pose, sim->scene, clip, time);
     if (sim->has_morphs) apply_morphs(sim);
+    supple_result result = spl_amount_pose(sim, error);
     swap_positions(sim);
-    supple_result result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)
-                                    : spl_dynamics_clip(sim, clip, time, &stats, error);
+    if (result == SUPPLE_OK)
+        result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)
+                          : spl_dynamics_clip(sim, clip, time, &stats, error);
+    if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
     if (result == SUPPLE_OK)
         result = spl_sim_slide_frame(sim, matrices ? -1 : clip, time, matrices ? time : (double)NAN, &stats, error);
     result = end_frame(sim, result, error);
@@ -642,6 +666,7 @@ void spl_sim_forget(supple_sim *sim)
 void supple_sim_reset(supple_sim *sim)
 {
     spl_sim_forget(sim);
+    spl_amount_reset(sim);
     if (sim->skin) spl_slide_reset(sim->skin);
     sim->dynamics.running = false;
     sim->frame = 0;
@@ -693,6 +718,11 @@ bool supple_sim_value(const supple_sim *sim, int32_t index, supple_named_value *
 {
     int32_t count = 0;
     const supple_named_value *value = sim->method->values ? sim->method->values(sim->state, &count) : NULL;
+    if (sim->amount.take >= 0) {
+        const spl_take *take = &sim->amount.takes.take[sim->amount.take];
+        value = take->value;
+        count = take->value_count;
+    }
     if (index >= count && sim->skin) {
         index -= count;
         value = spl_slide_values(sim->skin, &count);

@@ -5,6 +5,7 @@
 #include "geom/shading.h"
 #include "methods/method.h"
 #include "scene/parts.h"
+#include "sim/amount.h"
 #include "sim/dynamics.h"
 #include "slide/slide.h"
 
@@ -21,10 +22,11 @@ struct supple_sim {
     spl_flesh_sim flesh; /* of a method that moves a body */
     bool has_flesh;
     spl_dynamics dynamics;
-    double fps;       /* of the clips' frame numbers */
-    int32_t frame;    /* the next one of host poses */
-    int32_t max_tets; /* of a body that "auto" made fit a budget; 0: the method's own */
-    bool ready;       /* the method's init succeeded */
+    spl_amount amount; /* of what flesh does, that is shown */
+    double fps;        /* of the clips' frame numbers */
+    int32_t frame;     /* the next one of host poses */
+    int32_t max_tets;  /* of a body that "auto" made fit a budget; 0: the method's own */
+    bool ready;        /* the method's init succeeded */
     spl_pose pose;
     spl_part *part;
     int32_t part_count;
@@ -50,6 +52,9 @@ spl_flesh_frame spl_sim_flesh_frame(supple_sim *sim);
 
 /* Which moment the pose is of, for methods, forces and colliders. */
 void spl_sim_set_time(supple_sim *sim, int32_t clip, double time);
+
+/* The pose of a clip's moment, and its morphs. */
+void spl_sim_pose_clip(supple_sim *sim, int32_t clip, double time);
 
 /* Forgets the past of method and flesh. */
 void spl_sim_forget(supple_sim *sim);

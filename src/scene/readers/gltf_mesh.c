@@ -210,6 +210,23 @@ static bool read_ids(reading *r, const json_t *attributes)
     return true;
 }
 
+/* _SUPPLE_AMOUNT: numbers from 0 to 1; what is outside is taken to the nearer end, what is no number to 1. */
+static bool read_amounts(reading *r, const json_t *attributes)
+{
+    int32_t outside = 0;
+    spl_primitive *p = r->out;
+    if (!read_attribute(r, attributes, "_SUPPLE_AMOUNT", 1, &p->amount)) return false;
+    for (int32_t v = 0; p->amount && v < p->vertex_count; v++) {
+        float a = p->amount[v];
+        if (a >= 0 && a <= 1) continue;
+        p->amount[v] = a < 0 ? 0 : 1;
+        outside++;
+    }
+    if (outside)
+        spl_scene_warn(r->g->scene, "%s: _SUPPLE_AMOUNT is outside 0 to 1 at %d vertices", r->where, (int)outside);
+    return true;
+}
+
 /* A list of whole numbers that extras.supple names, NULL with *count 0 if it is absent. */
 static bool read_extra(reading *r, const json_t *extras, const char *key, uint32_t **out, size_t *count)
 {
@@ -337,7 +354,7 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
            read_optional(r, attributes, "NORMAL", 3, &p->normal) &&
            read_optional(r, attributes, "TANGENT", 4, &p->tangent) &&
            read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_colors(r, attributes) &&
-           read_ids(r, attributes) && read_triangles(r, object) && read_polygons(r, object) &&
+           read_ids(r, attributes) && read_amounts(r, attributes) && read_triangles(r, object) && read_polygons(r, object) &&
            read_targets(r, object) && (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
 }
 
