@@ -53,9 +53,9 @@ typedef struct supple_sim_config {
     double budget_ms;   /* what a frame may take on one core, for method "auto" (docs/choosing.md); 0: no limit */
     const char *device; /* NULL or "cpu"; "cl" or "cl:N": an OpenCL device, opened here (supple/device.h) */
     struct supple_device *shared_device; /* or one that is open already, which must outlive the simulation; NULL */
-    double amount; /* how much of what flesh does is shown (docs/trust.md), 0 to 1 (1), */
-    const supple_part_amount *amounts; /* by part; the last that matches counts */
-    int32_t amount_count;              /* how many there are */
+    double amount;                       /* how much of what flesh does is shown (docs/trust.md), 0 to 1 (1), */
+    const supple_part_amount *amounts;   /* by part; the last that matches counts */
+    int32_t amount_count;                /* how many there are */
     bool amount_by_color; /* and times the vertex colour: the mean of red, green and blue (off). A glTF attribute
                              _SUPPLE_AMOUNT counts by itself */
 } supple_sim_config;
@@ -77,7 +77,7 @@ typedef struct supple_harm {
     double lost;      /* how far the middle of a connected piece is from where own skinning has it, at most */
     double cracks;    /* how far copies of a vertex at a seam are apart, at most */
     double far;       /* how far the 99th of a hundred vertices is from own skinning */
-    double strain;    /* of the strain that own skinning puts into edges (above 25%), what is left; NAN: there is none */
+    double strain; /* of the strain that own skinning puts into edges (above 25%), what is left; NAN: there is none */
 } supple_harm;
 
 /* The first bound that is exceeded, as a word ("torn"), or NULL: nothing is worse. `moving`: flesh swings or is pushed,
@@ -189,8 +189,8 @@ SUPPLE_API supple_result supple_sim_set_amount(supple_sim *sim, const float *amo
 SUPPLE_API void supple_sim_read_trust(const supple_sim *sim, float *out, size_t stride);
 SUPPLE_API void supple_sim_read_amount(const supple_sim *sim, float *out, size_t stride);
 
-/* What of the last step is worse than the file's own skinning, as supple_harm_exceeds says it; NULL if nothing is, or it
- * was not measured. */
+/* What of the last step is worse than the file's own skinning, as supple_harm_exceeds says it; NULL if nothing is, or
+ * it was not measured. */
 SUPPLE_API const char *supple_sim_worse(const supple_sim *sim);
 
 /* Harm of the last step by part (a mesh's primitive, in output order): how many parts, the index-th one's name, and its

@@ -354,8 +354,9 @@ static bool read_primitive(reading *r, const json_t *object, const spl_skin *ski
            read_optional(r, attributes, "NORMAL", 3, &p->normal) &&
            read_optional(r, attributes, "TANGENT", 4, &p->tangent) &&
            read_optional(r, attributes, "TEXCOORD_0", 2, &p->uv) && read_colors(r, attributes) &&
-           read_ids(r, attributes) && read_amounts(r, attributes) && read_triangles(r, object) && read_polygons(r, object) &&
-           read_targets(r, object) && (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
+           read_ids(r, attributes) && read_amounts(r, attributes) && read_triangles(r, object) &&
+           read_polygons(r, object) && read_targets(r, object) &&
+           (!skin || spl_gltf_read_influences(r->g, attributes, skin, r->where, p));
 }
 
 static bool read_mesh(spl_gltf *g, const json_t *object, int32_t index, const spl_skin *skin)
