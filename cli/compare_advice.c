@@ -1,6 +1,9 @@
-/* The advice is a short list of rules. Each has a number that should be small and a limit up to which it is as good as
- * the best; the rules are asked in order, and each leaves only the methods within its limit. `reference` takes no part:
- * it is what the others are measured against. */
+/* What `skin` takes by itself is advised, unless it came out worse than the file's own skinning: one rule for both.
+ * What the numbers alone would advise is told beside it; without a choice of `skin` it is the advice.
+ *
+ * The numbers are asked by a short list of rules. Each has a number that should be small and a limit up to which it is
+ * as good as the best; the rules are asked in order, and each leaves only the methods within its limit. `reference`
+ * takes no part: it is what the others are measured against. */
 #include "compare_advice.h"
 
 #include <math.h>
@@ -16,6 +19,11 @@ typedef struct choice {
     int best;
     cli_advice *out;
 } choice;
+
+static double worse(const cli_summary *s)
+{
+    return s->worse;
+}
 
 static double penetration(const cli_summary *s)
 {
@@ -45,6 +53,12 @@ static double frame_time(const cli_summary *s)
 /* What is always good enough. A millimetre of penetration is less than the skin's own thickness; a tenth of a joint's
  * volume is hard to see; a hundredth of the diagonal is what contact alone may move a surface from a reference that has
  * none; and a method that keeps up with the clip is quick enough. */
+static double fine_worse(const cli_advice_case *a)
+{
+    (void)a;
+    return 0;
+}
+
 static double fine_penetration(const cli_advice_case *a)
 {
     (void)a;
@@ -80,8 +94,8 @@ static const struct rule {
     double (*fine)(const cli_advice_case *asked);
     double factor; /* times the least value is as good as the least */
 } rules[] = {
-    {penetration, fine_penetration, 2}, {volume_lost, fine_volume, 1.5}, {error_mean, fine_error, 2},
-    {error_max, fine_error_max, 2},     {frame_time, fine_time, 1},
+    {worse, fine_worse, 1},      {penetration, fine_penetration, 2}, {volume_lost, fine_volume, 1.5},
+    {error_mean, fine_error, 2}, {error_max, fine_error_max, 2},     {frame_time, fine_time, 1},
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -111,6 +125,14 @@ static int choose(choice *c, double most)
         if (best < 0 || a->method[i].ms_median < a->method[best].ms_median) best = i;
     }
     return best;
+}
+
+/* What `skin` would take, if it ran and is nowhere worse; -1 if not. */
+static int choice_of_skin(const cli_advice_case *a)
+{
+    for (int i = 0; a->chosen && i < a->method_count; i++)
+        if (a->method[i].ran && strcmp(a->method[i].name, a->chosen) == 0) return a->method[i].worse > 0 ? -1 : i;
+    return -1;
 }
 
 /* ---- words ---- */
@@ -168,6 +190,30 @@ static const cli_summary *reference_of(const choice *c)
     for (int i = 0; i < c->asked->method_count; i++)
         if (c->asked->method[i].ran && strcmp(c->asked->method[i].name, "reference") == 0) return &c->asked->method[i];
     return NULL;
+}
+
+/* Whose choice it is, and what the numbers alone would say. */
+static void say_choice(choice *c, const cli_summary *s, const cli_summary *first)
+{
+    if (c->asked->chosen && strcmp(s->name, c->asked->chosen) == 0) {
+        if (first == s)
+            give(c, "It is what `skin` takes by itself, and first by the numbers below.");
+        else
+            give(c,
+                 "It is what `skin` takes by itself; by the numbers alone `%s` would be first: %s of penetration, %s a "
+                 "frame.",
+                 first->name, length_of(isfinite(first->penetration) ? first->penetration : 0).text,
+                 time_of(first->ms_median).text);
+    } else if (c->asked->chosen)
+        give(c, "`skin` takes `%s` by itself, which did not run here or is worse than the file's own skinning.",
+             c->asked->chosen);
+    if (s->worse > 0)
+        give(c, "In %.0f frames it is worse than the file's own skinning.", s->worse);
+    else if (s->trust < 1)
+        give(c, "It is nowhere worse than the file's own skinning; %.0f%% of its flesh is trusted in full.",
+             floor(100 * s->trust));
+    else if (s->trust == 1)
+        give(c, "It is nowhere worse than the file's own skinning, with all of its flesh.");
 }
 
 static void say_penetration(choice *c, const cli_summary *s)
@@ -250,7 +296,7 @@ static void say_time(choice *c, const cli_summary *s)
 static void say_quicker(choice *c, const cli_summary *s)
 {
     const cli_summary *quick = NULL;
-    double limit = fmax(rules[0].fine(c->asked), rules[0].factor * s->penetration);
+    double limit = fmax(fine_penetration(c->asked), 2 * s->penetration);
     for (int i = 0; i < c->asked->method_count; i++) {
         const cli_summary *m = &c->asked->method[i];
         if (i == c->best || !m->ran || !(m->penetration <= limit) || !(m->ms_median < s->ms_median)) continue;
@@ -307,11 +353,13 @@ bool cli_advise(const cli_advice_case *asked, cli_advice *out)
     choice c = {.asked = asked, .out = out};
     *out = (cli_advice){0};
     if (asked->method_count > MOST) return false;
-    c.best = choose(&c, INFINITY);
-    if (c.best < 0) return false;
+    int first = choose(&c, INFINITY), chosen = choice_of_skin(asked);
+    if (first < 0) return false;
+    c.best = chosen >= 0 ? chosen : first;
     const cli_summary *s = &asked->method[c.best];
     out->method = s->name;
     summarise(&c, s);
+    say_choice(&c, s, &asked->method[first]);
     say_penetration(&c, s);
     say_volume(&c, s);
     say_inverted(&c, s);

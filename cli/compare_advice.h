@@ -11,18 +11,21 @@ typedef struct cli_summary {
     double setup_ms, body_ms, ms_median, ms_min, ms_max, peak_mb;
     double penetration, joint_volume, strain, inverted; /* metres, share of rest, the worst frame's */
     double error_mean, error_max;                       /* metres from `reference` */
+    double worse; /* frames in which it is worse than the file's own skinning; 0 where that is not asked */
+    double trust; /* share of the flesh that is trusted in full */
 } cli_summary;
 
 typedef struct cli_advice_case {
     const cli_summary *method;
     int method_count;
-    double frame_ms; /* how long a frame of the clip lasts */
-    bool dynamics;   /* were asked for */
-    bool model;      /* a trained one was given */
-    double size_m;   /* the character's diagonal */
+    double frame_ms;    /* how long a frame of the clip lasts */
+    bool dynamics;      /* were asked for */
+    bool model;         /* a trained one was given */
+    double size_m;      /* the character's diagonal */
+    const char *chosen; /* what `skin` takes by itself; NULL: not known */
 } cli_advice_case;
 
-enum { CLI_ADVICE_REASONS = 10, CLI_ADVICE_TEXT = 300 };
+enum { CLI_ADVICE_REASONS = 12, CLI_ADVICE_TEXT = 300 };
 
 typedef struct cli_advice {
     const char *method;

@@ -1,5 +1,6 @@
 /* The report as JSON: what a page shows, and what --json prints. */
 #include "compare.h"
+#include "dynamics_options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,7 +95,8 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
                        .strain = NAN,
                        .inverted = NAN,
                        .error_mean = NAN,
-                       .error_max = NAN};
+                       .error_max = NAN,
+                       .trust = NAN};
     if (!m->ran) return;
     const json_t *setup = json_object_get(m->metrics, "setup_ms"), *frames = json_object_get(m->metrics, "frames");
     s->setup_ms = number(json_object_get(setup, "total"));
@@ -109,6 +111,8 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
         s->strain = fmax(s->strain, number(json_object_get(frame, "max_strain")));
         s->inverted = fmax(s->inverted, number(json_object_get(frame, "inverted")));
         s->joint_volume = fmin(s->joint_volume, worst_joint(frame));
+        s->trust = fmin(s->trust, number(json_object_get(frame, "trust")));
+        s->worse += json_is_string(json_object_get(json_object_get(frame, "harm"), "worse"));
     }
     double sum = 0;
     int count = 0;
@@ -123,12 +127,13 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
 
 static json_t *table_of(const cli_summary *s)
 {
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "setup_ms", real(s->setup_ms), "body_ms",
-                     real(s->body_ms), "ms_median", real(s->ms_median), "ms_min", real(s->ms_min), "ms_max",
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "setup_ms", real(s->setup_ms),
+                     "body_ms", real(s->body_ms), "ms_median", real(s->ms_median), "ms_min", real(s->ms_min), "ms_max",
                      real(s->ms_max), "peak_mb", real(s->peak_mb), "max_penetration", real(s->penetration),
                      "min_joint_volume", real(s->joint_volume), "max_strain", real(s->strain), "inverted",
                      isfinite(s->inverted) ? json_integer((json_int_t)s->inverted) : json_null(), "error_mean",
-                     real(s->error_mean), "error_max", real(s->error_max));
+                     real(s->error_mean), "error_max", real(s->error_max), "trust", real(s->trust), "worse",
+                     isfinite(s->trust) ? json_integer((json_int_t)s->worse) : json_null());
 }
 
 /* ---- methods ---- */
@@ -213,6 +218,18 @@ static json_t *notes_of(const cli_compare *c)
     return list;
 }
 
+/* What `skin` takes by itself for the same options; NULL where it cannot be said. */
+static const char *choice_of_skin(const cli_compare *c)
+{
+    const char *colliders[CLI_MAX_VALUES];
+    supple_sim_config sc = supple_sim_config_default();
+    supple_choice choice;
+    if (cli_get(c->arguments, "--model", 0)) return "subspace";
+    if (cli_dynamics_config(c->arguments, c->scene, colliders, &sc) != 0) return NULL;
+    if (supple_choose(c->scene, &sc, &c->config, &choice, NULL) != SUPPLE_OK) return NULL;
+    return choice.method;
+}
+
 bool cli_compare_advice(const cli_compare *c, cli_advice *advice)
 {
     cli_summary all[CLI_COMPARE_METHODS];
@@ -223,7 +240,8 @@ bool cli_compare_advice(const cli_compare *c, cli_advice *advice)
                              1000 / c->fps,
                              dynamics && strcmp(dynamics, "on") == 0,
                              cli_get(c->arguments, "--model", 0) != NULL,
-                             c->size_m};
+                             c->size_m,
+                             choice_of_skin(c)};
     return cli_advise(&asked, advice);
 }
 

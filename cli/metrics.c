@@ -109,6 +109,8 @@ static json_t *harm(const supple_sim *sim)
         json_object_set_new(part, "name", json_string(supple_sim_part_name(sim, i)));
         json_array_append_new(parts, part);
     }
+    const char *worse = supple_sim_worse(sim);
+    json_object_set_new(all, "worse", worse ? json_string(worse) : json_null());
     json_object_set_new(all, "parts", parts);
     return all;
 }

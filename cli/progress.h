@@ -9,6 +9,8 @@ typedef struct cli_progress {
     double start, last; /* seconds */
     const char *label;  /* of a run of frames */
     char stage[48];     /* of the setup that was shown last */
+    int total;          /* frames of a clip that a stage of the library is computing; 0: stages are shown as such */
+    bool counted;       /* it has */
 } cli_progress;
 
 /* `mode` is auto, always or never (NULL: auto). False and a message for anything else. */

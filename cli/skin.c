@@ -81,6 +81,7 @@ typedef struct job {
     supple_writer *current[MAX_OUTPUTS]; /* outputs of the range under way */
     float *position, *normal, *tangent;
     bool strict;
+    bool twice; /* frames that were judged are computed again */
     cli_verdict *verdict;
     struct {
         int unsolved, inverted;       /* frames that did not reach their tolerance; most inverted tetrahedra */
@@ -251,6 +252,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.device = cli_get(arguments, "--device", 0);
     code = cli_amounts(arguments, amounts, &sc);
     if (code) return code;
+    j->twice = sc.dynamics || j->dump_path;
     sc.fps = j->fps;
     sc.measure = j->metrics_path != NULL || (model && j->dump_path);
     for (int r = 0; r < j->range_count; r++) sc.frame_total += j->ranges[r].frame_count;
@@ -496,7 +498,7 @@ static supple_result run_range(job *j, int r, supple_error *error)
         if (result == SUPPLE_OK) result = write_frame(j, r, k, error);
         if (result == SUPPLE_OK && j->metrics_path) cli_metrics_frame(j->metrics, clip, frame, time, j->sim);
         if (result == SUPPLE_OK && j->dump_path) result = dump_frame(j, clip, frame, error);
-        cli_progress_update(&j->progress, k + 1, range->frame_count);
+        if (!j->progress.counted) cli_progress_update(&j->progress, k + 1, range->frame_count);
     }
     cli_progress_end(&j->progress);
     return result == SUPPLE_OK ? close_outputs(j, j->current, error) : result;

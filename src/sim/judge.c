@@ -35,11 +35,12 @@ static bool keep_take(supple_sim *sim, const range *r, int32_t k)
 static supple_result compute(supple_sim *sim, const range *r, supple_error *error)
 {
     spl_amount *a = &sim->amount;
-    supple_result result = SUPPLE_OK;
+    supple_result result = spl_progress(&sim->config, "flesh", 0, error);
     bool kept = true;
+    spl_pops_set_rate(&a->pops, r->fps);
     for (int32_t k = 0; k < r->count && result == SUPPLE_OK; k++) {
-        result = spl_progress(&sim->config, "flesh", (double)k / r->count, error);
-        if (result == SUPPLE_OK) result = supple_sim_step_clip(sim, r->clip, time_of(r, k), error);
+        result = supple_sim_step_clip(sim, r->clip, time_of(r, k), error);
+        if (result == SUPPLE_OK) result = spl_progress(&sim->config, "flesh", (double)(k + 1) / r->count, error);
         if (result != SUPPLE_OK) break;
         spl_harm_measure(&a->harm, a->own, a->flesh, sim->pool);
         spl_trust_frame frame = {a->own, a->flesh, a->flesh, &a->harm, 1, spl_amount_swings(sim)};

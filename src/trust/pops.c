@@ -5,14 +5,15 @@
 
 #include <string.h>
 
-#define STILL     0.005 /* of the diagonal: smaller jumps are none */
-#define OWN_SHARE 0.25  /* of the jumps of own skinning in this frame and its neighbours, which may be added */
+#define STILL     0.005 /* of the diagonal: smaller jumps are none, at RATE frames a second and more */
+#define RATE      30
+#define OWN_SHARE 0.25 /* of the jumps of own skinning in this frame and its neighbours, which may be added */
 enum { GRAIN = 4096 };
 
 supple_result spl_pops_make(const spl_trust_mesh *mesh, const supple_allocator *a, spl_pops *out, supple_error *error)
 {
     size_t n = (size_t)mesh->vertex_count;
-    *out = (spl_pops){.allocator = *a, .mesh = mesh, .ratio = spl_new(a, n, sizeof *out->ratio)};
+    *out = (spl_pops){.allocator = *a, .mesh = mesh, .still = STILL, .ratio = spl_new(a, n, sizeof *out->ratio)};
     bool all = out->ratio != NULL;
     for (int k = 0; k < SPL_POPS_FRAMES; k++) {
         out->own[k] = spl_new(a, n, 3 * sizeof *out->own[k]);
@@ -34,6 +35,12 @@ void spl_pops_release(spl_pops *p)
     }
     spl_free(a, p->ratio);
     *p = (spl_pops){0};
+}
+
+void spl_pops_set_rate(spl_pops *p, double fps)
+{
+    double longer = fps < RATE ? RATE / fps : 1;
+    p->still = STILL * longer * longer;
 }
 
 void spl_pops_reset(spl_pops *p)
@@ -71,10 +78,10 @@ static void judge_vertices(void *context, size_t begin, size_t end)
     for (size_t v = begin; v < end; v++) {
         double own = 0, added = jump(p->added, j->frame, v);
         p->ratio[v] = 1;
-        if (!(added > STILL * p->mesh->diagonal)) continue;
+        if (!(added > p->still * p->mesh->diagonal)) continue;
         for (int32_t f = j->frame - 1; f <= j->frame + 1; f++)
             if (f > 0 && f < p->frames - 1) own = fmax(own, jump(p->own, f, v));
-        double allowed = STILL * p->mesh->diagonal + OWN_SHARE * own;
+        double allowed = p->still * p->mesh->diagonal + OWN_SHARE * own;
         if (added > allowed) p->ratio[v] = (float)(allowed / added);
     }
 }

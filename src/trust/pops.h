@@ -15,11 +15,15 @@ typedef struct spl_pops {
     const spl_trust_mesh *mesh;
     float *own[SPL_POPS_FRAMES], *added[SPL_POPS_FRAMES]; /* 3 x vertices: of the last frames, a ring */
     float *ratio; /* by vertex: of its jump in the frame judged last, what would be allowed; 1 where it does not jump */
+    double still; /* of the diagonal: smaller jumps are none */
     int32_t frames; /* so far */
 } spl_pops;
 
 supple_result spl_pops_make(const spl_trust_mesh *mesh, const supple_allocator *a, spl_pops *out, supple_error *error);
 void spl_pops_release(spl_pops *p);
+
+/* Frames a second (30): below that, what moves evenly jumps farther from frame to frame, by the square of the rate. */
+void spl_pops_set_rate(spl_pops *p, double fps);
 
 /* Forgets all frames. */
 void spl_pops_reset(spl_pops *p);

@@ -47,6 +47,29 @@ TEST(contact_decides_first)
     CHECK(says(&a, "1.5 s to set up, once, and 80 MB"));
 }
 
+/* One rule for both: what `skin` takes is advised, unless it is worse than what the file had. */
+TEST(the_choice_of_skin_is_advised_unless_it_is_worse)
+{
+    cli_summary all[] = {method("linear", 0.1, 0.059, 0.7, 0.003), method("mixed", 20, 0.02, 0.97, 0.001),
+                         method("projective", 12, 0.0004, 0.95, 0.002)};
+    cli_advice a;
+    cli_advice_case asked = {.method = all, .method_count = 3, .frame_ms = 33, .size_m = 2, .chosen = "mixed"};
+    all[1].trust = 0.975;
+    CHECK(cli_advise(&asked, &a) && strcmp(a.method, "mixed") == 0);
+    CHECK(says(&a, "what `skin` takes by itself; by the numbers alone `projective` would be first: 0.4 mm"));
+    CHECK(says(&a, "nowhere worse than the file's own skinning; 97% of its flesh is trusted in full"));
+    all[1].worse = 3;
+    CHECK(cli_advise(&asked, &a) && strcmp(a.method, "projective") == 0);
+    CHECK(says(&a, "`skin` takes `mixed` by itself, which did not run here or is worse"));
+    all[1].worse = 0;
+    all[1].ran = false;
+    CHECK(cli_advise(&asked, &a) && strcmp(a.method, "projective") == 0);
+    asked.chosen = "projective";
+    CHECK(cli_advise(&asked, &a) && says(&a, "and first by the numbers below"));
+    all[2].worse = 1; /* of those that are left, what is worse in fewer frames */
+    CHECK(cli_advise(&asked, &a) && strcmp(a.method, "linear") == 0);
+}
+
 TEST(volume_decides_where_nothing_touches)
 {
     const cli_summary all[] = {method("linear", 0.1, 0, 0.6, 0.004), method("mixed", 20, 0, 0.98, 0.001)};
@@ -147,14 +170,15 @@ TEST(what_was_asked_for_is_told)
 {
     const cli_summary all[] = {method("projective", 12, 0.0004, 0.95, NAN), method("subspace", 0.5, 0.03, 0.9, NAN)};
     cli_advice out;
-    cli_advice_case asked = {all, 2, 33.3, true, true, 2};
+    cli_advice_case asked = {all, 2, 33.3, true, true, 2, NULL};
     REQUIRE(cli_advise(&asked, &out));
     CHECK(strcmp(out.method, "projective") == 0);
     CHECK(says(&out, "Dynamics were asked for"));
     CHECK(says(&out, "trained model plays a frame in 0.5 ms, with 30 mm of penetration"));
 }
 
-TEST_CASES(RUN(contact_decides_first), RUN(volume_decides_where_nothing_touches), RUN(reference_has_no_contact),
+TEST_CASES(RUN(contact_decides_first), RUN(the_choice_of_skin_is_advised_unless_it_is_worse),
+           RUN(volume_decides_where_nothing_touches), RUN(reference_has_no_contact),
            RUN(distance_decides_where_nothing_touches), RUN(nothing_to_mend), RUN(time_decides_between_equals),
            RUN(the_quicker_one_is_named), RUN(real_time_is_not_the_quickest_of_all), RUN(unmeasured_does_not_win),
            RUN(reference_is_never_advised), RUN(what_was_asked_for_is_told))
