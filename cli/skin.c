@@ -35,6 +35,7 @@ static const cli_option options[] = {
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--amount", "X", "how much of the flesh is shown, 0 to 1 (1): X, PART=X, or color: by the vertex colour", true},
     {"--strict", NULL, "exit with 5 where the result is somewhere worse than the file's own skinning", false},
+    {"--rehearse", "MODE", "on or off: parts are tried on a coarse body first (on)", false},
     {"--model", "FILE.supple", "a trained model (`supple train`), for method subspace", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
@@ -250,6 +251,10 @@ static int create_sim(job *j, const cli_arguments *arguments)
     sc.slide_file = cli_get(arguments, "--slide-config", 0);
     if (sc.slide_file && !sc.slide) return cli_usage_error("--slide-config: goes with --slide");
     sc.device = cli_get(arguments, "--device", 0);
+    const char *rehearse = cli_get(arguments, "--rehearse", 0);
+    if (rehearse && strcmp(rehearse, "on") != 0 && strcmp(rehearse, "off") != 0)
+        return cli_usage_error("--rehearse %.40s: takes on or off", rehearse);
+    sc.rehearse = !rehearse || strcmp(rehearse, "on") == 0;
     code = cli_amounts(arguments, amounts, &sc);
     if (code) return code;
     j->twice = sc.dynamics || j->dump_path;

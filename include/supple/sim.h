@@ -58,6 +58,8 @@ typedef struct supple_sim_config {
     int32_t amount_count;                /* how many there are */
     bool amount_by_color; /* and times the vertex colour: the mean of red, green and blue (off). A glTF attribute
                              _SUPPLE_AMOUNT counts by itself */
+    bool rehearse; /* where the body is made here: its parts are tried on a coarse one first, and those that cannot be
+                      trusted get another role (on); see supple_sim_rehearse for what follows from poses */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
@@ -179,6 +181,10 @@ SUPPLE_API void supple_sim_reset(supple_sim *sim);
  * dump). The next step starts as the first one did. Without flesh, or with trust=off, there is nothing to do. */
 SUPPLE_API supple_result supple_sim_judge(supple_sim *sim, int32_t clip, int32_t first_frame, int32_t frame_count,
                                           double fps, bool keep, supple_error *error);
+
+/* Tries poses of the clips and swings of the joints, a dozen at most, without dynamics, and finds how much of the flesh
+ * can be trusted in them: what live steps start from. For hosts whose poses are not known before. */
+SUPPLE_API supple_result supple_sim_rehearse(supple_sim *sim, supple_error *error);
 
 /* How much of the flesh is shown of each vertex, from 0 to 1: one float a vertex, in output order, in place of what the
  * config says; NULL: all of it. Any time between steps; SUPPLE_ERROR_ARGUMENT for numbers outside 0 to 1. Where

@@ -122,9 +122,13 @@ static supple_result make_room(supple_sim *sim, supple_error *error)
     a->wish = spl_new(&a->allocator, points, sizeof *a->wish);
     a->shown = spl_new(&a->allocator, points, sizeof *a->shown);
     a->target = spl_new(&a->allocator, points, sizeof *a->target);
+    a->rehearsed = spl_new(&a->allocator, points, sizeof *a->rehearsed);
+    a->reached = spl_new(&a->allocator, points, sizeof *a->reached);
     a->off = spl_new(&a->allocator, points, sizeof *a->off);
     a->moved = spl_new(&a->allocator, points, sizeof *a->moved);
-    if (!a->wish || !a->shown || !a->target || !a->off || !a->moved) return spl_fail_memory(error, "the amounts");
+    if (!a->wish || !a->shown || !a->target || !a->off || !a->moved || !a->rehearsed || !a->reached)
+        return spl_fail_memory(error, "the amounts");
+    for (size_t p = 0; p < points; p++) a->rehearsed[p] = 1;
     count_flesh(sim);
     supple_result result = spl_harm_room_make(&a->mesh, &a->allocator, &a->harm, error);
     return result == SUPPLE_OK ? spl_trust_make(&a->mesh, &a->allocator, &a->trust, error) : result;
@@ -162,7 +166,8 @@ void spl_amount_release(supple_sim *sim)
     spl_trust_release(&a->trust);
     spl_harm_room_release(&a->harm);
     spl_trust_mesh_release(&a->mesh);
-    void *block[] = {a->skin_state, a->own, a->flesh, a->wish, a->shown, a->target, a->off, a->moved};
+    void *block[] = {a->skin_state, a->own, a->flesh, a->wish,      a->shown,
+                     a->target,     a->off, a->moved, a->rehearsed, a->reached};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a->allocator, block[i]);
     *a = (spl_amount){0};
 }
@@ -219,9 +224,17 @@ void spl_amount_reset(supple_sim *sim)
     if (a->skin->reset) a->skin->reset(a->skin_state);
     a->fresh = true;
     if (a->mode == SPL_AMOUNT_SETTLED) return;
-    spl_trust_reset(&a->trust);
+    spl_trust_start(&a->trust, a->rehearsed, a->reached);
     make_target(a);
     approach(a, true);
+}
+
+void spl_amount_rehearsed(supple_sim *sim)
+{
+    spl_amount *a = &sim->amount;
+    size_t n = (size_t)a->mesh.point_count;
+    memcpy(a->rehearsed, a->trust.seed, n * sizeof *a->rehearsed);
+    memcpy(a->reached, a->trust.reach, n * sizeof *a->reached);
 }
 
 void spl_amount_settle(supple_sim *sim)

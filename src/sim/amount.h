@@ -34,6 +34,8 @@ typedef struct spl_amount {
     float *shown;                  /* by point: the amount that is shown */
     float *target;                 /* by point: where it goes to */
     float *off;                    /* by point: room */
+    float *rehearsed;              /* by point: bounds by rehearsal, or 1 */
+    float *reached;                /* by point: how far flesh was there */
     bool all;                      /* every amount shown is 1 */
     bool fresh;                    /* nothing was shown since the last reset */
     bool stale;                    /* the target is to be made again */
@@ -59,6 +61,9 @@ supple_result spl_amount_pose(struct supple_sim *sim, supple_error *error);
 
 /* Trust as it is now, at once. */
 void spl_amount_settle(struct supple_sim *sim);
+
+/* Keeps trust as it is now: what a reset goes back to. */
+void spl_amount_rehearsed(struct supple_sim *sim);
 
 /* A frame that was kept, in place of the method's: into sim->position and *stats; false if there is none. */
 bool spl_amount_replay(struct supple_sim *sim, int32_t clip, double time, supple_stats *stats);

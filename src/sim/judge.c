@@ -115,6 +115,7 @@ static supple_result judge(supple_sim *sim, const range *r, supple_error *error)
     if (result == SUPPLE_OK) result = spl_pops_make(&a->mesh, &a->allocator, &a->pops, error);
     a->mode = SPL_AMOUNT_LIVE;
     supple_sim_reset(sim);
+    spl_trust_reset(&a->trust); /* a file's frames are seen themselves: no rehearsal counts */
     a->mode = SPL_AMOUNT_SEEING;
     if (result == SUPPLE_OK) result = compute(sim, r, error);
     if (result == SUPPLE_OK) result = settle(sim, r, error);

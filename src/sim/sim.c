@@ -5,6 +5,7 @@
 #include "core/timer.h"
 #include "sim/choose.h"
 #include "sim/device.h"
+#include "sim/rehearse.h"
 #include "sim/slide.h"
 #include "subspace/model_public.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 enum { SIM_COOKIE = 0x51d0c0f1 };
+#define SURELY_FLESH 0.999 /* share of the skin: with more, no part was in doubt */
 
 supple_sim_config supple_sim_config_default(void)
 {
@@ -22,7 +24,8 @@ supple_sim_config supple_sim_config_default(void)
                                .substep = 1.0 / 120,
                                .root_inertia = 1,
                                .collide = SUPPLE_COLLIDE_AUTO,
-                               .amount = 1};
+                               .amount = 1,
+                               .rehearse = true};
 }
 
 /* ---- creation ---- */
@@ -51,8 +54,49 @@ static int32_t collide_of(const spl_method *method, const supple_sim_config *sc)
                                                                         : SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
 }
 
+/* Whether parts are to be tried first: not where the user has said what the body is, or nothing was to be decided. */
+static supple_result tries_parts(const supple_sim *sim, const supple_sim_config *sc, bool *out, supple_error *error)
+{
+    spl_roles roles;
+    int32_t count;
+    *out = false;
+    if (!sc->rehearse || !needs_body(sim) || sim->common[SPL_FLESH_TRUST] != 0 || sc->body || sc->model ||
+        (sc->body_config && sc->body_config->tet_file))
+        return SUPPLE_OK;
+    spl_part *part = spl_parts_new(sim->scene, &sim->allocator, &count);
+    if (!part) return spl_fail_memory(error, "the parts");
+    supple_result result = spl_roles_of_scene(sim->scene, part, count, &sim->allocator, &roles, error);
+    if (result == SUPPLE_OK) {
+        *out = roles.flesh_share > 0 && roles.flesh_share < SURELY_FLESH;
+        spl_roles_release(&roles);
+    }
+    spl_free(&sim->allocator, part);
+    return result;
+}
+
+static supple_result make_flesh_of(supple_sim *sim, const supple_sim_config *sc, bool *no_flesh, supple_error *error);
+
 /* *no_flesh (may be NULL) is whether it failed for want of a body. */
 static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bool *no_flesh, supple_error *error)
+{
+    bool tries;
+    if (no_flesh) *no_flesh = false;
+    supple_result result = tries_parts(sim, sc, &tries, error);
+    if (result != SUPPLE_OK || !tries) return result == SUPPLE_OK ? make_flesh_of(sim, sc, no_flesh, error) : result;
+    spl_rehearsed rehearsed;
+    supple_sim_config tried = *sc;
+    supple_body_config bc = sc->body_config ? *sc->body_config : supple_body_config_default();
+    result = spl_rehearse_roles(sim->scene, sc, &sim->config, SPL_REHEARSE_NEEDED, &rehearsed, error);
+    if (result != SUPPLE_OK) return result;
+    bc.rules = rehearsed.rule;
+    bc.rule_count = rehearsed.rule_count;
+    tried.body_config = &bc;
+    result = make_flesh_of(sim, &tried, no_flesh, error);
+    spl_rehearsed_release(&rehearsed);
+    return result;
+}
+
+static supple_result make_flesh_of(supple_sim *sim, const supple_sim_config *sc, bool *no_flesh, supple_error *error)
 {
     spl_flesh_setup setup = {.scene = sim->scene,
                              .sim = sc,

@@ -48,6 +48,15 @@ void spl_trust_reset(spl_trust *t)
     t->lowered = false;
 }
 
+void spl_trust_start(spl_trust *t, const float *seed, const float *reach)
+{
+    size_t n = (size_t)t->mesh->point_count;
+    memcpy(t->seed, seed, n * sizeof *t->seed);
+    memcpy(t->reach, reach, n * sizeof *t->reach);
+    t->lowered = true;
+    spl_trust_settle(t);
+}
+
 /* ---- bounds ---- */
 
 static double distance(const float *p, const float *q)

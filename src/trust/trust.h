@@ -35,6 +35,9 @@ void spl_trust_release(spl_trust *t);
 /* Full trust, nothing seen. */
 void spl_trust_reset(spl_trust *t);
 
+/* What was seen before: bounds and reach by point. */
+void spl_trust_start(spl_trust *t, const float *seed, const float *reach);
+
 /* What a frame is seen with. */
 typedef struct spl_trust_frame {
     const float *own, *flesh;  /* 3 x vertices, world space */
