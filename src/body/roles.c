@@ -563,7 +563,8 @@ void spl_roles_place(const supple_scene *scene, const spl_part *part, int32_t pa
 }
 
 supple_result spl_roles_of_scene(const supple_scene *scene, const spl_part *part, int32_t part_count,
-                                 const supple_allocator *a, spl_roles *out, supple_error *error)
+                                 const supple_part_rule *rules, int32_t rule_count, const supple_allocator *a,
+                                 spl_roles *out, supple_error *error)
 {
     *out = (spl_roles){0};
     spl_bones bones;
@@ -572,8 +573,13 @@ supple_result spl_roles_of_scene(const supple_scene *scene, const spl_part *part
     float *position = spl_new(a, (size_t)scene->vertex_count, 3 * sizeof *position);
     if (position) {
         spl_roles_place(scene, part, part_count, spl_roles_home(scene, part, part_count), position);
-        spl_roles_input in = {
-            .scene = scene, .part = part, .part_count = part_count, .position = position, .bones = &bones};
+        spl_roles_input in = {.scene = scene,
+                              .part = part,
+                              .part_count = part_count,
+                              .position = position,
+                              .bones = &bones,
+                              .rules = rules,
+                              .rule_count = rule_count};
         result = spl_roles_find(&in, a, out, error);
     } else
         result = spl_fail_memory(error, "the parts");
