@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"--frames", "A:B", "frames A to B, both included, from 0, up to the clip's end (the whole clip)", false},
     {"--body", "KIND", "tets, prism, or a file of your own tetrahedra (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
-    {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape)", true},
+    {"--part", "NAME=ROLE", "role of a part, by name or number: flesh, follow, own, rigid, skip (by its shape)", true},
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},
     {"--forces", "FILE.json", "external forces on the flesh (none)", false},
