@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 
+import mouth
 from tool import check, data, same_files, session
 
 SMALL = ("--clip", "bend", "--resolution", 24)
@@ -327,6 +328,20 @@ def check_flat(tool, folder):
         assert np.array_equal(linear, np.load(out)), arguments
 
 
+def check_closed_mouth(tool, folder):
+    """Lips that lie vertex upon vertex in the bind pose part with their joints; the rest pose stays as it is."""
+    snout, out = os.path.join(folder, "snout.glb"), os.path.join(folder, "snout.npy")
+    upper, lower = mouth.make(snout)
+    opening, rest = {}, {}
+    for method in ("linear", "mixed"):
+        done = tool.good("skin", snout, "-o", out, "--method", method, "--resolution", 20, "--frames", "0:30", "--fps", 30)
+        x = np.load(out)
+        opening[method], rest[method] = np.linalg.norm(x[30][upper].mean(0) - x[30][lower].mean(0)), x[0]
+    assert "lips" in done.err, done.err
+    assert opening["linear"] > 0.6 and opening["mixed"] > 0.6 * opening["linear"], opening
+    assert abs(rest["mixed"] - rest["linear"]).max() < 1e-4, abs(rest["mixed"] - rest["linear"]).max()
+
+
 def check_own(tool, folder):
     """Where every part is `own` the result is the file's skinning, to the bit."""
     own, linear = os.path.join(folder, "own.npy"), os.path.join(folder, "linear.npy")
@@ -356,6 +371,7 @@ def main():
         cases.run("cache", check_cache, tool, folder)
         cases.run("thin_links", check_thin_links, tool, folder)
         cases.run("flat", check_flat, tool, folder)
+        cases.run("closed_mouths_part", check_closed_mouth, tool, folder)
         cases.run("own_is_the_files_skinning", check_own, tool, folder)
         cases.run("prism", check_prism, tool, folder)
         cases.run("bad_body", check_bad_body, tool, folder)
