@@ -34,7 +34,7 @@ static int wider(int width, const char *text)
     return length > width ? length : width;
 }
 
-/* A number for those of one name, and both names that --part takes. */
+/* The number and both names, which --part takes. */
 static void print_parts(const supple_report *r)
 {
     int name = 20, material = 0;

@@ -14,7 +14,7 @@ static const cli_option options[] = {
     {"-o", "OUT", "the tetrahedra as .msh, .mesh or .vtk, or a picture as .png (none: only report)", true},
     {"--body", "KIND", "tets, or prism: one layer between the skin and the bones (tets)", false},
     {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
-    {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
+    {"--part", "NAME=ROLE", "role of a part, by name or number: flesh, follow, own, rigid or skip (by its shape)",
      true},
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--set", "KEY=VALUE", "max-tets=N: budget for the resolution (60000); grade=on: coarser inside (off)", true},

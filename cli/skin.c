@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"--frames", "A:B", "frames A to B, both included, from 0, up to the clip's end (the whole clip)", false},
     {"--body", "KIND", "tets, prism, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
-    {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
+    {"--part", "NAME=ROLE", "role of a part, by name or number: flesh, follow, own, rigid or skip (by its shape)",
      true},
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--amount", "X", "how much of the flesh is shown, 0 to 1 (1): X, PART=X, or color: by the vertex colour", true},

@@ -25,7 +25,7 @@ static const cli_option options[] = {
     {"--keep", NULL, "leave them there afterwards", false},
     {"--body", "KIND", "tets or prism (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
-    {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
+    {"--part", "NAME=ROLE", "role of a part, by name or number: flesh, follow, own, rigid or skip (by its shape)",
      true},
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--material", "FILE.json", "stiffness and density by region (one soft tissue)", false},

@@ -13,7 +13,7 @@ static const cli_option options[] = {
     {"--weights", "KIND", "bbw (bounded biharmonic), heat (bone heat) or own (the file's) (bbw)", false},
     {"--influences", "N", "joints at a vertex at most: 4 or 8 (4)", false},
     {"--resolution", "N", "cells along the longest axis (chosen by the thinnest limbs within max-tets)", false},
-    {"--part", "NAME=ROLE", "a part's role: flesh, follow, own, rigid or skip (by its shape; `supple info` shows it)",
+    {"--part", "NAME=ROLE", "role of a part, by name or number: flesh, follow, own, rigid or skip (by its shape)",
      true},
     {"--size", "METRES", "the character's diagonal for the solver; file: as the file's unit says (by its rig)", false},
     {"--set", "KEY=VALUE", "max-tets=N: budget for the resolution (30000); grade=on: coarser inside (off)", true},

@@ -21,7 +21,8 @@ typedef enum supple_role {
     SUPPLE_ROLE_OWN,    /* exactly the file's own skinning */
 } supple_role;
 
-/* Parts whose mesh or material name matches a shell pattern (case does not count) get a role. */
+/* Parts whose mesh or material name matches a shell pattern (case does not count) get a role. Where no name does, a
+ * number is that of a part, as supple_scene_inspect lists them. */
 typedef struct supple_part_rule {
     const char *pattern; /* *, ? and [abc] */
     supple_role role;    /* that they get */

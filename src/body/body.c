@@ -3,6 +3,7 @@
 #include "body/body_cache.h"
 #include "body/body_prism.h"
 #include "body/body_visual.h"
+#include "body/lips.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "math/mat3.h"
@@ -41,6 +42,22 @@ static supple_result find_parts(spl_body *body, const spl_body_options *options,
                           .rules = options->rules,
                           .rule_count = options->rule_count};
     return spl_roles_find(&in, a, &body->roles, error);
+}
+
+static supple_result part_lips(spl_body *body, const supple_config *config, supple_error *error)
+{
+    int32_t parted = 0;
+    spl_lips_input in = {.scene = body->scene,
+                         .part = body->part,
+                         .part_count = body->part_count,
+                         .merged_into = body->bones.merged_into,
+                         .first_triangle = body->roles.first_triangle,
+                         .role = body->roles.triangle,
+                         .allocator = &body->allocator};
+    supple_result result = spl_lips_part(&in, body->bind, &parted, error);
+    if (result == SUPPLE_OK && parted > 0)
+        spl_log(config, SUPPLE_LOG_INFO, "note: lips that are closed in the bind pose part at %d places", (int)parted);
+    return result;
 }
 
 /* ---- the flesh's surface ---- */
@@ -294,6 +311,7 @@ static supple_result build(spl_body *body, const spl_body_options *options, cons
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_parts(body, options, error);
     if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
+    if (result == SUPPLE_OK) result = part_lips(body, config, error);
     if (result == SUPPLE_OK) result = make_surface(body, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
     if (result == SUPPLE_OK) result = set_unit(body, options, config, error);

@@ -189,7 +189,6 @@ static spl_key upsample_key(const spl_digest *accepted, const spl_surface *s, co
     spl_digest_array(&d, s->map, (size_t)s->input_vertex_count, sizeof *s->map);
     spl_digest_array(&d, v->position, 3 * n, sizeof *v->position);
     spl_digest_array(&d, v->normal, v->normal ? 3 * n : 0, sizeof *v->normal);
-    spl_digest_array(&d, v->follow, v->follow ? n : 0, sizeof *v->follow);
     spl_digest_array(&d, v->morphs, v->morphs ? n : 0, sizeof *v->morphs);
     spl_digest_array(&d, v->triangle, v->triangle ? 3 * (size_t)v->triangle_count : 0, sizeof *v->triangle);
     spl_digest_integer(&d, o->kind);

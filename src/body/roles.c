@@ -451,6 +451,16 @@ static void set_role(const spl_roles_input *in, int32_t i, supple_role role, spl
     memset(out->vertex + part->first_vertex, (int)role, (size_t)part->primitive->vertex_count);
 }
 
+/* The part that a number means, as `supple info` lists them; -1 if it is none. */
+static int32_t numbered(const char *text, int32_t part_count)
+{
+    int64_t number = 0;
+    const char *c = text;
+    for (; *c >= '0' && *c <= '9' && number < part_count; c++) number = 10 * number + (*c - '0');
+    return c > text && !*c && number < part_count ? (int32_t)number : -1;
+}
+
+/* A name counts before a number: a mesh may be called "3". */
 static supple_result apply_rules(const spl_roles_input *in, spl_roles *out, supple_error *error)
 {
     for (int32_t k = 0; k < in->rule_count; k++) {
@@ -460,11 +470,16 @@ static supple_result apply_rules(const spl_roles_input *in, spl_roles *out, supp
             any = true;
             set_role(in, i, in->rules[k].role, out);
         }
+        int32_t number = any ? -1 : numbered(in->rules[k].pattern, in->part_count);
+        if (number >= 0) {
+            any = true;
+            set_role(in, number, in->rules[k].role, out);
+        }
         if (!any)
-            return spl_fail(
-                error, SUPPLE_ERROR_ARGUMENT,
-                "no mesh or material is called '%.60s'; `supple info` lists the parts, '*' stands for anything",
-                in->rules[k].pattern);
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
+                            "no mesh or material is called '%.60s', and no part has that number; `supple info` lists "
+                            "them, '*' stands for anything",
+                            in->rules[k].pattern);
     }
     return SUPPLE_OK;
 }
@@ -556,7 +571,8 @@ void spl_roles_place(const supple_scene *scene, const spl_part *part, int32_t pa
 }
 
 supple_result spl_roles_of_scene(const supple_scene *scene, const spl_part *part, int32_t part_count,
-                                 const supple_allocator *a, spl_roles *out, supple_error *error)
+                                 const supple_part_rule *rules, int32_t rule_count, const supple_allocator *a,
+                                 spl_roles *out, supple_error *error)
 {
     *out = (spl_roles){0};
     spl_bones bones;
@@ -565,8 +581,13 @@ supple_result spl_roles_of_scene(const supple_scene *scene, const spl_part *part
     float *position = spl_new(a, (size_t)scene->vertex_count, 3 * sizeof *position);
     if (position) {
         spl_roles_place(scene, part, part_count, spl_roles_home(scene, part, part_count), position);
-        spl_roles_input in = {
-            .scene = scene, .part = part, .part_count = part_count, .position = position, .bones = &bones};
+        spl_roles_input in = {.scene = scene,
+                              .part = part,
+                              .part_count = part_count,
+                              .position = position,
+                              .bones = &bones,
+                              .rules = rules,
+                              .rule_count = rule_count};
         result = spl_roles_find(&in, a, out, error);
     } else
         result = spl_fail_memory(error, "the parts");

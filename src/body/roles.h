@@ -57,9 +57,10 @@ void spl_roles_place(const supple_scene *scene, const spl_part *part, int32_t pa
 /* The first skin that moves a part, -1 if none does. */
 int32_t spl_roles_home(const supple_scene *scene, const spl_part *part, int32_t part_count);
 
-/* The roles of a scene's parts (spl_parts_new) as a body has them. */
+/* The roles of a scene's parts (spl_parts_new) as a body with these rules has them. */
 supple_result spl_roles_of_scene(const supple_scene *scene, const spl_part *part, int32_t part_count,
-                                 const supple_allocator *a, spl_roles *out, supple_error *error);
+                                 const supple_part_rule *rules, int32_t rule_count, const supple_allocator *a,
+                                 spl_roles *out, supple_error *error);
 
 /* Whether the flesh moves what has this role. */
 static inline bool spl_role_rides(supple_role role)

@@ -17,9 +17,8 @@ void spl_upsample_destroy(spl_upsample *u)
 {
     if (!u) return;
     supple_allocator a = u->allocator;
-    void *block[] = {u->vertex,  u->index,  u->weight,    u->normal_weight, u->normal_offset,
-                     u->tangent, u->offset, u->piece,     u->piece_index,   u->piece_weight,
-                     u->rider,   u->source, u->fan_first, u->fan,           u->lift};
+    void *block[] = {u->vertex, u->index, u->weight, u->normal_weight, u->normal_offset, u->tangent,
+                     u->offset, u->fixed, u->source, u->fan_first,     u->fan,           u->lift};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
     spl_free(&a, u);
 }
@@ -75,17 +74,16 @@ static bool allocate_points(spl_upsample_points *p, const supple_allocator *a)
     p->redirect = spl_new(a, n, sizeof *p->redirect);
     p->place = spl_new(a, n, sizeof *p->place);
     p->distance = spl_new(a, n, sizeof *p->distance);
-    p->piece = spl_new(a, n, sizeof *p->piece);
     p->first = spl_new(a, n + 1, sizeof *p->first);
     p->refused = spl_new(a, n, sizeof *p->refused);
-    return p->position && p->normal && p->part && p->component && p->redirect && p->place && p->distance && p->piece &&
-           p->first && p->refused;
+    return p->position && p->normal && p->part && p->component && p->redirect && p->place && p->distance && p->first &&
+           p->refused;
 }
 
 static void release_points(spl_upsample_points *p, const supple_allocator *a)
 {
-    void *block[] = {p->of,    p->position, p->normal, p->part,  p->component, p->redirect,
-                     p->place, p->distance, p->piece,  p->first, p->vertex,    p->refused};
+    void *block[] = {p->of,    p->position, p->normal, p->part,   p->component, p->redirect,
+                     p->place, p->distance, p->first,  p->vertex, p->refused};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(a, block[i]);
 }
 
@@ -110,15 +108,13 @@ static void fill_points(const spl_upsample_visual *visual, spl_upsample_points *
             p->part[i] = SPL_UPSAMPLE_FIXED;
             continue;
         }
-        bool follow = visual->follow != NULL;
         for (int32_t m = 0; m < count; m++) {
             size_t v = (size_t)member[m];
             spl_vec3 normal = visual->normal ? spl_v3_from_float(visual->normal + 3 * v) : spl_v3(0, 0, 0);
-            follow = follow && visual->follow[v];
             if (spl_v3_finite(normal)) p->normal[i] = spl_add(p->normal[i], spl_unit(normal, spl_v3(0, 0, 0)));
         }
         p->position[i] = spl_v3_from_float(visual->position + 3 * (size_t)member[0]);
-        p->part[i] = follow ? SPL_UPSAMPLE_FOLLOW : SPL_UPSAMPLE_SKIN;
+        p->part[i] = SPL_UPSAMPLE_SKIN;
         if (!spl_v3_finite(p->position[i])) {
             p->part[i] = SPL_UPSAMPLE_FIXED;
             p->position[i] = spl_v3(0, 0, 0);
@@ -142,26 +138,23 @@ static supple_result make_points(const spl_upsample_visual *visual, spl_upsample
 
 /* ---- vertices without weights ------------------------------------------------------------------------------------ */
 
-static supple_result list_riders(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_points *p,
-                                 supple_error *error)
+static supple_result list_fixed(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_points *p,
+                                supple_error *error)
 {
-    for (int32_t v = 0; v < visual->vertex_count; v++) u->rider_count += p->part[p->of[v]] >= SPL_UPSAMPLE_RIGID;
-    u->rider = spl_new(&u->allocator, (size_t)u->rider_count, sizeof *u->rider);
-    if (!u->rider) return spl_fail_memory(error, "rigid pieces");
-    spl_upsample_rider *rider = u->rider;
+    for (int32_t v = 0; v < visual->vertex_count; v++) u->fixed_count += p->part[p->of[v]] == SPL_UPSAMPLE_FIXED;
+    u->fixed = spl_new(&u->allocator, (size_t)u->fixed_count, sizeof *u->fixed);
+    if (!u->fixed) return spl_fail_memory(error, "vertices that stay");
+    spl_upsample_fixed *fixed = u->fixed;
     for (int32_t v = 0; v < visual->vertex_count; v++) {
-        int32_t point = p->of[v], piece = p->piece[point];
-        if (p->part[point] < SPL_UPSAMPLE_RIGID) continue;
-        bool fixed = p->part[point] == SPL_UPSAMPLE_FIXED;
-        *rider = (spl_upsample_rider){.vertex = v, .piece = fixed ? -1 : piece};
-        memcpy(rider->position, visual->position + 3 * (size_t)v, sizeof rider->position);
-        if (!fixed) spl_v3_to_float(spl_sub(p->position[point], u->piece[piece].centre), rider->position);
+        if (p->part[p->of[v]] != SPL_UPSAMPLE_FIXED) continue;
+        *fixed = (spl_upsample_fixed){.vertex = v};
+        memcpy(fixed->position, visual->position + 3 * (size_t)v, sizeof fixed->position);
         const float *normal = visual->normal ? visual->normal + 3 * (size_t)v : NULL;
         if (normal && finite3(normal))
-            memcpy(rider->normal, normal, sizeof rider->normal);
+            memcpy(fixed->normal, normal, sizeof fixed->normal);
         else
-            rider->normal[2] = 1; /* as for skin whose normals cancel */
-        rider++;
+            fixed->normal[2] = 1; /* as for skin whose normals cancel */
+        fixed++;
     }
     return SUPPLE_OK;
 }
@@ -238,10 +231,9 @@ static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, co
     p->visual = visual;
     p->source = u->source;
     if (result == SUPPLE_OK) result = spl_upsample_place(s, p, searches, pool, &u->allocator, error);
-    if (result == SUPPLE_OK) result = spl_upsample_find_pieces(u, p, error);
     if (result != SUPPLE_OK) return result;
     send_far_away(options, p);
-    result = list_riders(u, visual, p, error);
+    result = list_fixed(u, visual, p, error);
     return result == SUPPLE_OK ? spl_upsample_fit(u, visual, options, p, searches, pool, error) : result;
 }
 

@@ -12,7 +12,7 @@
  * is carried by a *rotation*, the frame Q'_j of the patch's deformed tangents, so that it keeps its length. Offsets of
  * the order of the patch's own thickness are part of N instead; in between one fades into the other. Where the body as
  * a whole moves affinely, that motion stretches the offsets too. So rest is reproduced, and rigid and affine motions of
- * the body are exact, everywhere but for parts that move rigidly. d_j is by how much morph targets displace the vertex,
+ * the body are exact. d_j is by how much morph targets displace the vertex,
  * if they do.
  *
  * How a vertex finds its place on the body:
@@ -26,9 +26,8 @@
  * with air between them) lies across a gap, on the next finger: it is dropped, and one farther along is taken instead.
  * Vertices at one position are one: duplicates at seams come out with the same bits.
  *
- * Vertices that follow (hair, eyes, teeth; or skin that lies farther off than its patch is wide) get a wider, linear
- * patch and carry their whole offset in its frame. Small connected pieces that sit inside the flesh (eyes, teeth) move
- * rigidly, each by one rotation fitted to the flesh around it. */
+ * Skin that lies farther off than its patch is wide follows: it gets a wider, linear patch and carries its whole offset
+ * in its frame. What is no skin of the flesh (hair, eyes, teeth) does not come here: it rides (riders.h). */
 #ifndef SPL_BODY_UPSAMPLE_H
 #define SPL_BODY_UPSAMPLE_H
 
@@ -68,7 +67,6 @@ typedef struct spl_upsample_visual {
     const float *normal;   /* 3 a vertex, or NULL */
     int32_t triangle_count;
     const int32_t *triangle;     /* 3 a triangle: which vertices hang together; may be NULL */
-    const bool *follow;          /* by vertex: follows the flesh instead of being its skin; NULL: all are skin */
     const bool *morphs;          /* by vertex: some frame may displace it (spl_upsample_input); NULL: none will be */
     spl_upsample_accept *accept; /* NULL: the nearest place will do */
     const void *accept_context;
@@ -76,8 +74,7 @@ typedef struct spl_upsample_visual {
 
 /* What came of it. Vertices here are distinct positions. */
 typedef struct spl_upsample_stats {
-    int32_t vertices, skin, follow, rigid;       /* distinct positions, and what became of them */
-    int32_t rigid_pieces;                        /* connected pieces moved by one rotation each */
+    int32_t vertices, skin, follow;              /* distinct positions, and what became of them */
     int32_t quadratic, reduced, linear, corners; /* skin by kind of fit: whole; some directions left out, because the
                                                     neighbours do not determine them; linear only; triangle's corners */
     int32_t framed;                              /* skin with an offset that follows rotations only */
@@ -100,7 +97,7 @@ void spl_upsample_destroy(spl_upsample *u); /* accepts NULL */
 spl_upsample_stats spl_upsample_get_stats(const spl_upsample *u);
 
 /* The neighbours of a visual vertex: surface vertices and their weights in N; returns how many (at most `capacity`).
- * None for one that moves rigidly. For tests and pictures. */
+ * None for one that stays. For tests and pictures. */
 int32_t spl_upsample_weights(const spl_upsample *u, int32_t vertex, int32_t capacity, int32_t *index, float *weight);
 
 /* Room for one frame; one per simulation, so that several may share a map. */
@@ -125,8 +122,8 @@ void spl_upsample_apply(const spl_upsample *u, spl_upsample_frame *f, spl_pool *
 void spl_upsample_apply_float(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool, const float *body,
                               const spl_upsample_target *to);
 
-/* What a frame is made of. Morph targets displace visual vertices at rest by d_j; d_j then turns with r_j, in Q'_j
- * (with its piece, if that moves rigidly): where the body moves rigidly, the displaced mesh does. Vertices that
+/* What a frame is made of. Morph targets displace visual vertices at rest by d_j; d_j then turns with r_j, in Q'_j:
+ * where the body moves rigidly, the displaced mesh does. Vertices that
  * visual->morphs did not announce have no frame unless their offset needs one, and are displaced along the world's
  * axes. Displacements that are zero change no bit. */
 typedef struct spl_upsample_input {

@@ -1,4 +1,4 @@
-/* One frame: the body's points and normals into floats, the sums of the visual vertices, the rigid pieces. */
+/* One frame: the body's points and normals into floats, the sums of the visual vertices. */
 #include "body/upsample_kernel.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -65,9 +65,7 @@ supple_result spl_upsample_frame_create(const spl_upsample *u, const supple_allo
     if (!f) return spl_fail_memory(error, "a frame of upsampling");
     *f = (spl_upsample_frame){.allocator = *a};
     f->memory = spl_new(a, 2 * n + t + 3, 4 * sizeof(float)); /* counts of int32: no overflow */
-    f->rotation = spl_new(a, (size_t)u->piece_count, sizeof *f->rotation);
-    f->centre = spl_new(a, (size_t)u->piece_count, sizeof *f->centre);
-    if (!f->memory || !f->rotation || !f->centre) {
+    if (!f->memory) {
         spl_upsample_frame_destroy(f);
         return spl_fail_memory(error, "a frame of upsampling");
     }
@@ -83,8 +81,6 @@ void spl_upsample_frame_destroy(spl_upsample_frame *f)
     if (!f) return;
     supple_allocator a = f->allocator;
     spl_free(&a, f->memory);
-    spl_free(&a, f->rotation);
-    spl_free(&a, f->centre);
     spl_free(&a, f);
 }
 
@@ -184,54 +180,23 @@ static void find_stretch(const spl_upsample *u, spl_upsample_frame *f)
     f->stretched = true;
 }
 
-/* ---- rigid pieces ------------------------------------------------------------------------------------------------ */
+/* ---- vertices that stay ------------------------------------------------------------------------------------------ */
 
-/* The rotation that best turns a piece's body vertices from rest to where they are. */
-static void turn_piece(const spl_upsample *u, spl_upsample_frame *f, int32_t k)
-{
-    const spl_upsample_piece *piece = &u->piece[k];
-    spl_vec3 centre = spl_v3(0, 0, 0);
-    spl_mat3 moment = {{0}}, stretch;
-    for (int32_t i = piece->first; i < piece->first + piece->count; i++)
-        centre = spl_madd(centre, spl_v3_from_float(f->point + STRIDE * (size_t)u->piece_index[i]), u->piece_weight[i]);
-    for (int32_t i = piece->first; i < piece->first + piece->count; i++) {
-        spl_vec3 now = spl_sub(spl_v3_from_float(f->point + STRIDE * (size_t)u->piece_index[i]), centre);
-        spl_vec3 rest = spl_sub(u->surface->position[u->piece_index[i]], piece->centre);
-        spl_mat3 outer = spl_mat3_outer(now, spl_scale(rest, u->piece_weight[i]));
-        moment = spl_mat3_add(&moment, &outer);
-    }
-    spl_polar3(&moment, &f->rotation[k], &stretch);
-    f->centre[k] = centre;
-}
-
-/* A vertex that moves with a piece, or not at all. */
-static void move_rider(const spl_upsample_frame *f, const spl_upsample_rider *r, float p[3], float n[3])
-{
-    size_t v = (size_t)r->vertex;
-    const float *delta = spl_upsample_delta(f->delta, v), *normal_delta = spl_upsample_delta(f->normal_delta, v);
-    for (int c = 0; c < 3; c++) {
-        p[c] = r->position[c] + (delta ? delta[c] : 0);
-        n[c] = r->normal[c] + (normal_delta ? normal_delta[c] : 0);
-    }
-    if (normal_delta) spl_v3_to_float(spl_unit(spl_v3_from_float(n), spl_v3_from_float(r->normal)), n);
-    if (r->piece < 0) return;
-    const spl_mat3 *turn = &f->rotation[r->piece];
-    spl_v3_to_float(spl_add(spl_mat3_apply(turn, spl_v3_from_float(p)), f->centre[r->piece]), p);
-    for (int c = 0; c < 3; c++) p[c] += f->origin[c];
-    spl_v3_to_float(spl_mat3_apply(turn, spl_v3_from_float(n)), n);
-}
-
-static void move_riders(const job *j)
+static void place_fixed(const job *j)
 {
     const spl_upsample_target *to = j->to;
-    for (int32_t k = 0; k < j->u->piece_count; k++) turn_piece(j->u, j->f, k);
-    for (int32_t i = 0; i < j->u->rider_count; i++) {
-        const spl_upsample_rider *r = &j->u->rider[i];
+    for (int32_t i = 0; i < j->u->fixed_count; i++) {
+        const spl_upsample_fixed *x = &j->u->fixed[i];
+        size_t v = (size_t)x->vertex;
+        const float *delta = spl_upsample_delta(j->f->delta, v), *turn = spl_upsample_delta(j->f->normal_delta, v);
         float p[3], n[3];
-        move_rider(j->f, r, p, n);
-        memcpy((char *)to->position + (size_t)r->vertex * to->position_stride, p, sizeof p);
-        if (to->normal && j->u->has_normals)
-            memcpy((char *)to->normal + (size_t)r->vertex * to->normal_stride, n, sizeof n);
+        for (int c = 0; c < 3; c++) {
+            p[c] = x->position[c] + (delta ? delta[c] : 0);
+            n[c] = x->normal[c] + (turn ? turn[c] : 0);
+        }
+        if (turn) spl_v3_to_float(spl_unit(spl_v3_from_float(n), spl_v3_from_float(x->normal)), n);
+        memcpy((char *)to->position + v * to->position_stride, p, sizeof p);
+        if (to->normal && j->u->has_normals) memcpy((char *)to->normal + v * to->normal_stride, n, sizeof n);
     }
 }
 
@@ -297,7 +262,7 @@ static void apply(job *j, spl_pool *pool)
         spl_parallel_for(pool, (size_t)s->vertex_count, BODY_PER_PIECE, load_normals, j);
     }
     spl_parallel_for(pool, (size_t)j->u->vertex_count, VERTICES_PER_PIECE, run_piece, j);
-    move_riders(j);
+    place_fixed(j);
 }
 
 void spl_upsample_apply_input(const spl_upsample *u, spl_upsample_frame *f, spl_pool *pool,

@@ -24,7 +24,7 @@ typedef struct spl_upsample_vertex {
     uint32_t first;  /* its entries; those of vertices at one position are the same */
     uint32_t normal; /* its entries in normal_weight */
     int32_t frame;   /* its offset; -1: none; -2 - i: offset i, in frames that displace it */
-    uint32_t count;  /* of entries; 0: it moves with a piece, or not at all */
+    uint32_t count;  /* of entries; 0: it stays where it is */
 } spl_upsample_vertex;
 
 #define SPL_UPSAMPLE_NO_TANGENT UINT32_MAX
@@ -36,17 +36,11 @@ typedef struct spl_upsample_offset {
     float rest[2][3]; /* the frame's tangents at rest */
 } spl_upsample_offset;
 
-/* A piece that moves rigidly: x' = R (x - centre) + centre', both centres being those of its weighted body vertices. */
-typedef struct spl_upsample_piece {
-    int32_t first, count; /* its body vertices */
-    spl_vec3 centre;
-} spl_upsample_piece;
-
-/* A visual vertex without entries. */
-typedef struct spl_upsample_rider {
-    int32_t vertex, piece;        /* piece -1: does not move */
-    float position[3], normal[3]; /* relative to the piece's centre */
-} spl_upsample_rider;
+/* A visual vertex without entries: it stays. */
+typedef struct spl_upsample_fixed {
+    int32_t vertex;
+    float position[3], normal[3];
+} spl_upsample_fixed;
 
 struct spl_upsample {
     const spl_surface *surface;
@@ -60,14 +54,11 @@ struct spl_upsample {
     float *lift;                 /* by visual vertex: its displacement along the normal; NULL for all other kinds */
     float *tangent;              /* tangent_count: block by block, four of the first, four of the second tangent */
     spl_upsample_offset *offset; /* offset_count */
-    int32_t piece_count, rider_count;
-    spl_upsample_piece *piece;
-    int32_t *piece_index; /* surface vertices of the pieces */
-    double *piece_weight; /* sum 1 in a piece */
-    spl_upsample_rider *rider;
-    int32_t *source;    /* by surface vertex: an input vertex at its place */
-    int32_t *fan_first; /* by surface vertex, and one more: its triangles in `fan`, */
-    int32_t *fan;       /* filled up to whole SPL_UPSAMPLE_FANs by triangle_count, which stands for none */
+    int32_t fixed_count;
+    spl_upsample_fixed *fixed; /* ascending */
+    int32_t *source;           /* by surface vertex: an input vertex at its place */
+    int32_t *fan_first;        /* by surface vertex, and one more: its triangles in `fan`, */
+    int32_t *fan;              /* filled up to whole SPL_UPSAMPLE_FANs by triangle_count, which stands for none */
     bool has_normals;
     bool has_offsets; /* some vertices have one in every frame */
     spl_upsample_stats stats;
@@ -75,10 +66,8 @@ struct spl_upsample {
 };
 
 struct spl_upsample_frame {
-    float *point;       /* SPL_UPSAMPLE_STRIDE a surface vertex, aligned to 32 bytes */
-    float *face;        /* 4 a triangle: the area-weighted normal */
-    spl_mat3 *rotation; /* of the pieces */
-    spl_vec3 *centre;
+    float *point;                      /* SPL_UPSAMPLE_STRIDE a surface vertex, aligned to 32 bytes */
+    float *face;                       /* 4 a triangle: the area-weighted normal */
     const float *delta, *normal_delta; /* of spl_upsample_input, while a frame is made */
     float origin[3];
     spl_vec3 rest;       /* mean of the sampled surface vertices at rest */
@@ -119,8 +108,7 @@ supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error);
 
 typedef enum spl_upsample_part {
     SPL_UPSAMPLE_SKIN,
-    SPL_UPSAMPLE_FOLLOW,
-    SPL_UPSAMPLE_RIGID,
+    SPL_UPSAMPLE_FOLLOW, /* skin far from the body */
     SPL_UPSAMPLE_FIXED
 } spl_upsample_part;
 
@@ -135,7 +123,6 @@ typedef struct spl_upsample_points {
     uint8_t *redirect;    /* count: its normal may send it elsewhere; then, that it did */
     spl_place *place;     /* count */
     double *distance;     /* count: to the place */
-    int32_t *piece;       /* count: rigid piece, or -1 */
     const spl_tree *tree; /* of the surface */
     double mean_edge;     /* of the surface */
     int32_t *first;       /* count + 1: the visual vertices at a point, in `vertex` */
@@ -166,9 +153,6 @@ void spl_upsample_connect(const spl_upsample_visual *visual, spl_upsample_points
 /* Projects every point on the surface and applies the rule of the normals. */
 supple_result spl_upsample_place(const spl_surface *s, spl_upsample_points *p, const spl_upsample_searches *searches,
                                  spl_pool *pool, const supple_allocator *a, supple_error *error);
-
-/* Finds the pieces that move rigidly among the points that follow, and what moves them. */
-supple_result spl_upsample_find_pieces(spl_upsample *u, spl_upsample_points *p, supple_error *error);
 
 /* Fits every point and fills the map's vertices, entries and offsets. */
 supple_result spl_upsample_fit(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_options *options,

@@ -7,31 +7,28 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = INT32_MAX / 2, COUNTS = 13, STATS = COUNTS + 2, OFFSET = 9, RIDER = 6 };
+enum { MOST = INT32_MAX / 2, COUNTS = 11, STATS = COUNTS + 2, OFFSET = 9 };
 
 /* ---- in the order of the file ------------------------------------------------------------------------------------ */
 
 /* What the map keeps in structs, as plain arrays. */
 typedef struct unpacked {
-    int32_t *offset_tangent, *piece_count, *rider;
-    float *offset, *rider_vector;
-    double *piece_centre;
+    int32_t *offset_tangent, *fixed;
+    float *offset, *fixed_normal;
 } unpacked;
 
-static bool allocate_unpacked(unpacked *p, size_t offsets, size_t pieces, size_t riders, const supple_allocator *a)
+static bool allocate_unpacked(unpacked *p, size_t offsets, size_t fixed, const supple_allocator *a)
 {
     p->offset_tangent = spl_new(a, offsets, sizeof *p->offset_tangent);
     p->offset = spl_new(a, offsets, OFFSET * sizeof *p->offset);
-    p->piece_count = spl_new(a, pieces, sizeof *p->piece_count);
-    p->piece_centre = spl_new(a, pieces, 3 * sizeof *p->piece_centre);
-    p->rider = spl_new(a, riders, 2 * sizeof *p->rider);
-    p->rider_vector = spl_new(a, riders, RIDER * sizeof *p->rider_vector);
-    return p->offset_tangent && p->offset && p->piece_count && p->piece_centre && p->rider && p->rider_vector;
+    p->fixed = spl_new(a, fixed, sizeof *p->fixed);
+    p->fixed_normal = spl_new(a, fixed, 3 * sizeof *p->fixed_normal);
+    return p->offset_tangent && p->offset && p->fixed && p->fixed_normal;
 }
 
 static void release_unpacked(unpacked *p, const supple_allocator *a)
 {
-    void *block[] = {p->offset_tangent, p->offset, p->piece_count, p->piece_centre, p->rider, p->rider_vector};
+    void *block[] = {p->offset_tangent, p->offset, p->fixed, p->fixed_normal};
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(a, block[i]);
 }
 
@@ -43,25 +40,17 @@ static void unpack(const spl_upsample *u, unpacked *p)
         memcpy(p->offset + OFFSET * i, o->r, sizeof o->r);
         memcpy(p->offset + OFFSET * i + 3, o->rest, sizeof o->rest);
     }
-    for (size_t i = 0; i < (size_t)u->piece_count; i++) {
-        p->piece_count[i] = u->piece[i].count;
-        memcpy(p->piece_centre + 3 * i, &u->piece[i].centre, 3 * sizeof(double));
-    }
-    for (size_t i = 0; i < (size_t)u->rider_count; i++) {
-        const spl_upsample_rider *r = &u->rider[i];
-        p->rider[2 * i] = r->vertex;
-        p->rider[2 * i + 1] = r->piece;
-        /* A vertex that stays may do so because its position is no number: the visual mesh has it. */
-        if (r->piece >= 0) memcpy(p->rider_vector + RIDER * i, r->position, sizeof r->position);
-        memcpy(p->rider_vector + RIDER * i + 3, r->normal, sizeof r->normal);
+    for (size_t i = 0; i < (size_t)u->fixed_count;
+         i++) { /* their positions may be no numbers: the visual mesh has them */
+        p->fixed[i] = u->fixed[i].vertex;
+        memcpy(p->fixed_normal + 3 * i, u->fixed[i].normal, sizeof u->fixed[i].normal);
     }
 }
 
 static void move_stats(double *n, spl_upsample_stats *s, bool pack)
 {
-    int32_t *counts[] = {&s->vertices,   &s->skin,    &s->follow, &s->rigid,   &s->rigid_pieces,
-                         &s->quadratic,  &s->reduced, &s->linear, &s->corners, &s->framed,
-                         &s->redirected, &s->refused, &s->dropped};
+    int32_t *counts[] = {&s->vertices, &s->skin,   &s->follow,     &s->quadratic, &s->reduced, &s->linear,
+                         &s->corners,  &s->framed, &s->redirected, &s->refused,   &s->dropped};
     double *reals[] = {&s->largest_gain, &s->largest_offset};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++, n++) {
         if (pack)
@@ -80,17 +69,16 @@ static void move_stats(double *n, spl_upsample_stats *s, bool pack)
 supple_result spl_upsample_put(spl_store_writer *writer, const spl_upsample *u, supple_error *error)
 {
     const supple_allocator *a = &u->allocator;
-    size_t pieces = (size_t)u->piece_count, riders = (size_t)u->rider_count, corners = 0;
+    size_t fixed = (size_t)u->fixed_count;
     double numbers[STATS];
     spl_upsample_stats stats = u->stats;
     unpacked p = {0};
-    if (!allocate_unpacked(&p, u->offset_count, pieces, riders, a)) {
+    if (!allocate_unpacked(&p, u->offset_count, fixed, a)) {
         release_unpacked(&p, a);
         return spl_fail_memory(error, "stored upsampling weights");
     }
     unpack(u, &p);
     move_stats(numbers, &stats, true);
-    for (size_t i = 0; i < pieces; i++) corners += (size_t)u->piece[i].count;
     const struct {
         const char *name;
         spl_store_type type;
@@ -108,12 +96,8 @@ supple_result spl_upsample_put(spl_store_writer *writer, const spl_upsample *u, 
         {"map/tangent", SPL_STORE_F32, 1, u->tangent_count, u->tangent},
         {"map/offset_tangent", SPL_STORE_I32, 1, u->offset_count, p.offset_tangent},
         {"map/offset", SPL_STORE_F32, OFFSET, u->offset_count, p.offset},
-        {"map/piece", SPL_STORE_I32, 1, pieces, p.piece_count},
-        {"map/piece_centre", SPL_STORE_F64, 3, pieces, p.piece_centre},
-        {"map/piece_index", SPL_STORE_I32, 1, corners, u->piece_index},
-        {"map/piece_weight", SPL_STORE_F64, 1, corners, u->piece_weight},
-        {"map/rider", SPL_STORE_I32, 2, riders, p.rider},
-        {"map/rider_vector", SPL_STORE_F32, RIDER, riders, p.rider_vector}};
+        {"map/fixed", SPL_STORE_I32, 1, fixed, p.fixed},
+        {"map/fixed_normal", SPL_STORE_F32, 3, fixed, p.fixed_normal}};
     supple_result result = SUPPLE_OK;
     for (size_t i = 0; !result && i < sizeof section / sizeof *section; i++)
         result = spl_store_add(writer, section[i].name, section[i].type, section[i].width, section[i].count,
@@ -208,59 +192,23 @@ static void take_offsets(source *s, spl_upsample *u)
     }
 }
 
-static void take_pieces(source *s, spl_upsample *u)
-{
-    size_t n = 0, corners = 0, first = 0;
-    int64_t last = (int64_t)u->surface->vertex_count - 1;
-    const int32_t *count = look(s, (spl_store_want){"map/piece", SPL_STORE_I32, 1, 0, MOST, 1, MOST, false}, &n);
-    const double *centre = look(s, (spl_store_want){"map/piece_centre", SPL_STORE_F64, 3, n, n, 0, 0, true}, NULL);
-    u->piece_index = copy(s, (spl_store_want){"map/piece_index", SPL_STORE_I32, 1, 0, MOST, 0, last, false}, &corners);
-    u->piece_weight =
-        copy(s, (spl_store_want){"map/piece_weight", SPL_STORE_F64, 1, corners, corners, 0, 0, true}, NULL);
-    if (s->result) return;
-    u->piece = spl_new(s->allocator, n, sizeof *u->piece);
-    if (!u->piece) {
-        s->result = spl_fail_memory(s->error, "stored rigid pieces");
-        return;
-    }
-    u->piece_count = (int32_t)n;
-    for (size_t i = 0; i < n; first += (size_t)count[i++]) {
-        if ((size_t)count[i] > corners - first) {
-            refuse(s, "a rigid piece is out of range");
-            return;
-        }
-        double sum = 0;
-        for (size_t k = first; k < first + (size_t)count[i]; k++) sum += u->piece_weight[k];
-        if (!(fabs(sum - 1) < 1e-3)) refuse(s, "a rigid piece has no centre");
-        u->piece[i] = (spl_upsample_piece){.first = (int32_t)first, .count = count[i]};
-        memcpy(&u->piece[i].centre, centre + 3 * i, 3 * sizeof *centre);
-    }
-    if (first != corners) refuse(s, "body vertices belong to no rigid piece");
-}
-
-static void take_riders(source *s, spl_upsample *u, const spl_upsample_visual *visual)
+static void take_fixed(source *s, spl_upsample *u, const spl_upsample_visual *visual)
 {
     size_t n = 0, most = (size_t)u->vertex_count;
-    const int32_t *id = look(s, (spl_store_want){"map/rider", SPL_STORE_I32, 2, 0, most, 0, 0, true}, &n);
-    const float *vector = look(s, (spl_store_want){"map/rider_vector", SPL_STORE_F32, RIDER, n, n, 0, 0, true}, NULL);
+    int64_t last = (int64_t)u->vertex_count - 1;
+    const int32_t *id = look(s, (spl_store_want){"map/fixed", SPL_STORE_I32, 1, 0, most, 0, last, false}, &n);
+    const float *normal = look(s, (spl_store_want){"map/fixed_normal", SPL_STORE_F32, 3, n, n, 0, 0, true}, NULL);
     if (s->result) return;
-    u->rider = spl_new(s->allocator, n, sizeof *u->rider);
-    if (!u->rider) {
-        s->result = spl_fail_memory(s->error, "stored rigid pieces");
+    u->fixed = spl_new(s->allocator, n, sizeof *u->fixed);
+    if (!u->fixed) {
+        s->result = spl_fail_memory(s->error, "stored vertices that stay");
         return;
     }
-    u->rider_count = (int32_t)n;
+    u->fixed_count = (int32_t)n;
     for (size_t i = 0; i < n; i++) {
-        spl_upsample_rider *r = &u->rider[i];
-        *r = (spl_upsample_rider){.vertex = id[2 * i], .piece = id[2 * i + 1]};
-        bool ascending = r->vertex > (i > 0 ? u->rider[i - 1].vertex : -1);
-        if (!ascending || r->vertex >= u->vertex_count || r->piece < -1 || r->piece >= u->piece_count) {
-            refuse(s, "a vertex of a rigid piece is out of range");
-            return;
-        }
-        const float *rest = r->piece >= 0 ? vector + RIDER * i : visual->position + 3 * (size_t)r->vertex;
-        memcpy(r->position, rest, sizeof r->position);
-        memcpy(r->normal, vector + RIDER * i + 3, sizeof r->normal);
+        u->fixed[i].vertex = id[i];
+        memcpy(u->fixed[i].position, visual->position + 3 * (size_t)id[i], sizeof u->fixed[i].position);
+        memcpy(u->fixed[i].normal, normal + 3 * i, sizeof u->fixed[i].normal);
     }
 }
 
@@ -289,16 +237,16 @@ static bool good_vertex(const spl_upsample *u, const spl_upsample_vertex *v)
     return v->count == 0 || fabs(sum - 1) < 1e-3;
 }
 
-/* Vertices without entries are the riders, in order: no vertex is left out. */
+/* Vertices without entries are those that stay, in order: no vertex is left out. */
 static void check_vertices(source *s, const spl_upsample *u)
 {
-    int32_t rider = 0;
+    int32_t fixed = 0;
     for (int32_t v = 0; v < u->vertex_count && !s->result; v++) {
         if (!good_vertex(u, &u->vertex[v])) refuse(s, "a vertex is out of range");
         if (u->vertex[v].count > 0) continue;
-        if (rider == u->rider_count || u->rider[rider++].vertex != v) refuse(s, "a vertex has no weights");
+        if (fixed == u->fixed_count || u->fixed[fixed++].vertex != v) refuse(s, "a vertex has no weights");
     }
-    if (rider != u->rider_count) refuse(s, "a vertex is moved twice");
+    if (fixed != u->fixed_count) refuse(s, "a vertex is moved twice");
 }
 
 supple_result spl_upsample_take(const spl_store_reader *reader, const spl_surface *surface,
@@ -318,8 +266,7 @@ supple_result spl_upsample_take(const spl_store_reader *reader, const spl_surfac
     spl_store_want lift = {"map/lift", SPL_STORE_F32, 1, lifted, lifted, 0, 0, true};
     if (lifted) u->lift = copy(&s, lift, NULL);
     take_offsets(&s, u);
-    take_pieces(&s, u);
-    take_riders(&s, u, visual);
+    take_fixed(&s, u, visual);
     if (!s.result) check_vertices(&s, u);
     if (!s.result) spl_upsample_note_offsets(u);
     if (!s.result) s.result = spl_upsample_read_surface(u, error);

@@ -6,7 +6,7 @@
 #include "core/store.h"
 
 /* Of the meaning of the sections; it belongs into the store's id. */
-enum { SPL_UPSAMPLE_STORE_VERSION = 5 };
+enum { SPL_UPSAMPLE_STORE_VERSION = 6 };
 
 /* Adds the map. Needs memory for what the file keeps in another order. */
 supple_result spl_upsample_put(spl_store_writer *writer, const spl_upsample *u, supple_error *error);

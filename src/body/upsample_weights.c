@@ -286,7 +286,7 @@ static void fit_piece(void *context, size_t begin, size_t end)
     const setup *s = context;
     spl_geodesic *g = spl_upsample_searches_claim(s->searches);
     for (size_t i = begin; i < end; i++)
-        if (s->p->part[i] < SPL_UPSAMPLE_RIGID) fit_point(s, g, i);
+        if (s->p->part[i] != SPL_UPSAMPLE_FIXED) fit_point(s, g, i);
     spl_upsample_searches_return(s->searches, g);
 }
 
@@ -381,12 +381,10 @@ static void count(const setup *s)
 {
     spl_upsample_stats *stats = &s->u->stats;
     const spl_upsample_points *p = s->p;
-    stats->rigid_pieces = s->u->piece_count;
     double least = least_offset * s->u->surface->diagonal;
     for (int32_t i = 0; i < p->count; i++) {
         const report *r = &s->report[i];
         stats->vertices += p->first[i + 1] > p->first[i];
-        stats->rigid += p->part[i] == SPL_UPSAMPLE_RIGID;
         stats->follow += r->kind == FIT_FOLLOW;
         stats->quadratic += r->kind == FIT_QUADRATIC;
         stats->reduced += r->kind == FIT_REDUCED;

@@ -280,7 +280,7 @@ static supple_result inspect(inspection *x, supple_error *error)
     x->findings = spl_new(a, MAX_FINDINGS, sizeof *x->findings);
     x->text = spl_new(a, MAX_FINDINGS, sizeof *x->text);
     if (!x->part || !x->parts || !x->bone_list || !x->findings || !x->text) return spl_fail_memory(error, "the report");
-    result = spl_roles_of_scene(x->scene, x->part, x->part_count, a, &x->roles, error);
+    result = spl_roles_of_scene(x->scene, x->part, x->part_count, NULL, 0, a, &x->roles, error);
     if (result != SUPPLE_OK) return result;
     result = find_size(x, error);
     if (result != SUPPLE_OK) return result;

@@ -152,13 +152,13 @@ static const spl_method *wanted(const supple_scene *scene, const supple_sim_conf
         *why = "there is a trained model";
         return &spl_method_subspace;
     }
-    if (!has_skin(scene) && !insists_on_flesh(sc)) {
+    if (!has_skin(scene) && (!flesh || !insists_on_flesh(sc))) {
         *why = "nothing is skinned, so every vertex just follows its node";
         return &spl_method_linear;
     }
-    if (!flesh && !insists_on_flesh(sc)) {
-        *why = "it keeps limbs thick under twist where linear collapses them, and needs no flesh";
-        return &spl_method_dualquat;
+    if (!flesh && !sc->material_file && !sc->force_file) {
+        *why = "there is no flesh, and this is exactly the file's own skinning";
+        return &spl_method_linear;
     }
     if (sc->dynamics) {
         *why = "flesh that swings is asked for";
@@ -240,19 +240,22 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
 
 /* ---- for `supple info` ---- */
 
-/* Whether something is flesh by its shape, or by a rule. */
+/* Whether something is flesh, by its shape or by a rule. */
 static supple_result find_flesh(const supple_scene *scene, const supple_sim_config *sc, const supple_config *config,
                                 bool *flesh, supple_error *error)
 {
     supple_allocator a = spl_allocator_of(config);
+    const supple_body_config *bc = sc->body_config;
     int32_t count;
-    *flesh = sc->body || (sc->body_config && (sc->body_config->rule_count > 0 || sc->body_config->tet_file));
+    *flesh = sc->body || (bc && bc->tet_file);
     if (*flesh) return SUPPLE_OK;
     spl_roles roles = {0};
     spl_part *part = spl_parts_new(scene, &a, &count);
-    supple_result result = part ? spl_roles_of_scene(scene, part, count, &a, &roles, error)
-                                : spl_fail_memory(error, "the choice of a method");
-    *flesh = result == SUPPLE_OK && roles.flesh_share > 0;
+    supple_result result =
+        part ? spl_roles_of_scene(scene, part, count, bc ? bc->rules : NULL, bc ? bc->rule_count : 0, &a, &roles, error)
+             : spl_fail_memory(error, "the choice of a method");
+    for (int32_t i = 0; result == SUPPLE_OK && i < count; i++)
+        *flesh = *flesh || (roles.part[i].share[SUPPLE_ROLE_FLESH] > 0 && spl_part_skinned(scene, &part[i]));
     spl_roles_release(&roles);
     spl_free(&a, part);
     return result;

@@ -129,6 +129,7 @@ static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, s
         bool no_flesh;
         result = make_flesh(sim, sc, &no_flesh, &failed);
         if (result != SUPPLE_OK && no_flesh) {
+            sim->wanted = sim->method;
             spl_choose(sim->scene, sc, false, &choice);
             sim->method = spl_method_find(choice.method);
             if (!needs_body(sim)) result = SUPPLE_OK;
@@ -158,11 +159,27 @@ static supple_result make_flesh_or_none(supple_sim *sim, const supple_sim_config
     if (result == SUPPLE_OK) return result;
     if (no_flesh && (sim->method->needs & SPL_NEEDS_SKIN) && !sc->model) {
         spl_log(&sim->config, SUPPLE_LOG_WARNING, "%s; it keeps the file's own skinning", failed.message);
+        sim->wanted = sim->method;
         sim->method = &spl_method_linear;
         return SUPPLE_OK;
     }
     if (error) *error = failed;
     return result;
+}
+
+/* What was asked for and only flesh can do, on a character without: it is left out, and said. */
+static void leave_out(const supple_sim *sim, supple_sim_config *sc)
+{
+    bool heavy = sc->gravity[0] != 0 || sc->gravity[1] != 0 || sc->gravity[2] != 0,
+         collide = sc->collide > 0 || sc->collider_count > 0;
+    if (sc->dynamics || heavy || collide)
+        spl_log(&sim->config, SUPPLE_LOG_WARNING, "left out, for want of flesh:%s%s%s%s%s",
+                sc->dynamics ? " dynamics" : "", sc->dynamics && heavy ? "," : "", heavy ? " gravity" : "",
+                (sc->dynamics || heavy) && collide ? "," : "", collide ? " collisions" : "");
+    sc->dynamics = false;
+    memset(sc->gravity, 0, sizeof sc->gravity);
+    sc->collide = SUPPLE_COLLIDE_AUTO;
+    sc->collider_count = 0;
 }
 
 static supple_result choose_method(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
@@ -204,11 +221,11 @@ static void list_answering(unsigned what, char *out, size_t size)
     }
 }
 
-/* What the method must be able to do. */
+/* What the method must be able to do: the one that was wanted, so that hard surface refuses no more and no less. */
 static supple_result check_answers(const supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     char list[100];
-    const spl_method *m = sim->method;
+    const spl_method *m = sim->wanted ? sim->wanted : sim->method;
     if (sc->dynamics && !(m->answers & SPL_ANSWERS_DYNAMICS)) {
         list_answering(SPL_ANSWERS_DYNAMICS, list, sizeof list);
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dynamics: method %s has none; these have: %s", m->name, list);
@@ -216,7 +233,7 @@ static supple_result check_answers(const supple_sim *sim, const supple_sim_confi
     if (sc->model && !(m->needs & SPL_NEEDS_MODEL))
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "method %s plays no model; subspace does", m->name);
     bool heavy = sc->gravity[0] != 0 || sc->gravity[1] != 0 || sc->gravity[2] != 0;
-    if (heavy && !needs_body(sim))
+    if (heavy && m->output != SPL_OUTPUT_BODY)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "gravity: method %s moves no flesh", m->name);
     if ((sc->collide > 0 || sc->collider_count > 0) && !(m->answers & SPL_ANSWERS_CONTACT)) {
         list_answering(SPL_ANSWERS_CONTACT, list, sizeof list);
@@ -294,7 +311,13 @@ static supple_result set_parameter(supple_sim *sim, const supple_setting *settin
     const spl_method *m = sim->method;
     int32_t at = find_parameter(m->parameter, m->parameter_count, setting->key);
     if (at >= 0) return parse_value(&m->parameter[at], setting->value, &sim->parameter[at], error);
-    if (needs_body(sim) && find_parameter(spl_flesh_parameter, SPL_FLESH_PARAMETERS, setting->key) >= 0)
+    if (sim->wanted) { /* checked, and of no use without flesh */
+        double unused;
+        m = sim->wanted;
+        at = find_parameter(m->parameter, m->parameter_count, setting->key);
+        if (at >= 0) return parse_value(&m->parameter[at], setting->value, &unused, error);
+    }
+    if (m->output == SPL_OUTPUT_BODY && find_parameter(spl_flesh_parameter, SPL_FLESH_PARAMETERS, setting->key) >= 0)
         return SUPPLE_OK;
     at = find_slide_parameter(setting->key);
     if (at >= 0 && slide)
@@ -396,7 +419,8 @@ static supple_result take_rest(supple_sim *sim, supple_error *error)
     return result;
 }
 
-static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
+/* `sc` is the caller's own copy. */
+static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
     sim->setup =
@@ -408,6 +432,7 @@ static supple_result build(supple_sim *sim, const supple_sim_config *sc, supple_
     if (result == SUPPLE_OK) result = check_files(sim, sc, error);
     if (result == SUPPLE_OK) result = check_answers(sim, sc, error);
     if (result == SUPPLE_OK) result = set_parameters(sim, sc, error);
+    if (result == SUPPLE_OK && sim->wanted) leave_out(sim, sc);
     if (result == SUPPLE_OK && sim->has_flesh)
         result = spl_dynamics_create(sc, sim->scene, sim->flesh.body, &sim->allocator, &sim->dynamics, error);
     if (result == SUPPLE_OK) result = spl_pose_init(&sim->pose, sim->scene, error);

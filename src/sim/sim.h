@@ -15,8 +15,9 @@ struct supple_sim {
     supple_allocator allocator;
     spl_pool *pool;
     const spl_method *method;
-    void *state;       /* the method's */
-    double *parameter; /* the method's, in the order of its table */
+    const spl_method *wanted; /* what it would be if the character had flesh; NULL where it is that */
+    void *state;              /* the method's */
+    double *parameter;        /* the method's, in the order of its table */
     double common[SPL_FLESH_PARAMETERS];
     spl_method_context context;
     spl_flesh_sim flesh; /* of a method that moves a body */

@@ -65,7 +65,8 @@ static supple_result find_parts(const spl_slide_setup *setup, bool *slides, supp
     spl_roles judged = {0};
     const spl_roles *roles = setup->roles;
     if (!roles) {
-        supple_result result = spl_roles_of_scene(setup->scene, setup->part, setup->part_count, a, &judged, error);
+        supple_result result =
+            spl_roles_of_scene(setup->scene, setup->part, setup->part_count, NULL, 0, a, &judged, error);
         if (result != SUPPLE_OK) return result;
         roles = &judged;
     }

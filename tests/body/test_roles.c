@@ -268,6 +268,25 @@ TEST(rules_stand_above_evidence)
     free(c);
 }
 
+TEST(rules_take_numbers_where_nothing_has_that_name)
+{
+    static char one[] = "1";
+    character *c = person();
+    supple_allocator a = spl_allocator_of(NULL);
+    supple_error error = {0};
+    spl_roles r;
+    supple_part_rule rule = {"1", SUPPLE_ROLE_OWN}, none[] = {{"99", SUPPLE_ROLE_OWN}, {"1x", SUPPLE_ROLE_OWN}};
+    REQUIRE(find(c, &rule, 1, &a, &r, NULL) == SUPPLE_OK);
+    CHECK(r.part[0].role == SUPPLE_ROLE_FLESH && r.part[1].role == SUPPLE_ROLE_OWN);
+    spl_roles_release(&r);
+    c->mesh[0].name = c->node[0].name = one; /* a name counts first */
+    REQUIRE(find(c, &rule, 1, &a, &r, NULL) == SUPPLE_OK);
+    CHECK(r.part[0].role == SUPPLE_ROLE_OWN && r.part[1].role != SUPPLE_ROLE_OWN);
+    spl_roles_release(&r);
+    for (int i = 0; i < 2; i++) CHECK(find(c, &none[i], 1, &a, &r, &error) == SUPPLE_ERROR_ARGUMENT);
+    free(c);
+}
+
 TEST(failing_allocations_are_errors)
 {
     character *c = person();
@@ -291,4 +310,5 @@ TEST(failing_allocations_are_errors)
 
 TEST_CASES(RUN(parts_get_their_roles_by_shape), RUN(the_order_of_parts_and_their_names_say_nothing),
            RUN(what_moves_as_one_is_not_flesh), RUN(an_open_trunk_with_nothing_beneath_is_flesh),
-           RUN(pieces_of_one_part_are_told_apart), RUN(rules_stand_above_evidence), RUN(failing_allocations_are_errors))
+           RUN(pieces_of_one_part_are_told_apart), RUN(rules_stand_above_evidence),
+           RUN(rules_take_numbers_where_nothing_has_that_name), RUN(failing_allocations_are_errors))

@@ -26,7 +26,7 @@ TEST(rest_rigid_and_affine_motions)
     for (int i = 0; i < 3; i++) {
         shape fine = shape_sphere(50, 1);
         spl_upsample_options o = with(kinds[i], 20);
-        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+        rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1);
         check_exact(&r);
         rig_release(&r);
         shape_free(&fine);
@@ -37,7 +37,7 @@ TEST(normals_turn_with_rigid_motions_and_keep_the_rest)
 {
     shape fine = shape_torus(40, 1, 0.4);
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
+    rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1);
     double linear[12] = {0};
     memcpy(linear, rigid_map, 9 * sizeof(double));
     for (int turned = 0; turned < 2; turned++) {
@@ -62,7 +62,7 @@ TEST(normals_of_a_bend)
     double curvature = 0.4, sum = 0, worst = 0;
     shape fine = shape_sphere(50, 1);
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+    rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1);
     rig_move(&r, bend, &curvature);
     for (int32_t v = 0; v < fine.vertex_count; v++) {
         spl_vec3 p = bend(point_of(fine.position + 3 * v), &curvature);
@@ -87,7 +87,7 @@ TEST(weights_sum_to_one)
     for (int k = 8; k <= 32; k *= 2) {
         shape fine = shape_torus(30, 1, 0.4);
         spl_upsample_options o = with(SPL_UPSAMPLE_QUADRATIC, k);
-        rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
+        rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1);
         for (int32_t v = 0; v < r.count; v++) {
             int32_t index[64], n;
             float weight[64];
@@ -110,7 +110,7 @@ TEST(cube_with_vertices_off_its_faces)
         shape fine = shape_box(17, sizes[i], sizes[i], sizes[i]);
         for (int32_t v = 0; v < 3 * fine.vertex_count; v++) fine.position[v] += (1 - sizes[i]) / 2;
         spl_upsample_options o = spl_upsample_options_default();
-        rig r = rig_make(shape_box(8, 1, 1, 1), &fine, &o, 1, NULL);
+        rig r = rig_make(shape_box(8, 1, 1, 1), &fine, &o, 1);
         check_exact(&r);
         rig_release(&r);
         shape_free(&fine);
@@ -124,7 +124,7 @@ TEST(offset_of_a_flat_sheet)
     shape fine = shape_grid(13, 13, shape_at_plane, (double[]){1, 1});
     for (int32_t v = 0; v < fine.vertex_count; v++) fine.position[3 * v + 2] = 0.05;
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(shape_grid(7, 7, shape_at_plane, (double[]){1, 1}), &fine, &o, 1, NULL);
+    rig r = rig_make(shape_grid(7, 7, shape_at_plane, (double[]){1, 1}), &fine, &o, 1);
     rig_move(&r, affine, stretch);
     for (int32_t v = 0; v < r.count; v++) {
         CHECK_NEAR(r.out[3 * v], 2 * r.rest[3 * v], 1e-6);
@@ -221,7 +221,7 @@ TEST(quadratic_beats_linear_beats_nothing)
     spl_upsample_kind kinds[] = {SPL_UPSAMPLE_QUADRATIC, SPL_UPSAMPLE_LINEAR, SPL_UPSAMPLE_BARYCENTRIC};
     for (int i = 0; i < 3; i++) {
         spl_upsample_options o = with(kinds[i], 20);
-        rig r = rig_make(ball(4), &fine, &o, 1, NULL);
+        rig r = rig_make(ball(4), &fine, &o, 1);
         double worst = rig_error(&r, bend, &curvature, &rms[i]);
         spl_upsample_stats s = spl_upsample_get_stats(r.u);
         printf("    %s: rms %.2e, worst %.2e; %d body vertices, %d visual, %d reduced, %d linear, %d corners\n",
@@ -243,10 +243,10 @@ TEST(same_bits_at_any_number_of_threads)
     shape fine = shape_torus(60, 1, 0.4);
     double curvature = 0.3;
     spl_upsample_options o = spl_upsample_options_default();
-    rig one = rig_make(shape_torus(20, 1, 0.4), &fine, &o, 1, NULL);
+    rig one = rig_make(shape_torus(20, 1, 0.4), &fine, &o, 1);
     rig_move(&one, bend, &curvature);
     for (int32_t threads = 2; threads <= 5; threads++) {
-        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads, NULL);
+        rig r = rig_make(shape_torus(20, 1, 0.4), &fine, &o, threads);
         rig_move(&r, bend, &curvature);
         CHECK(memcmp(one.out, r.out, (size_t)r.count * 12) == 0);
         CHECK(memcmp(one.normal, r.normal, (size_t)r.count * 12) == 0);
@@ -262,7 +262,7 @@ TEST(seams_stay_closed)
     double curvature = 0.4;
     int pairs = 0;
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(shape_box(6, 1, 1, 1), &fine, &o, 2, NULL);
+    rig r = rig_make(shape_box(6, 1, 1, 1), &fine, &o, 2);
     rig_move(&r, bend, &curvature);
     for (int32_t v = 0; v < r.count; v++)
         for (int32_t w = 0; w < v; w++)
@@ -280,7 +280,7 @@ TEST(kernels_and_inputs_agree)
     shape fine = shape_torus(30, 1, 0.4);
     double curvature = 0.3;
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
+    rig r = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1);
     rig_move(&r, bend, &curvature);
     size_t n = (size_t)r.count;
     float *out = calloc(n * 8, sizeof(float)), *body = calloc((size_t)r.body.vertex_count * 3, sizeof(float));
@@ -310,7 +310,7 @@ TEST(kernels_agree_on_the_body)
     shape fine = shape_torus(10, 1, 0.4);
     double curvature = 0.3;
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(shape_sphere(13, 1), &fine, &o, 1, NULL); /* many triangles meet at its poles */
+    rig r = rig_make(shape_sphere(13, 1), &fine, &o, 1); /* many triangles meet at its poles */
     rig_move(&r, bend, &curvature);
     size_t n = (size_t)r.surface->vertex_count, t = (size_t)r.surface->triangle_count;
     float *face = malloc(16 * t), *point = malloc(32 * n);
@@ -340,7 +340,7 @@ TEST(scale_changes_nothing)
         for (int32_t i = 0; i < 3 * body.vertex_count; i++) body.position[i] *= scale;
         for (int32_t i = 0; i < 3 * fine.vertex_count; i++) fine.position[i] *= scale;
         spl_upsample_options o = spl_upsample_options_default();
-        rig r = rig_make(body, &fine, &o, 1, NULL);
+        rig r = rig_make(body, &fine, &o, 1);
         double scaled = curvature / scale, error = rig_error(&r, bend, &scaled, NULL) / scale;
         if (power == -3) reference = error;
         CHECK_NEAR(error, reference, 1e-5);
@@ -364,7 +364,7 @@ TEST(one_triangle)
     memcpy(body.position, corner, sizeof corner);
     memcpy(body.triangle, triangle, sizeof triangle);
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(body, &fine, &o, 1, NULL);
+    rig r = rig_make(body, &fine, &o, 1);
     CHECK(rig_error(&r, stay, NULL, NULL) < 1e-6);
     CHECK(rig_error(&r, affine, rigid_map, NULL) < 2e-6);
     rig_move(&r, collapse, NULL);
@@ -383,7 +383,7 @@ TEST(degenerate_body)
     spl_upsample_options o = spl_upsample_options_default();
     for (int kind = 0; kind < 3; kind++) {
         o.kind = (spl_upsample_kind)kind;
-        rig r = rig_make(body, &fine, &o, 1, NULL);
+        rig r = rig_make(body, &fine, &o, 1);
         CHECK(rig_error(&r, stay, NULL, NULL) < 2e-6 * r.diagonal);
         rig_move(&r, affine, affine_map);
         check_finite(&r);
@@ -451,15 +451,12 @@ TEST(every_allocation_may_fail)
     shape body = shape_sphere(6, 1), fine = shape_sphere(9, 1.05);
     spl_surface surface = shape_surface(&body);
     float *position = calloc((size_t)fine.vertex_count * 3, sizeof(float));
-    bool *follow = calloc((size_t)fine.vertex_count, 1);
     for (int32_t i = 0; i < 3 * fine.vertex_count; i++) position[i] = (float)fine.position[i] * (i < 90 ? 0.1F : 1);
-    for (int32_t i = 0; i < 30; i++) follow[i] = true;
     spl_upsample_visual visual = {.vertex_count = fine.vertex_count,
                                   .position = position,
                                   .normal = position,
                                   .triangle_count = fine.triangle_count,
-                                  .triangle = fine.triangle,
-                                  .follow = follow};
+                                  .triangle = fine.triangle};
     spl_upsample_options o = spl_upsample_options_default();
     long n = 0;
     for (bool done = false; !done && n < 1000; n++) {
@@ -482,7 +479,6 @@ TEST(every_allocation_may_fail)
     }
     CHECK(n > 40);
     free(position);
-    free(follow);
     spl_surface_release(&surface);
     shape_free(&body);
     shape_free(&fine);
@@ -494,7 +490,7 @@ TEST(a_person)
 {
     shape fine = shape_character("person.glb"), body = shape_character("person.glb");
     spl_upsample_options o = spl_upsample_options_default();
-    rig r = rig_make(body, &fine, &o, 2, NULL); /* its own body: nothing but the neighbours can go wrong */
+    rig r = rig_make(body, &fine, &o, 2); /* its own body: nothing but the neighbours can go wrong */
     spl_upsample_stats s = spl_upsample_get_stats(r.u);
     printf("    %d points: %d quadratic, %d reduced, %d linear, %d corners, %d follow, %d framed; %d dropped, %d "
            "redirected, gain %.2f\n",

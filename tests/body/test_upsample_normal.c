@@ -11,7 +11,7 @@ TEST(rest_and_rigid_motions_are_exact)
     shape fine[2] = {shape_sphere(50, 1.03), shape_torus(60, 1, 0.42)};
     for (int i = 0; i < 2; i++) {
         spl_upsample_options o = normal_kind();
-        rig r = rig_make(i ? shape_torus(16, 1, 0.4) : shape_sphere(10, 1), &fine[i], &o, 1, NULL);
+        rig r = rig_make(i ? shape_torus(16, 1, 0.4) : shape_sphere(10, 1), &fine[i], &o, 1);
         double rest = rig_error(&r, stay, NULL, NULL), turned = rig_error(&r, affine, rigid_map, NULL);
         spl_upsample_stats s = spl_upsample_get_stats(r.u);
         printf("    rest %.1e, rigid %.1e of the diagonal; %d of %d not reached by a normal\n", rest / r.diagonal,
@@ -29,7 +29,7 @@ TEST(displacements_run_along_the_interpolated_normals)
 {
     shape fine = shape_sphere(50, 1.05);
     spl_upsample_options o = normal_kind();
-    rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1, NULL);
+    rig r = rig_make(shape_sphere(10, 1), &fine, &o, 1);
     double curvature = 0.4, off = 0, longer = 0;
     rig_move(&r, bend, &curvature);
     spl_surface bent;
@@ -64,8 +64,8 @@ TEST(same_bits_at_any_number_of_threads_and_with_failing_memory)
     shape fine = shape_torus(30, 1, 0.42);
     double curvature = 0.3;
     spl_upsample_options o = normal_kind();
-    rig one = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1, NULL);
-    rig three = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 3, NULL);
+    rig one = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 1);
+    rig three = rig_make(shape_torus(12, 1, 0.4), &fine, &o, 3);
     rig_move(&one, bend, &curvature);
     rig_move(&three, bend, &curvature);
     CHECK(memcmp(one.out, three.out, (size_t)one.count * 12) == 0);

@@ -32,7 +32,6 @@ static supple_result take(const rig *r, const spl_upsample_options *o, const sup
 
 typedef struct head {
     shape mesh;
-    bool *follow;
     spl_upsample_options options;
     rig r;
 } head;
@@ -40,10 +39,10 @@ typedef struct head {
 static head head_make(spl_upsample_kind kind, int32_t k, bool normals)
 {
     head h = {.options = {kind, k, normals}};
-    h.mesh = shape_head(&h.follow);
-    h.r = rig_make(shape_sphere(14, 1), &h.mesh, &h.options, 2, h.follow);
-    h.r.rest[3 * h.r.count - 2] = NAN; /* one that stays where it is */
-    rig_map(&h.r, &h.mesh, &h.options, h.follow, NULL, NULL);
+    h.mesh = shape_head();
+    h.r = rig_make(shape_sphere(14, 1), &h.mesh, &h.options, 2);
+    h.r.rest[1] = h.r.rest[3 * h.r.count - 2] = NAN; /* two that stay where they are */
+    rig_map(&h.r, &h.mesh, &h.options, NULL, NULL);
     return h;
 }
 
@@ -51,7 +50,6 @@ static void head_release(head *h)
 {
     rig_release(&h->r);
     shape_free(&h->mesh);
-    free(h->follow);
     unlink(path);
 }
 
@@ -89,7 +87,7 @@ TEST(a_stored_map_gives_the_same_bits)
         for (int normals = 0; normals < 2; normals++) {
             head h = head_make((spl_upsample_kind)kind, 7 + 13 * normals, normals);
             spl_upsample_stats s = spl_upsample_get_stats(h.r.u);
-            CHECK(s.skin > 0 && s.follow > 0 && s.rigid_pieces == 1 && h.r.u->offset_count > 0);
+            CHECK(s.skin > 0 && s.follow > 0 && h.r.u->fixed_count == 2 && h.r.u->offset_count > 0);
             check_same_bits(&h);
             head_release(&h);
         }
@@ -141,13 +139,10 @@ TEST(stored_nonsense_is_refused)
     WITH(u->tangent[3], NAN, "'map/tangent' has a number out of range");
     WITH(u->offset[0].r[1], NAN, "'map/offset' has a number out of range");
     WITH(u->stats.skin, -1, "a count is out of range");
-    WITH(u->piece[0].count, u->piece[0].count - 3, "a rigid piece has no centre");
-    WITH(u->piece_index[1], -1, "'map/piece_index' has a number out of range");
-    WITH(u->rider[2].vertex, u->rider[1].vertex, "a vertex of a rigid piece is out of range");
-    WITH(u->rider[u->rider_count - 1].vertex, u->vertex_count, "a vertex of a rigid piece is out of range");
-    WITH(u->rider[1].piece, 1, "a vertex of a rigid piece is out of range");
-    WITH(u->rider[1].piece, -2, "a vertex of a rigid piece is out of range");
-    WITH(u->rider_count, u->rider_count - 1, "a vertex has no weights");
+    WITH(u->fixed[1].vertex, u->fixed[0].vertex, "a vertex has no weights");
+    WITH(u->fixed[1].vertex, u->vertex_count, "'map/fixed' has a number out of range");
+    WITH(u->fixed[0].normal[1], NAN, "'map/fixed_normal' has a number out of range");
+    WITH(u->fixed_count, u->fixed_count - 1, "a vertex has no weights");
     WITH(u->vertex_count, u->vertex_count - 1, "'map/vertex' has");
     WITH(u->entry_count, u->entry_count - 2, range);
     WITH(u->offset_count, u->offset_count - 1, range);
@@ -157,19 +152,19 @@ TEST(stored_nonsense_is_refused)
     head_release(&h);
 }
 
-/* A vertex that has weights and is a rider too. */
+/* A vertex that has weights and stays too. */
 TEST(a_vertex_moved_twice_is_refused)
 {
     head h = head_make(SPL_UPSAMPLE_LINEAR, 8, true);
     spl_upsample *u = h.r.u;
-    spl_upsample_vertex *v = u->vertex + u->rider[3].vertex;
+    spl_upsample_vertex *v = u->vertex + u->fixed[0].vertex;
     spl_upsample_vertex old = *v;
-    *v = u->vertex[0];
+    *v = u->vertex[1];
     refused(&h, "a vertex has no weights");
     *v = old;
-    v = u->vertex + u->rider[u->rider_count - 1].vertex;
+    v = u->vertex + u->fixed[1].vertex;
     old = *v;
-    *v = u->vertex[0];
+    *v = u->vertex[1];
     refused(&h, "a vertex is moved twice");
     *v = old;
     head_release(&h);

@@ -43,7 +43,7 @@ static inline void rig_release(rig *r)
 }
 
 /* Makes the map anew, out of the rest positions and normals as they are now. */
-static inline void rig_map(rig *r, const shape *visual, const spl_upsample_options *options, const bool *follow,
+static inline void rig_map(rig *r, const shape *visual, const spl_upsample_options *options,
                            spl_upsample_accept *accept, const void *context)
 {
     supple_allocator a = spl_allocator_of(NULL);
@@ -52,7 +52,6 @@ static inline void rig_map(rig *r, const shape *visual, const spl_upsample_optio
                                     .normal = r->rest_normal,
                                     .triangle_count = visual->triangle_count,
                                     .triangle = visual->triangle,
-                                    .follow = follow,
                                     .accept = accept,
                                     .accept_context = context};
     spl_upsample_frame_destroy(r->f);
@@ -62,8 +61,7 @@ static inline void rig_map(rig *r, const shape *visual, const spl_upsample_optio
 }
 
 /* Takes over the body; copies the visual mesh, with the normals of its own surface. */
-static inline rig rig_make(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads,
-                           const bool *follow)
+static inline rig rig_make(shape body, const shape *visual, const spl_upsample_options *options, int32_t threads)
 {
     rig r = {.body = body, .surface = malloc(sizeof(spl_surface)), .count = visual->vertex_count};
     *r.surface = shape_surface(&body);
@@ -84,7 +82,7 @@ static inline rig rig_make(shape body, const shape *visual, const spl_upsample_o
     }
     spl_surface_release(&skin);
     if (spl_pool_create(&config, &r.pool, NULL) != SUPPLE_OK) abort();
-    rig_map(&r, visual, options, follow, NULL, NULL);
+    rig_map(&r, visual, options, NULL, NULL);
     return r;
 }
 
@@ -134,15 +132,13 @@ static inline void shape_join(shape *s, shape part, double z)
     *s = both;
 }
 
-/* Every kind of vertex for a body that is the unit sphere: skin, an eye (rigid) and hair. */
-static inline shape shape_head(bool **follow)
+/* Every kind of vertex for a body that is the unit sphere: skin, an eye below it, and hair so far off that it follows.
+ */
+static inline shape shape_head(void)
 {
     shape s = shape_sphere(20, 1);
-    size_t skin = (size_t)s.vertex_count;
     shape_join(&s, shape_sphere(8, 0.15), 0.8);
-    shape_join(&s, shape_sphere(12, 1.2), 0);
-    *follow = calloc((size_t)s.vertex_count, 1);
-    memset(*follow + skin, 1, (size_t)s.vertex_count - skin);
+    shape_join(&s, shape_sphere(12, 1.6), 0);
     return s;
 }
 

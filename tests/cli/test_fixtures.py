@@ -334,7 +334,7 @@ def check_figure(f):
 
 def check_strip(f):
     check_independent(f, "strip.gltf", "0")
-    assert f.roles("strip.gltf") == {"strip": "own"} and f.facts("strip.gltf")["method"]["name"] == "dualquat"
+    assert f.roles("strip.gltf") == {"strip": "own"} and f.facts("strip.gltf")["method"]["name"] == "linear"
 
 
 def check_parts(f):

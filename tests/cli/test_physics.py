@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 
+import mouth
 from tool import check, data, same_files, session
 
 SMALL = ("--clip", "bend", "--resolution", 24)
@@ -316,16 +317,39 @@ def check_thin_links(tool, folder):
 
 
 def check_flat(tool, folder):
-    """A sheet has no flesh: auto says what it takes instead and why, mixed that it keeps the file's skinning."""
+    """A sheet has no flesh: auto and mixed say why, and keep the file's skinning; what only flesh can do is left out."""
     out, sheet = os.path.join(folder, "flat.npy"), data("strip.gltf")
-    done = tool.good("skin", sheet, "-o", out)
-    assert "dualquat" in done.err and "open sheet" in done.err, done.err
-    os.remove(out)
-    done = tool.good("skin", sheet, "-o", out, "--method", "mixed", "--clip", 0)
-    assert "no flesh" in done.err and "keeps the file's own skinning" in done.err, done.err
-    kept = np.load(out)
     tool.good("skin", sheet, "-o", out, "--method", "linear", "--clip", 0)
-    assert np.array_equal(kept, np.load(out))
+    linear = np.load(out)
+    for said, *arguments in (("method: linear",), ("keeps the file's own skinning", "--method", "mixed"), ("left out", "--dynamics", "on"),
+                             ("left out", "--dynamics", "on", "--method", "projective", "--gravity", "--collide", "self")):
+        done = tool.good("skin", sheet, "-o", out, "--clip", 0, *arguments)
+        assert "no flesh" in done.err and "open sheet" in done.err and said in done.err, (arguments, done.err)
+        assert np.array_equal(linear, np.load(out)), arguments
+
+
+def check_closed_mouth(tool, folder):
+    """Lips that lie vertex upon vertex in the bind pose part with their joints; the rest pose stays as it is."""
+    snout, out = os.path.join(folder, "snout.glb"), os.path.join(folder, "snout.npy")
+    upper, lower = mouth.make(snout)
+    opening, rest = {}, {}
+    for method in ("linear", "mixed"):
+        done = tool.good("skin", snout, "-o", out, "--method", method, "--resolution", 20, "--frames", "0:30", "--fps", 30)
+        x = np.load(out)
+        opening[method], rest[method] = np.linalg.norm(x[30][upper].mean(0) - x[30][lower].mean(0)), x[0]
+    assert "lips" in done.err, done.err
+    assert opening["linear"] > 0.6 and opening["mixed"] > 0.6 * opening["linear"], opening
+    assert abs(rest["mixed"] - rest["linear"]).max() < 1e-4, abs(rest["mixed"] - rest["linear"]).max()
+
+
+def check_own(tool, folder):
+    """Where every part is `own` the result is the file's skinning, to the bit."""
+    own, linear = os.path.join(folder, "own.npy"), os.path.join(folder, "linear.npy")
+    rules = ("demo:hero", "--part", "*=own")
+    done = tool.good("skin", *rules, "-o", own, "--clip", "reach", "--frames", "30:32")
+    assert "method: linear" in done.err and "file's own skinning" in done.err, done.err
+    tool.good("skin", "demo:hero", "-o", linear, "--clip", "reach", "--frames", "30:32", "--method", "linear")
+    assert same_files(own, linear)
 
 
 def main():
@@ -347,6 +371,8 @@ def main():
         cases.run("cache", check_cache, tool, folder)
         cases.run("thin_links", check_thin_links, tool, folder)
         cases.run("flat", check_flat, tool, folder)
+        cases.run("closed_mouths_part", check_closed_mouth, tool, folder)
+        cases.run("own_is_the_files_skinning", check_own, tool, folder)
         cases.run("prism", check_prism, tool, folder)
         cases.run("bad_body", check_bad_body, tool, folder)
         cases.run("unread_files", check_unread, tool, folder)

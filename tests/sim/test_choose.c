@@ -43,6 +43,31 @@ TEST(what_is_asked_for)
     supple_scene_destroy(scene);
 }
 
+/* Without flesh, by its shape or because the user says so, it is the file's own skinning, whatever is asked for. */
+TEST(without_flesh)
+{
+    supple_scene *scene = demo_scene("arm", 0.3), *flat = NULL;
+    supple_sim_config sc = supple_sim_config_default();
+    supple_body_config bc = supple_body_config_default();
+    supple_part_rule own = {"*", SUPPLE_ROLE_OWN}, flesh = {"*", SUPPLE_ROLE_FLESH};
+    REQUIRE(supple_scene_load_file(SPL_DATA_DIR "/strip.gltf", NULL, &flat, NULL) == SUPPLE_OK);
+    sc.body_config = &bc;
+    bc.rules = &own;
+    bc.rule_count = 1;
+    for (int moving = 0; moving < 2; moving++) {
+        sc.dynamics = moving;
+        supple_choice c = choose(scene, &sc);
+        CHECK_CHOICE(c, "linear", "file's own skinning");
+        c = choose(flat, &sc);
+        CHECK_CHOICE(c, "linear", "file's own skinning");
+    }
+    sc.dynamics = false;
+    bc.rules = &flesh;
+    CHECK(strcmp(choose(flat, &sc).method, "mixed") == 0);
+    supple_scene_destroy(scene);
+    supple_scene_destroy(flat);
+}
+
 /* A large body in contact goes to steklov; the number of tets is foretold from the surface alone. */
 TEST(how_large)
 {
@@ -205,5 +230,5 @@ TEST(memory_runs_out)
     supple_scene_destroy(scene);
 }
 
-TEST_CASES(RUN(what_is_asked_for), RUN(how_large), RUN(budget), RUN(frames_per_second), RUN(the_same_as_running),
-           RUN(small_bodies_take_less), RUN(memory_runs_out))
+TEST_CASES(RUN(what_is_asked_for), RUN(without_flesh), RUN(how_large), RUN(budget), RUN(frames_per_second),
+           RUN(the_same_as_running), RUN(small_bodies_take_less), RUN(memory_runs_out))

@@ -394,7 +394,7 @@ TEST(islands_go_along)
 /* ---- auto ---- */
 
 typedef struct heard {
-    char text[600];
+    char text[600], left_out[200];
 } heard;
 
 static void hear(void *user, supple_log_level level, const char *message)
@@ -403,12 +403,13 @@ static void hear(void *user, supple_log_level level, const char *message)
     (void)level;
     if (strncmp(message, "method:", 7) == 0 || strncmp(message, "no flesh", 8) == 0)
         snprintf(h->text, sizeof h->text, "%s", message);
+    if (strncmp(message, "left out", 8) == 0) snprintf(h->left_out, sizeof h->left_out, "%s", message);
 }
 
 TEST(auto_takes_flesh_where_it_can)
 {
     supple_config config = supple_config_default();
-    heard h = {""};
+    heard h = {"", ""};
     supple_sim *sim = NULL;
     posed p = posed_make("arm", 8, NULL);
     config.log = hear;
@@ -420,8 +421,8 @@ TEST(auto_takes_flesh_where_it_can)
     supple_scene *flat = NULL;
     REQUIRE(supple_scene_load_file(SPL_DATA_DIR "/strip.gltf", NULL, &flat, NULL) == SUPPLE_OK);
     CHECK(supple_sim_create(flat, NULL, &config, &sim, NULL) == SUPPLE_OK);
-    CHECK(strcmp(supple_sim_setup(sim)->method, "dualquat") == 0 && !supple_sim_body(sim));
-    CHECK(strstr(h.text, "dualquat") && strstr(h.text, "; ")); /* and the reason that there is no flesh */
+    CHECK(strcmp(supple_sim_setup(sim)->method, "linear") == 0 && !supple_sim_body(sim));
+    CHECK(strstr(h.text, "file's own skinning") && strstr(h.text, "; no flesh: ")); /* and why there is none */
     printf("    %s\n", h.text);
     CHECK(supple_sim_step_clip(sim, 0, 0.5, NULL) == SUPPLE_OK);
     supple_sim_destroy(sim);
@@ -434,7 +435,44 @@ TEST(auto_takes_flesh_where_it_can)
     supple_scene_destroy(flat);
 }
 
+/* What only flesh can do is left out where there is none, and what no method can do is refused as ever. */
+TEST(without_flesh_what_it_would_do_is_left_out)
+{
+    supple_config config = supple_config_default();
+    heard h = {"", ""};
+    supple_scene *flat = NULL;
+    supple_sim *sim = NULL;
+    supple_error error = {0};
+    supple_sim_config sc = supple_sim_config_default();
+    supple_setting known = {"iterations", "5"}, unknown = {"no-such", "5"};
+    config.log = hear;
+    config.log_user = &h;
+    REQUIRE(supple_scene_load_file(SPL_DATA_DIR "/strip.gltf", NULL, &flat, NULL) == SUPPLE_OK);
+    sc.dynamics = true;
+    sc.gravity[1] = -9.81;
+    sc.collide = SUPPLE_COLLIDE_SELF;
+    sc.settings = &known;
+    sc.setting_count = 1;
+    for (int asked = 0; asked < 2; asked++) {
+        sc.method = asked ? "projective" : "auto";
+        h.left_out[0] = 0;
+        REQUIRE(supple_sim_create(flat, &sc, &config, &sim, &error) == SUPPLE_OK);
+        CHECK(strcmp(supple_sim_setup(sim)->method, "linear") == 0);
+        CHECK(strcmp(h.left_out, "left out, for want of flesh: dynamics, gravity, collisions") == 0);
+        CHECK(supple_sim_step_clip(sim, 0, 0, NULL) == SUPPLE_OK &&
+              supple_sim_step_clip(sim, 0, 0.5, NULL) == SUPPLE_OK);
+        supple_sim_destroy(sim);
+    }
+    sc.settings = &unknown;
+    CHECK(supple_sim_create(flat, &sc, &config, &sim, &error) == SUPPLE_ERROR_ARGUMENT);
+    sc.setting_count = 0;
+    sc.method = "mixed";
+    CHECK(supple_sim_create(flat, &sc, &config, &sim, &error) == SUPPLE_ERROR_ARGUMENT &&
+          strstr(error.message, "dynamics"));
+    supple_scene_destroy(flat);
+}
+
 TEST_CASES(RUN(dumps_have_the_residual_in_them), RUN(dumps_that_cannot_be), RUN(joints_keep_their_volume_at_rest),
            RUN(without_measures_there_are_none), RUN(verified_frames_know_their_distance), RUN(a_reset_starts_again),
            RUN(simulations_run_side_by_side), RUN(a_body_of_another_scene), RUN(islands_go_along),
-           RUN(auto_takes_flesh_where_it_can))
+           RUN(auto_takes_flesh_where_it_can), RUN(without_flesh_what_it_would_do_is_left_out))

@@ -106,7 +106,7 @@ __kernel void show_vertices(int count, int normals, int wide, __global const int
     vstore3(square > 1e-20f ? n / sqrt(square) : (float3)(0, 0, 1), v, normal);
 }
 
-/* Vertices that the host has placed: rigid pieces and parts that do not ride on the flesh. */
+/* Vertices that the host has placed: parts that are no skin of the flesh. */
 __kernel void place(int count, __global const int *which, __global const float *places, __global float *to)
 {
     int k = (int)get_global_id(0);
