@@ -270,7 +270,8 @@ static void fall(supple_sim *sim)
     else
         spl_trust_blend(&a->mesh, a->shown, a->own, a->flesh, sim->position);
     spl_harm_measure(&a->harm, a->own, sim->position, sim->pool);
-    spl_trust_frame frame = {a->own, a->flesh, sim->position, &a->harm, 1, spl_amount_swings(sim)};
+    bool swings = spl_amount_swings(sim);
+    spl_trust_frame frame = {a->own, a->flesh, sim->position, &a->harm, 1, swings, swings};
     spl_trust_see(&a->trust, &frame);
     if (a->trust.lowered || a->stale) {
         spl_trust_settle(&a->trust);

@@ -36,14 +36,14 @@ static supple_result compute(supple_sim *sim, const range *r, supple_error *erro
 {
     spl_amount *a = &sim->amount;
     supple_result result = spl_progress(&sim->config, "flesh", 0, error);
-    bool kept = true;
+    bool kept = true, swings = spl_amount_swings(sim);
     spl_pops_set_rate(&a->pops, r->fps);
     for (int32_t k = 0; k < r->count && result == SUPPLE_OK; k++) {
         result = supple_sim_step_clip(sim, r->clip, time_of(r, k), error);
         if (result == SUPPLE_OK) result = spl_progress(&sim->config, "flesh", (double)(k + 1) / r->count, error);
         if (result != SUPPLE_OK) break;
         spl_harm_measure(&a->harm, a->own, a->flesh, sim->pool);
-        spl_trust_frame frame = {a->own, a->flesh, a->flesh, &a->harm, 1, spl_amount_swings(sim)};
+        spl_trust_frame frame = {a->own, a->flesh, a->flesh, &a->harm, 1, swings, swings};
         spl_trust_see(&a->trust, &frame);
         if (spl_pops_push(&a->pops, a->own, a->flesh, sim->pool) > SPL_POPS_BOUND)
             spl_trust_see_pops(&a->trust, a->pops.ratio, 1);
@@ -66,8 +66,8 @@ static bool look_again(supple_sim *sim, const range *r, int32_t k, float *shown,
     spl_harm_measure(&a->harm, a->own, shown, sim->pool);
     bool popped = spl_pops_push(&a->pops, a->own, shown, sim->pool) > SPL_POPS_BOUND;
     if (popped) spl_trust_see_pops(&a->trust, a->pops.ratio, share);
-    bool worse = supple_harm_exceeds(&a->harm.all, spl_amount_swings(sim)) != NULL;
-    spl_trust_frame frame = {a->own, a->flesh, shown, &a->harm, share, spl_amount_swings(sim)};
+    bool swings = spl_amount_swings(sim), worse = supple_harm_exceeds(&a->harm.all, swings) != NULL;
+    spl_trust_frame frame = {a->own, a->flesh, shown, &a->harm, share, swings, swings};
     if (worse) spl_trust_see(&a->trust, &frame);
     return !worse && !popped;
 }

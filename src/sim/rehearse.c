@@ -86,7 +86,7 @@ static supple_result try_pose(rehearsal *r, supple_error *error)
     if (result != SUPPLE_OK) return result;
     spl_amount *a = &sim->amount;
     spl_harm_measure(&a->harm, a->own, a->flesh, sim->pool);
-    spl_trust_frame frame = {a->own, a->flesh, a->flesh, &a->harm, 1, false};
+    spl_trust_frame frame = {a->own, a->flesh, a->flesh, &a->harm, 1, true, false}; /* swings are extreme */
     spl_trust_see(&a->trust, &frame);
     return SUPPLE_OK;
 }

@@ -65,7 +65,7 @@ static supple_result tries_parts(const supple_sim *sim, const supple_sim_config 
         return SUPPLE_OK;
     spl_part *part = spl_parts_new(sim->scene, &sim->allocator, &count);
     if (!part) return spl_fail_memory(error, "the parts");
-    supple_result result = spl_roles_of_scene(sim->scene, part, count, &sim->allocator, &roles, error);
+    supple_result result = spl_roles_of_scene(sim->scene, part, count, NULL, 0, &sim->allocator, &roles, error);
     if (result == SUPPLE_OK) {
         *out = roles.flesh_share > 0 && roles.flesh_share < SURELY_FLESH;
         spl_roles_release(&roles);

@@ -5,12 +5,14 @@
 
 #include <string.h>
 
-#define STRETCH   1.75  /* K: times the longer of rest and own length that an edge may have */
-#define TINY      0.003 /* of the diagonal: an edge may have that length anyway */
-#define SLOPE     0.5   /* of a link's length that a step of trust may add to it */
-#define NEARLY    0.85  /* of a bound of harm: from there it is answered */
-#define FOLD_STEP 0.5   /* of trust that is left of a fold, each time it is seen */
-#define LITTLE    0.02  /* of trust: less is none, and what is missing less than that is not worth a pass */
+#define STRETCH 1.75  /* K: times the longer of rest and own length that an edge may have */
+#define TINY    0.003 /* of the diagonal: an edge may have that length anyway */
+#define SLOPE   0.5   /* of a link's length that a step of trust may add to it */
+#define NEARLY  0.85  /* of a bound of harm: from there it is answered */
+#define FAR                                                                                                            \
+    0.95 /* of that of distances: in a twisted limb it is own skinning that is wrong, and only the excess goes */
+#define FOLD_STEP 0.5  /* of trust that is left of a fold, each time it is seen */
+#define LITTLE    0.02 /* of trust: less is none, and what is missing less than that is not worth a pass */
 
 /* ---- life ---- */
 
@@ -103,7 +105,7 @@ static void see_pieces(spl_trust *t, const spl_trust_frame *f)
 {
     const spl_trust_mesh *m = t->mesh;
     double most = NEARLY * spl_harm_bounds.lost * m->diagonal;
-    if (f->moving || !(f->harm->all.lost > NEARLY * spl_harm_bounds.lost)) return;
+    if (f->may_be_lost || !(f->harm->all.lost > NEARLY * spl_harm_bounds.lost)) return;
     for (int32_t p = 0; p < m->point_count; p++) {
         const double *s = f->harm->piece_sum + 3 * (size_t)m->piece[p];
         double off = spl_norm(spl_v3(s[0], s[1], s[2])) / m->piece_vertices[m->piece[p]];
@@ -114,14 +116,14 @@ static void see_pieces(spl_trust *t, const spl_trust_frame *f)
 static void see_places(spl_trust *t, const spl_trust_frame *f)
 {
     const spl_trust_mesh *m = t->mesh;
-    bool far = f->harm->all.far > NEARLY * spl_harm_bounds.far;
-    double most = NEARLY * spl_harm_bounds.far * m->diagonal, apart = NEARLY * spl_harm_bounds.cracks * m->diagonal;
+    bool far = f->harm->all.far > FAR * spl_harm_bounds.far;
+    double most = FAR * spl_harm_bounds.far * m->diagonal, apart = NEARLY * spl_harm_bounds.cracks * m->diagonal;
     for (size_t v = 0; v < (size_t)m->vertex_count; v++) {
         int32_t p = m->point[v], n = f->harm->copies[p];
         double off = distance(f->flesh + 3 * v, f->own + 3 * v);
         t->reach[p] = fmaxf(t->reach[p], (float)off);
         off *= (double)t->value[p];
-        if (!f->moving && off > (far ? most : 2 * most)) lower(t, p, f->share * (far ? most : 2 * most) / off);
+        if (!f->may_be_far && off > (far ? most : 2 * most)) lower(t, p, f->share * (far ? most : 2 * most) / off);
         if (n < 2) continue;
         const double *s = f->harm->point_sum + 3 * (size_t)p;
         double crack = spl_distance(spl_v3(s[0] / n, s[1] / n, s[2] / n), spl_v3_from_float(f->shown + 3 * v));

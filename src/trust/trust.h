@@ -44,7 +44,8 @@ typedef struct spl_trust_frame {
     const float *shown;        /* own + value (flesh - own), */
     const spl_harm_room *harm; /* which was measured of it */
     double share;              /* of what would be allowed: below 1 where a frame was seen before and still is worse */
-    bool moving;               /* flesh swings: being far from own skinning is no harm */
+    bool may_be_far;           /* vertices may be far from own skinning: flesh swings, or a pose is extreme; */
+    bool may_be_lost;          /* and pieces */
 } spl_trust_frame;
 
 /* Lowers the bounds where what is shown is worse than own skinning. */

@@ -54,7 +54,7 @@ TEST(poses_leave_a_trust_that_live_steps_start_from)
 
 TEST(parts_that_can_be_trusted_stay_as_they_are)
 {
-    supple_scene *scene = scene_load(TEST_DATA "/dress.glb");
+    supple_scene *scene = scene_load(SPL_SOURCE_DIR "/tests/data/dress.glb");
     REQUIRE(scene);
     supple_sim_config sc = supple_sim_config_default();
     supple_body_config bc = coarse();

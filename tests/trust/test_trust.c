@@ -71,7 +71,7 @@ static void see(judged *j, const float *flesh)
 {
     spl_trust_blend(&j->mesh, j->trust.value, j->rest, flesh, j->x);
     spl_harm_measure(&j->harm, j->rest, j->x, NULL);
-    spl_trust_frame frame = {j->rest, flesh, j->x, &j->harm, 1, false};
+    spl_trust_frame frame = {j->rest, flesh, j->x, &j->harm, 1, false, false};
     spl_trust_see(&j->trust, &frame);
     spl_trust_settle(&j->trust);
 }
