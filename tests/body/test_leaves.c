@@ -200,7 +200,35 @@ TEST(a_heads_bone_holds_no_face)
     give_back(handle, scene);
 }
 
+/* Limbs that go on from others begin a whole radius behind the joint, those at the root 0.6 of it. */
+TEST(limbs_leave_their_joint_free)
+{
+    supple_scene *scene;
+    supple_body *handle = body_of("person.glb", &scene);
+    REQUIRE(handle);
+    const spl_body *body = &handle->body;
+    const spl_bones *b = &body->bones;
+    const spl_surface *s = &body->surface;
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_tree tree;
+    int32_t seen[2] = {0, 0};
+    REQUIRE(spl_tree_make(s->position, s->triangle, s->triangle_count, &a, &tree, NULL) == SUPPLE_OK);
+    spl_capsule *capsules = malloc((size_t)b->bone_count * sizeof *capsules);
+    spl_capsules_make(b, &tree, body->flesh.cell, capsules);
+    for (int32_t k = 0; k < b->bone_count; k++) {
+        const spl_capsule *c = &capsules[k];
+        if (b->bone[k].parent < 0) continue;
+        bool limb = b->bone[b->bone[k].parent].parent >= 0;
+        CHECK_NEAR(c->from, fmin(0.3, (limb ? 1 : 0.6) * 0.4 * c->skin[0] / c->length), 1e-12);
+        seen[limb]++;
+    }
+    CHECK(seen[0] >= 2 && seen[1] >= 4);
+    free(capsules);
+    spl_tree_release(&tree);
+    give_back(handle, scene);
+}
+
 TEST_CASES(RUN(leaves_of_the_hero_lie_inside), RUN(leaves_of_limbs_lie_inside),
            RUN(leaves_of_a_torus_a_sack_and_a_turtle_lie_inside), RUN(leaves_of_a_person_lie_inside),
            RUN(leaves_of_a_hand_lie_inside), RUN(leaves_of_other_characters_lie_inside), RUN(heads_point_up),
-           RUN(legs_of_a_turtle_point_outwards), RUN(a_heads_bone_holds_no_face))
+           RUN(legs_of_a_turtle_point_outwards), RUN(a_heads_bone_holds_no_face), RUN(limbs_leave_their_joint_free))
