@@ -12,7 +12,7 @@
 #define DETOUR      3.0 /* times an edge's length, and ... */
 #define DETOUR_MORE 4.0 /* ... so many of the body's edges more, may the way between its ends' places be */
 #define SMALL       0.2 /* of the neighbour's vertices: a part this small beside it has strayed */
-#define SHORT       1.0 /* of the body's edges: two vertices this near ... */
+#define SHORT       0.5 /* of the body's edges: two vertices this near ... */
 #define IN_COMMON   0.1 /* ... have so much of what moves them in common, if no slit is between */
 enum { MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS };
 
