@@ -9,7 +9,7 @@
 
 /* ---- tetrahedra ---- */
 
-enum { FLESH_VERSION = 4, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
+enum { FLESH_VERSION = 5, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
 
 static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
 {

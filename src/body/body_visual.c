@@ -5,11 +5,14 @@
 #include "body/strays.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/winding.h"
 
 #include <string.h>
 
 #define SAME_LIMB   0.05 /* of the weights that two places must share to be one limb */
 #define PATCH_EDGES 2.37 /* half the width of a patch of 20 vertices, in mean edges */
+#define BURIED      1.00 /* mean edges from the body's surface: nobody sees what is so far inside */
+#define OUTWARD     1e-3 /* of the diagonal: how far above the flesh's surface its outside is asked for */
 
 /* Whether the skin of a visual vertex and the limb of a body vertex follow the same joints at least a little. Places
  * deep inside belong to every limb. */
@@ -50,23 +53,47 @@ static void mark(const spl_target *target, size_t vertex_count, bool *morphs)
             morphs[k / 3] = true;
 }
 
-/* Flesh farther from the body's surface than a patch of it is wide rides on it instead: a polynomial of the patch would
- * be extrapolated. */
-static supple_result find_lifted(spl_body *body, bool *rides, supple_error *error)
+/* Whether the flesh's surface goes on inside other flesh at a visual vertex: outside of it is inside. Not so where the
+ * body was only grown beyond the surface, as it is around fingers. */
+static bool goes_inside(const spl_body *body, const spl_winding *flesh, int32_t vertex, spl_vec3 p)
 {
-    const spl_surface *s = &body->skin;
-    spl_tree tree;
-    double width = PATCH_EDGES * spl_surface_mean_edge(s);
-    supple_result result = spl_tree_make(s->position, s->triangle, s->triangle_count, &body->allocator, &tree, error);
-    if (result != SUPPLE_OK) return result;
+    int32_t at = body->surface.map[vertex];
+    if (at < 0) return false;
+    return spl_winding_number(flesh, spl_madd(p, body->surface.normal[at], OUTWARD * body->surface.diagonal)) > 0.5;
+}
+
+/* Flesh farther from the body's surface than a patch of it is wide rides on it instead: a polynomial of the patch would
+ * be extrapolated. So does what is buried in it, as the end of an arm is in the trunk: one side of it would hang on the
+ * chest, the other on the back. */
+static void find_lifted(spl_body *body, const spl_tree *skin, const spl_winding *flesh, bool *rides)
+{
+    double edge = spl_surface_mean_edge(&body->skin);
     for (int32_t v = 0; v < body->scene->vertex_count; v++) {
         spl_hit hit;
         spl_vec3 p = spl_v3_from_float(body->bind + 3 * (size_t)v);
-        body->lifted[v] = body->roles.vertex[v] == SUPPLE_ROLE_FLESH && spl_tree_nearest(&tree, p, width, -1, &hit);
-        rides[v] = !body->lifted[v] && spl_role_rides((supple_role)body->roles.vertex[v]);
+        supple_role role = (supple_role)body->roles.vertex[v];
+        body->lifted[v] = role == SUPPLE_ROLE_FLESH && spl_tree_nearest(skin, p, PATCH_EDGES * edge, -1, &hit) &&
+                          (hit.distance <= BURIED * edge || !goes_inside(body, flesh, v, p));
+        rides[v] = !body->lifted[v] && spl_role_rides(role);
     }
-    spl_tree_release(&tree);
-    return SUPPLE_OK;
+}
+
+static supple_result choose_lifted(spl_body *body, bool *rides, supple_error *error)
+{
+    const spl_surface *s = &body->skin, *f = &body->surface;
+    const supple_allocator *a = &body->allocator;
+    spl_tree skin = {0}, tree = {0};
+    spl_winding winding = {0};
+    supple_result result = spl_tree_make(s->position, s->triangle, s->triangle_count, a, &skin, error);
+    if (result == SUPPLE_OK) result = spl_tree_make(f->position, f->triangle, f->triangle_count, a, &tree, error);
+    if (result == SUPPLE_OK) result = spl_winding_make(&tree, a, &winding, error);
+    if (result == SUPPLE_OK) {
+        find_lifted(body, &skin, &winding, rides);
+        spl_winding_release(&winding);
+    }
+    if (tree.allocator.release) spl_tree_release(&tree);
+    if (skin.allocator.release) spl_tree_release(&skin);
+    return result;
 }
 
 static void fill_visual(const spl_body *body, visual_arrays *v)
@@ -140,7 +167,7 @@ supple_result spl_body_find_visual(spl_body *body, supple_upsampling upsampling,
     visual_arrays v = {0};
     body->lifted = spl_new(a, (size_t)body->scene->vertex_count, sizeof *body->lifted);
     if (body->lifted && allocate_visual(&v, body->scene, a)) {
-        result = find_lifted(body, v.rides, error);
+        result = choose_lifted(body, v.rides, error);
         if (result != SUPPLE_OK) {
             release_visual(&v, a);
             return result;

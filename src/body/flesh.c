@@ -18,10 +18,12 @@
 #define SURFACE_TETS                                                                                                   \
     4.0 /* tetrahedra per squared cell of surface beyond 12 per cell of volume: measured 2.6 to 3.8                    \
          */
-#define FINEST       2000
-#define POINT_BYTES  13.0 /* a lattice point: state, slot, place in the queue */
-#define SAMPLE_BYTES 80.0
-#define NODE_BYTES   1100.0
+#define FINEST          2000
+#define OUTWARD         1e-3  /* of the diagonal: how far above a triangle its outside is asked for */
+#define OVERLAP_SAMPLES 32768 /* points for the volume of pieces that pass into each other */
+#define POINT_BYTES     13.0  /* a lattice point: state, slot, place in the queue */
+#define SAMPLE_BYTES    80.0
+#define NODE_BYTES      1100.0
 
 spl_flesh_options spl_flesh_options_default(void)
 {
@@ -76,6 +78,67 @@ static double cell_of_budget(double volume, double area, double tets)
     return cell;
 }
 
+typedef struct overlap_work {
+    const flesh *f;
+    double *outer;          /* by triangle: its area, 0 where it lies inside other flesh */
+    int32_t *inside;        /* by row of samples: how many are */
+    double step;            /* between samples */
+    int32_t rows, along[3]; /* rows of samples, and samples along the axes */
+} overlap_work;
+
+static void outer_range(void *context, size_t begin, size_t end)
+{
+    const overlap_work *w = context;
+    const spl_surface *s = &w->f->surface;
+    for (size_t t = begin; t < end; t++) {
+        spl_place middle = {(int32_t)t, {1.0 / 3, 1.0 / 3, 1.0 / 3}};
+        const int32_t *c = s->triangle + 3 * t;
+        spl_vec3 p = spl_madd(spl_surface_point(s, &middle), s->face[t], OUTWARD * s->diagonal), a = s->position[c[0]];
+        double area = 0.5 * spl_norm(spl_cross(spl_sub(s->position[c[1]], a), spl_sub(s->position[c[2]], a)));
+        w->outer[t] = spl_winding_number(&w->f->winding, p) > 0.5 ? 0 : area;
+    }
+}
+
+static void inside_range(void *context, size_t begin, size_t end)
+{
+    const overlap_work *w = context;
+    const spl_surface *s = &w->f->surface;
+    for (size_t row = begin; row < end; row++)
+        for (int32_t i = 0; i < w->along[0]; i++) {
+            spl_vec3 at =
+                spl_v3(i + 0.5, (double)(row % (size_t)w->along[1]) + 0.5, (double)(row / (size_t)w->along[1]) + 0.5);
+            w->inside[row] += spl_winding_number(&w->f->winding, spl_madd(s->low, at, w->step)) > 0.5;
+        }
+}
+
+/* Pieces that pass into each other, as hair and a head do, are one body: what lies inside others is no surface of it,
+ * and what they share is counted once. */
+static supple_result measure_overlap(flesh *f, supple_error *error)
+{
+    const spl_surface *s = &f->surface;
+    spl_vec3 size = spl_sub(s->high, s->low);
+    overlap_work w = {.f = f, .step = fmax(cbrt(size.x * size.y * size.z / OVERLAP_SAMPLES), extent(s) / FINEST)};
+    w.along[0] = (int32_t)(size.x / w.step) + 1;
+    w.along[1] = (int32_t)(size.y / w.step) + 1;
+    w.along[2] = (int32_t)(size.z / w.step) + 1;
+    w.rows = w.along[1] * w.along[2];
+    w.outer = spl_new(f->a, (size_t)s->triangle_count, sizeof *w.outer);
+    w.inside = spl_new(f->a, (size_t)w.rows, sizeof *w.inside);
+    supple_result result = w.outer && w.inside ? SUPPLE_OK : spl_fail_memory(error, "the body's surface");
+    if (result == SUPPLE_OK) {
+        double area = 0, volume = 0;
+        spl_parallel_for(f->pool, (size_t)s->triangle_count, 256, outer_range, &w);
+        spl_parallel_for(f->pool, (size_t)w.rows, 16, inside_range, &w);
+        for (int32_t t = 0; t < s->triangle_count; t++) area += w.outer[t];
+        for (int32_t i = 0; i < w.rows; i++) volume += w.inside[i] * w.step * w.step * w.step;
+        f->area = fmin(f->area, area);
+        f->volume = fmin(f->volume, volume > 0 ? volume : f->volume);
+    }
+    spl_free(f->a, w.outer);
+    spl_free(f->a, w.inside);
+    return result;
+}
+
 static supple_result choose_cell(flesh *f, supple_error *error)
 {
     const spl_surface *s = &f->surface;
@@ -92,6 +155,10 @@ static supple_result choose_cell(flesh *f, supple_error *error)
                             (int)f->options->resolution, FINEST);
         f->cell = f->longest / f->options->resolution;
         return SUPPLE_OK;
+    }
+    if (s->component_count > 1) {
+        supple_result result = measure_overlap(f, error);
+        if (result != SUPPLE_OK) return result;
     }
     double budget = cell_of_budget(f->volume, f->area, 0.97 * f->options->max_tets);
     double *sorted = spl_new(f->a, (size_t)s->vertex_count, sizeof *sorted);

@@ -109,7 +109,7 @@ typedef struct work {
     double *squares;    /* by piece: of its borders' lengths, summed */
 } work;
 
-static double triangle_area(const spl_surface *s, int32_t t)
+double spl_triangle_area(const spl_surface *s, int32_t t)
 {
     const int32_t *c = s->triangle + 3 * (size_t)t;
     spl_vec3 p = s->position[c[0]];
@@ -125,7 +125,7 @@ static void sort_vertices(work *w)
         for (size_t k = 0; k < 3; k++) {
             int32_t v = s->triangle[3 * (size_t)t + k];
             if (of[v] < 0) of[v] = s->component[t];
-            w->area[v] += triangle_area(s, t) / 3;
+            w->area[v] += spl_triangle_area(s, t) / 3;
         }
     for (int32_t v = 0; v < s->vertex_count; v++) w->first[of[v] + 1]++;
     for (int32_t c = 0; c < w->out->count; c++) w->first[c + 1] += w->first[c];

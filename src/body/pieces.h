@@ -21,7 +21,8 @@ typedef struct spl_skin_piece {
     int32_t joint;    /* the node that moves most of it, as the bones merged it; -1 without weights */
     double led;       /* by that joint's weight in the mean */
     int32_t part;     /* with most of its area */
-    supple_role role; /* roles.c fills in these two */
+    bool as_one;      /* its weights are the same all over; judge.c fills in these three */
+    supple_role role;
     char why[96];
 } spl_skin_piece;
 
@@ -59,5 +60,7 @@ supple_result spl_pieces_make(const supple_scene *scene, const spl_part *part, i
                               const float *position, const int32_t *merged_into, const supple_allocator *a,
                               spl_skin_pieces *out, supple_error *error);
 void spl_pieces_release(spl_skin_pieces *p);
+
+double spl_triangle_area(const spl_surface *s, int32_t triangle);
 
 #endif

@@ -2,6 +2,8 @@
  *
  *   not skinned                                                   rigid
  *   weights the same all over: a plate, a helmet, a tooth         follow where it sits on flesh, else own
+ *     four or more that pass into each other and into flesh: hair flesh
+ *     a large round one, all that its joint has: a toy's head     flesh
  *   closed or nearly so, and not inside other flesh               flesh
  *   closed, inside other flesh (an eye, a tongue, a joint's ball) follow
  *   open, over flesh that moves as it does (a jacket, hair)       follow

@@ -6,11 +6,14 @@
 #include "core/sets.h"
 #include "geom/weld.h"
 
+#include <math.h>
 #include <string.h>
 
 #define DETOUR      3.0 /* times an edge's length, and ... */
 #define DETOUR_MORE 4.0 /* ... so many of the body's edges more, may the way between its ends' places be */
 #define SMALL       0.2 /* of the neighbour's vertices: a part this small beside it has strayed */
+#define SHORT       0.5 /* of the body's edges: two vertices this near ... */
+#define IN_COMMON   0.1 /* ... have so much of what moves them in common, if no slit is between */
 enum { MOST = SPL_UPSAMPLE_MOST_NEIGHBOURS };
 
 typedef struct work {
@@ -100,6 +103,30 @@ static void mark(work *w, int32_t p, int32_t q, bool *stray)
     if (w->size[b] < SMALL * w->size[a]) stray[b] = true;
 }
 
+static double in_common(const patch *p, const patch *q)
+{
+    double sum = 0;
+    for (int32_t i = 0; i < p->count; i++)
+        for (int32_t k = 0; k < q->count; k++)
+            if (p->index[i] == q->index[k]) sum += (double)fminf(fabsf(p->weight[i]), fabsf(q->weight[k]));
+    return sum;
+}
+
+/* Marks both ends of a short edge that crosses a slit: where a hem lies on a leg, the one hangs on the hem's side of
+ * the body and the other on the leg's. They take the mean of what their neighbours do, so that the mesh holds together.
+ */
+static void mark_slit(work *w, int32_t p, int32_t q, bool *stray)
+{
+    int32_t a = w->lead[p], b = w->lead[q];
+    double length = spl_distance(spl_v3_from_float(w->body->bind + 3 * (size_t)a),
+                                 spl_v3_from_float(w->body->bind + 3 * (size_t)b));
+    if (length > SHORT * w->edge) return;
+    patch f, g;
+    f.count = spl_upsample_weights(w->body->upsample, a, MOST, f.index, f.weight);
+    g.count = spl_upsample_weights(w->body->upsample, b, MOST, g.index, g.weight);
+    if (f.count > 0 && g.count > 0 && in_common(&f, &g) < IN_COMMON) stray[p] = stray[q] = true;
+}
+
 static bool prepare(work *w, const supple_allocator *a)
 {
     const spl_body *body = w->body;
@@ -118,7 +145,7 @@ supple_result spl_strays_find(spl_body *body, bool *stray, int32_t *count, suppl
     const supple_allocator *a = &body->allocator;
     int32_t n = body->scene->vertex_count;
     work w = {.body = body};
-    bool *strayed = spl_new(a, (size_t)n, sizeof *strayed); /* by set */
+    bool *strayed = spl_new(a, (size_t)n, sizeof *strayed); /* by set, then by point */
     *count = 0;
     supple_result result = prepare(&w, a) && strayed ? SUPPLE_OK : spl_fail_memory(error, "the visual mesh");
     if (result == SUPPLE_OK) result = spl_weld(body->bind, n, 0, a, w.point, &w.point_count, error);
@@ -133,8 +160,11 @@ supple_result spl_strays_find(spl_body *body, bool *stray, int32_t *count, suppl
         for (int32_t p = 0; p < w.point_count; p++)
             if (w.lead[p] >= 0) w.size[spl_sets_root(w.set, p)]++;
         each_edge(&w, mark, strayed);
+        for (int32_t v = 0; v < n; v++) stray[v] = body->lifted[v] && strayed[spl_sets_root(w.set, w.point[v])];
+        memset(strayed, 0, (size_t)n * sizeof *strayed);
+        each_edge(&w, mark_slit, strayed); /* by point */
         for (int32_t v = 0; v < n; v++) {
-            stray[v] = body->lifted[v] && strayed[spl_sets_root(w.set, w.point[v])];
+            stray[v] = stray[v] || (body->lifted[v] && strayed[w.point[v]]);
             *count += stray[v];
         }
         for (int32_t v = 0; v < n; v++)

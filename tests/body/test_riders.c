@@ -113,7 +113,8 @@ TEST(what_moves_as_one_is_moved_as_one)
     ridden_free(&r);
 }
 
-/* Good meshes have none; a vertex whose place is taken from the other end of the body is found. */
+/* Good meshes have none, or a few where clothes lie on a body; a vertex whose place is taken from the other end of the
+ * body is found. */
 TEST(strays_are_found_and_others_are_not)
 {
     static const char *const names[] = {"demo:arm", "demo:turtle", SPL_DATA_DIR "/hand.glb",
@@ -122,7 +123,7 @@ TEST(strays_are_found_and_others_are_not)
         demo_body d = demo_body_of(scene_load(names[i]), 32, 0);
         REQUIRE(d.body);
         printf("    %s: %d of %d\n", names[i], (int)d.body->stray_count, (int)d.scene->vertex_count);
-        CHECK(d.body->stray_count * 100 <= d.scene->vertex_count);
+        CHECK(d.body->stray_count * 100 <= 3 * d.scene->vertex_count);
         demo_body_free(&d);
     }
     demo_body d = demo_body_make("demo:arm", 32, 0);

@@ -16,7 +16,7 @@ static const double pi = 3.14159265358979323846;
 
 typedef struct character {
     float position[PARTS][3 * VERTICES], weight[PARTS][2 * VERTICES];
-    uint16_t joint[2 * VERTICES];
+    uint16_t joint[2 * VERTICES], other[2 * VERTICES];
     int32_t triangle[3 * TRIANGLES], two[6 * TRIANGLES];
     spl_primitive primitive[PARTS];
     spl_mesh mesh[PARTS];
@@ -31,7 +31,7 @@ typedef struct character {
 } character;
 
 static char *const names[PARTS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-static int32_t skin_joint[] = {PARTS, PARTS + 1};
+static int32_t skin_joint[] = {PARTS, PARTS + 1, PARTS + 2};
 
 typedef enum paint { BLEND, ALONE, HALF } paint;
 
@@ -78,16 +78,17 @@ static character *begin(void)
         }
     c->node[PARTS] = (spl_node){.name = "bone", .parent = -1, .mesh = -1};
     c->node[PARTS + 1] = (spl_node){.name = "tip", .parent = PARTS, .mesh = -1};
-    c->skin = (spl_skin){.joint_count = 2, .joint = skin_joint};
+    c->node[PARTS + 2] = (spl_node){.name = "head", .parent = PARTS, .mesh = -1};
+    c->skin = (spl_skin){.joint_count = 3, .joint = skin_joint};
     for (int i = 0; i < NODES; i++) c->merged[i] = i;
-    c->influence[PARTS] = c->influence[PARTS + 1] = 1;
+    c->influence[PARTS] = c->influence[PARTS + 1] = c->influence[PARTS + 2] = 1;
     return c;
 }
 
 static supple_result find(character *c, const supple_part_rule *rules, int32_t rule_count, const supple_allocator *a,
                           spl_roles *out, supple_error *error)
 {
-    c->scene = (supple_scene){.node_count = PARTS + 2,
+    c->scene = (supple_scene){.node_count = NODES,
                               .node = c->node,
                               .mesh_count = c->count,
                               .mesh = c->mesh,
@@ -96,7 +97,7 @@ static supple_result find(character *c, const supple_part_rule *rules, int32_t r
                               .instance_count = c->count,
                               .instance = c->instance,
                               .vertex_count = c->count * VERTICES};
-    c->bones = (spl_bones){.node_count = PARTS + 2, .influence = c->influence, .merged_into = c->merged};
+    c->bones = (spl_bones){.node_count = NODES, .influence = c->influence, .merged_into = c->merged};
     supple_allocator plain = spl_allocator_of(NULL);
     int32_t count;
     spl_part *parts = spl_parts_new(&c->scene, &plain, &count);
@@ -193,6 +194,101 @@ TEST(what_moves_as_one_is_not_flesh)
     spl_roles_release(&r);
     free(c);
     free(hard);
+}
+
+/* Tufts of hair: small solids around the top of a head, each of which passes into the next and into the head. */
+static void add_tufts(character *c, int count, double apart, double height, paint how)
+{
+    for (int i = 0; i < count; i++) add_sphere(c, 0.3, 0, pi, apart * (i - 0.5 * (count - 1)), height, how);
+}
+
+static character *hairy(int count, double apart, double height, paint how)
+{
+    character *c = begin();
+    add_sphere(c, 1, 0, pi, 0, 0, BLEND);
+    add_tufts(c, count, apart, height, how);
+    return c;
+}
+
+static int flesh_parts(character *c)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_roles r;
+    int count = 0;
+    if (find(c, NULL, 0, &a, &r, NULL) != SUPPLE_OK) return -1;
+    for (int i = 0; i < c->count; i++) {
+        count += r.part[i].role == SUPPLE_ROLE_FLESH;
+        if (r.part[i].role == SUPPLE_ROLE_FLESH)
+            for (int v = 0; v < VERTICES; v++) CHECK(r.group[i * VERTICES + v] < 0);
+    }
+    spl_roles_release(&r);
+    free(c);
+    return count;
+}
+
+TEST(solids_that_pass_into_each_other_and_into_flesh_are_flesh)
+{
+    CHECK(flesh_parts(hairy(5, 0.25, 0.9, HALF)) == 6);
+    CHECK(flesh_parts(hairy(5, 0.25, 0.9, ALONE)) == 6);
+    CHECK(flesh_parts(hairy(3, 0.25, 0.9, HALF)) == 1);  /* a mask and its filters */
+    CHECK(flesh_parts(hairy(3, 0.65, 0.8, HALF)) == 1);  /* teeth: side by side */
+    CHECK(flesh_parts(hairy(5, 0.25, 1.32, HALF)) == 1); /* a rucksack: on the flesh, not in it */
+    CHECK(flesh_parts(hairy(5, 0.05, 0, HALF)) == 1);    /* all inside */
+    /* What does not pass into the others is not of the clump: a hat, an eye. */
+    character *c = hairy(5, 0.25, 0.9, HALF);
+    add_sphere(c, 0.2, 0, pi, 0.95, 0, HALF);
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_roles r;
+    REQUIRE(find(c, NULL, 0, &a, &r, NULL) == SUPPLE_OK);
+    CHECK(r.part[1].role == SUPPLE_ROLE_FLESH && strstr(r.part[1].why, "passes into others"));
+    CHECK(r.part[6].role == SUPPLE_ROLE_FOLLOW && r.group[6 * VERTICES] >= 0);
+    spl_roles_release(&r);
+    free(c);
+}
+
+/* The same on a head that is hard itself: nothing is flesh there. */
+TEST(a_clump_on_hard_surface_is_hard)
+{
+    character *c = begin();
+    add_sphere(c, 1, 0, pi, 0, 0, ALONE);
+    add_tufts(c, 5, 0.25, 0.9, ALONE);
+    CHECK(flesh_parts(c) == 0);
+}
+
+/* A trunk, and a head on it that one joint moves alone. */
+static character *toy(double radius, double y)
+{
+    character *c = begin();
+    add_sphere(c, 1, 0, pi, 0, 0, BLEND);
+    add_sphere(c, radius, 0, pi, 0, y, ALONE);
+    for (int v = 0; v < VERTICES; v++) c->weight[1][2 * v] = 1;
+    c->primitive[1].joint = c->other;
+    for (int v = 0; v < 2 * VERTICES; v++) c->other[v] = 2;
+    add_sphere(c, 0.15, 0, pi, 0.8 * radius, y, ALONE); /* an eye */
+    c->primitive[2].joint = c->other;
+    return c;
+}
+
+TEST(the_end_of_a_limb_is_flesh)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_roles r;
+    character *c = toy(0.7, 1.6);
+    REQUIRE(find(c, NULL, 0, &a, &r, NULL) == SUPPLE_OK);
+    CHECK(r.part[1].role == SUPPLE_ROLE_FLESH && strstr(r.part[1].why, "all that joint 'head' has"));
+    CHECK(r.part[2].role == SUPPLE_ROLE_FOLLOW); /* it sits on it */
+    spl_roles_release(&r);
+    free(c);
+    CHECK(flesh_parts(toy(0.7, 2.2)) == 1); /* not joined */
+    CHECK(flesh_parts(toy(0.2, 1.1)) == 1); /* small: a nose */
+    /* Another that moves with the same joint is a plate, however large. */
+    c = toy(0.7, 1.6);
+    for (int v = 0; v < VERTICES; v++) c->other[2 * v] = c->other[2 * v + 1] = 0;
+    CHECK(flesh_parts(c) == 1);
+    /* More hard surface than flesh: a machine's. */
+    c = toy(0.7, 1.6);
+    add_sphere(c, 1.2, 0, pi, 6, 0, ALONE);
+    CHECK(flesh_parts(c) == 1);
 }
 
 TEST(an_open_trunk_with_nothing_beneath_is_flesh)
@@ -309,6 +405,8 @@ TEST(failing_allocations_are_errors)
 }
 
 TEST_CASES(RUN(parts_get_their_roles_by_shape), RUN(the_order_of_parts_and_their_names_say_nothing),
-           RUN(what_moves_as_one_is_not_flesh), RUN(an_open_trunk_with_nothing_beneath_is_flesh),
-           RUN(pieces_of_one_part_are_told_apart), RUN(rules_stand_above_evidence),
-           RUN(rules_take_numbers_where_nothing_has_that_name), RUN(failing_allocations_are_errors))
+           RUN(what_moves_as_one_is_not_flesh), RUN(solids_that_pass_into_each_other_and_into_flesh_are_flesh),
+           RUN(a_clump_on_hard_surface_is_hard), RUN(the_end_of_a_limb_is_flesh),
+           RUN(an_open_trunk_with_nothing_beneath_is_flesh), RUN(pieces_of_one_part_are_told_apart),
+           RUN(rules_stand_above_evidence), RUN(rules_take_numbers_where_nothing_has_that_name),
+           RUN(failing_allocations_are_errors))
