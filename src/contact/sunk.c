@@ -7,6 +7,7 @@
 
 #define MOST_THICK 0.25 /* of the flesh's thickness: so deep a bone bears no contact, */
 #define MOST_EDGES 0.5  /* of the surface's edges, at least */
+#define THICKER    2.0  /* than its own: other flesh that a bone cannot be brought out of */
 #define FADE       4    /* power of the share: contacts are ten times as stiff as flesh, and half of them still tear */
 
 enum { NEIGHBOURS = 2 /* joints between bones that do not meet */, GRAIN = 64 };
@@ -65,13 +66,17 @@ static void find_most(spl_sunk *s)
 
 /* ---- finding ---- */
 
+/* Flesh of another part, that is thicker by far. Where both are of one size, both give way, and contact resolves it:
+ * hands that cross were left 29 mm in each other without it. */
 static bool accept_far(const void *context, int32_t point, int32_t tet)
 {
     const spl_sunk *s = context;
     int32_t bone = s->solid->body->bone[s->vertex[point]], count = s->solid->body->bones.bone_count;
     if (s->apart[point]) return false;
-    for (size_t k = 0; k < 4; k++)
-        if (s->close[bone * count + spl_sunk_bone(s, s->near->shell->tet[4 * (size_t)tet + k])]) return false;
+    for (size_t k = 0; k < 4; k++) {
+        int32_t other = spl_sunk_bone(s, s->near->shell->tet[4 * (size_t)tet + k]);
+        if (s->close[bone * count + other] || s->most[other] < THICKER * s->most[bone]) return false;
+    }
     return true;
 }
 
