@@ -3,7 +3,7 @@
  * The vertices that bones hold, the body being posed by the weights alone, in tets of bones that are more than two
  * joints away and that did not hold them at rest. Limbs are turned aside for them (yield.h). But a limb eases out of
  * the way, legs stand, and hands do not yield to hands: what is left is nothing that flesh can make up for. The skin of
- * a thumb whose bone is in a thigh came out of it, by 20 mm, and was torn off the bone. So flesh gives contact up as
+ * a thumb whose bone is in a thigh came out of it and was torn. So flesh gives contact up as
  * its bones sink, and a thumb is in the thigh for the frames in which its bone is. */
 #ifndef SPL_CONTACT_SUNK_H
 #define SPL_CONTACT_SUNK_H
