@@ -12,7 +12,8 @@
 #define FACING        (-0.3) /* cosine between normals above which two surfaces do not face each other: 107 degrees */
 #define FARTHER       3.0    /* times the nearest way out, and so many edges: as far as one that faces may be */
 #define FARTHER_EDGES 2.0
-#define LOST_EDGES    4.0 /* depth at which a pair that no tet holds any more is lost */
+#define LOST_EDGES    4.0  /* depth at which a pair that no tet holds any more is lost */
+#define LEAST_SHARE   1e-3 /* of a contact that counts */
 
 enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
 
@@ -38,6 +39,7 @@ struct spl_contacts {
     bool *has;          /* beside it */
     spl_contact *list;
     int32_t count;
+    const double *share; /* by vertex of the body, or NULL */
 };
 
 spl_contact_options spl_contact_options_default(void)
@@ -324,7 +326,11 @@ int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
     for (int32_t i = 0; i < 2 * c->point_count; i++) {
         if (!c->has[i]) continue;
         c->list[c->count] = c->found[i];
-        c->list[c->count++].vertex = c->body[i / 2];
+        spl_contact *k = &c->list[c->count];
+        k->vertex = c->body[i / 2];
+        k->share =
+            k->corner[0] < 0 ? 1 : fmin(spl_contacts_share(c, &k->vertex, 1), spl_contacts_share(c, k->corner, 3));
+        c->count += k->share > LEAST_SHARE;
     }
     return c->count;
 }
@@ -371,6 +377,18 @@ const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count)
 int32_t spl_contacts_capacity(const spl_contacts *c)
 {
     return 2 * c->point_count;
+}
+
+void spl_contacts_bear(spl_contacts *c, const double *share)
+{
+    c->share = share;
+}
+
+double spl_contacts_share(const spl_contacts *c, const int32_t *vertex, int count)
+{
+    double least = 1;
+    for (int i = 0; c->share && i < count; i++) least = fmin(least, c->share[vertex[i]]);
+    return least;
 }
 
 const spl_near *spl_contacts_near(const spl_contacts *c)

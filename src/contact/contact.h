@@ -20,6 +20,7 @@ typedef struct spl_contact {
     double bary[3];    /* the touching point in that triangle */
     spl_vec3 target;   /* the touching point: nearest free place of the vertex */
     spl_vec3 normal;   /* unit, out of what was entered */
+    double share;      /* of its stiffness, 0 to 1: what the flesh on both sides bears (spl_contacts_bear) */
     double depth;      /* (target - x) . normal: negative for a pair that is kept while it rests nearby */
 } spl_contact;
 
@@ -61,6 +62,13 @@ void spl_contacts_refresh(spl_contacts *c, const double *x);
 
 /* Those of the last find; valid until the next. */
 const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count);
+
+/* Of contacts of the body, the share of their stiffness that its flesh bears from the next find on: by vertex, 0 to 1
+ * (sunk.h), kept by the caller; NULL: all of it. A contact has the least of its vertex and corners. */
+void spl_contacts_bear(spl_contacts *c, const double *share);
+
+/* The least share of `count` vertices of the body. */
+double spl_contacts_share(const spl_contacts *c, const int32_t *vertex, int count);
 
 /* The most contacts that there can be. */
 int32_t spl_contacts_capacity(const spl_contacts *c);

@@ -252,7 +252,8 @@ static spl_shell_place find_exit(const polish_work *w, int32_t point, spl_vec3 a
 }
 
 /* By how much a chosen site has to move: to the nearest place where it leaves a tet that it is in. That a tet holds it
- * says that it is inside; normals do not, where the surface is creased. */
+ * says that it is inside; normals do not, where the surface is creased. Flesh that bears less of a contact moves less.
+ */
 static spl_vec3 find_need(const polish_work *w, int32_t index)
 {
     const spl_polish *p = w->p;
@@ -260,11 +261,14 @@ static spl_vec3 find_need(const polish_work *w, int32_t index)
     int32_t point = p->lead[p->chosen[index]];
     spl_vec3 at = p->position[index], need = spl_v3(0, 0, 0);
     double least = NONE_EDGES * NONE_EDGES * w->edge * w->edge;
+    double own = spl_contacts_share(p->contacts, &s->vertex[p->points.anchor[SPL_VISUAL_ANCHORS * (size_t)point]], 1);
     for (int32_t i = p->hits.point_first[index]; i < p->hits.point_first[index + 1]; i++) {
-        spl_shell_place out = find_exit(w, point, at, p->hits.pair[i].tet);
+        int32_t tet = p->hits.pair[i].tet;
+        spl_shell_place out = find_exit(w, point, at, tet);
         if (out.triangle < 0 || !(out.square < least) || is_through(p, point, &out)) continue;
         double share = (NONE_EDGES - sqrt(out.square) / w->edge) / (NONE_EDGES - WHOLE_EDGES);
-        need = spl_scale(spl_sub(spl_shell_target(s, w->x, &out), at), fmin(1, share));
+        share = fmin(1, share) * fmin(own, spl_contacts_share(p->contacts, s->tet + 4 * (size_t)tet, 4));
+        need = spl_scale(spl_sub(spl_shell_target(s, w->x, &out), at), share);
         least = out.square;
     }
     return need;

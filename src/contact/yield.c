@@ -1,7 +1,5 @@
 #include "contact/yield.h"
 
-#include "contact/hits.h"
-#include "contact/near.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -18,7 +16,7 @@
 #define LONG       0.25    /* seconds, after which nothing is remembered */
 #define EASE       15.0    /* a second: how soon a turn is what it should be, as on a critically damped spring */
 
-enum { ROUNDS = 6, NEIGHBOURS = 2 /* joints between bones that do not meet */, GRAIN = 64 };
+enum { ROUNDS = 6 };
 
 /* A limb, at its first bone. */
 typedef struct limb {
@@ -37,40 +35,26 @@ typedef struct limb {
 struct spl_yield {
     supple_allocator allocator;
     spl_solid *solid;
-    const spl_near *near;
-    int32_t point_count;
-    int32_t *vertex;    /* by point: of the body, held by a bone; ascending */
-    bool *apart;        /* by point: in other flesh at rest */
-    spl_vec3 *position; /* by point */
-    spl_vec3 *way;      /* by point: out of the flesh it is in; 0 if it is in none */
-    int32_t *other;     /* by point: the bone of the flesh that it is in */
-    spl_hits hits;
+    spl_sunk *sunk;
+    bool *apart;    /* by point of `sunk`: in other flesh at rest */
     int32_t *limb;  /* by bone: the first bone of its limb, -1: the trunk's */
     int32_t *pivot; /* by bone: that turns about its head, if it is the first of a limb */
     double *reach;  /* by bone: from there, metres */
     double *share;  /* by bone: of the body's vertices, with all that hangs on it */
-    bool *close;    /* bones x bones: neighbours */
     limb *state;    /* by bone: of limbs, at their first */
     bool *turns;    /* by node: room */
-    double *x;      /* 3 x vertices: posed by the weights */
     double most;
     bool posed; /* there was a pose since the last reset */
 };
 
 /* ---- limbs ---- */
 
-static int32_t bone_of(const spl_yield *y, int32_t vertex)
-{
-    int32_t bone = y->solid->weights.bone[SPL_BONE_INFLUENCES * (size_t)vertex];
-    return bone >= 0 ? bone : 0;
-}
-
 /* Each bone's share of the body, with all that hangs on it; a chain is a limb as far up as it carries little. */
 static void find_limbs(spl_yield *y)
 {
     const spl_bones *bones = &y->solid->body->bones;
     int32_t n = y->solid->body->tets.vertex_count;
-    for (int32_t v = 0; v < n; v++) y->share[bone_of(y, v)] += 1.0 / n;
+    for (int32_t v = 0; v < n; v++) y->share[spl_sunk_bone(y->sunk, v)] += 1.0 / n;
     for (int32_t b = bones->bone_count - 1; b >= 0; b--) /* children first */
         if (bones->bone[b].parent >= 0) y->share[bones->bone[b].parent] += y->share[b];
     for (int32_t b = 0; b < bones->bone_count; b++) {
@@ -112,25 +96,6 @@ static void find_pivots(spl_yield *y)
     }
 }
 
-/* Bones with few joints between them. Bones of one joint are as near as parent and child. */
-static void find_neighbours(spl_yield *y)
-{
-    const spl_bones *bones = &y->solid->body->bones;
-    int32_t n = bones->bone_count;
-    for (int32_t a = 0; a < n; a++) {
-        bool *row = y->close + (size_t)a * (size_t)n;
-        row[a] = true;
-        for (int step = 0; step < NEIGHBOURS; step++) {
-            for (int32_t b = 0; b < n; b++) y->turns[b] = row[b];
-            for (int32_t b = 0; b < n; b++)
-                for (int32_t c = 0; c < n; c++)
-                    if (y->turns[b] && (bones->bone[c].parent == b || bones->bone[b].parent == c ||
-                                        bones->bone[c].node == bones->bone[b].node))
-                        row[c] = true;
-        }
-    }
-}
-
 /* ---- which bones are where ---- */
 
 /* Whether a bone's vertex may be in a tet: a limb's in the trunk or the trunk's in a limb, and not near. Two limbs do
@@ -138,95 +103,39 @@ static void find_neighbours(spl_yield *y)
 static bool accept(const void *context, int32_t point, int32_t tet)
 {
     const spl_yield *y = context;
-    int32_t bone = y->solid->body->bone[y->vertex[point]], count = y->solid->body->bones.bone_count;
+    const spl_sunk *s = y->sunk;
+    int32_t bone = y->solid->body->bone[s->vertex[point]], count = y->solid->body->bones.bone_count;
     if (y->apart[point]) return false;
     for (size_t k = 0; k < 4; k++) {
-        int32_t other = bone_of(y, y->near->shell->tet[4 * (size_t)tet + k]);
-        if (y->close[bone * count + other]) return false;
+        int32_t other = spl_sunk_bone(s, s->near->shell->tet[4 * (size_t)tet + k]);
+        if (s->close[bone * count + other]) return false;
         if ((y->limb[bone] < 0) == (y->limb[other] < 0)) return false;
     }
     return true;
 }
 
-static void find_hits(spl_yield *y, const double *x, spl_pool *pool)
-{
-    for (int32_t i = 0; i < y->point_count; i++) y->position[i] = spl_shell_point(x, y->vertex[i]);
-    spl_hits_find(&y->hits, y->position, x, 0, accept, y, pool);
-}
-
-/* The way out of a tet's flesh: to the nearest place of the posed surface around the one that is nearest at rest. */
-static spl_vec3 way_out(const spl_yield *y, spl_vec3 p, int32_t tet)
-{
-    const spl_shell *s = y->near->shell;
-    spl_shell_place best = {.triangle = -1, .square = INFINITY};
-    int32_t triangle = spl_shell_exit(s, tet, y->x, p);
-    for (size_t k = 0; triangle >= 0 && k < 3; k++)
-        spl_shell_around(s, y->x, p, s->slot[s->triangle[3 * (size_t)triangle + k]], NULL, NULL, &best);
-    spl_shell_walk(s, y->x, p, NULL, NULL, &best);
-    return best.triangle < 0 ? spl_v3(0, 0, 0) : spl_sub(spl_shell_target(s, y->x, &best), p);
-}
-
-static void find_ways(void *context, size_t begin, size_t end)
-{
-    spl_yield *y = context;
-    for (size_t i = begin; i < end; i++) {
-        double least = INFINITY;
-        y->way[i] = spl_v3(0, 0, 0);
-        for (int32_t k = y->hits.point_first[i]; k < y->hits.point_first[i + 1]; k++) {
-            int32_t tet = y->hits.pair[k].tet;
-            spl_vec3 way = way_out(y, y->position[i], tet);
-            double square = spl_dot(way, way);
-            if (!(square > 0) || !(square < least)) continue;
-            least = square;
-            y->way[i] = way;
-            y->other[i] = bone_of(y, y->near->shell->tet[4 * (size_t)tet]);
-        }
-    }
-}
-
 /* ---- creation ---- */
-
-static supple_result choose_points(spl_yield *y, supple_error *error)
-{
-    const int32_t *bone = y->solid->body->bone;
-    int32_t total = y->solid->body->tets.vertex_count;
-    const supple_allocator *a = &y->allocator;
-    for (int32_t v = 0; v < total; v++) y->point_count += bone[v] >= 0;
-    size_t n = (size_t)y->point_count;
-    y->vertex = spl_new(a, n, sizeof *y->vertex);
-    y->apart = spl_new(a, n, sizeof *y->apart);
-    y->position = spl_new(a, n, sizeof *y->position);
-    y->way = spl_new(a, n, sizeof *y->way);
-    y->other = spl_new(a, n, sizeof *y->other);
-    y->x = spl_new(a, (size_t)total, 3 * sizeof *y->x);
-    if (!y->vertex || !y->apart || !y->position || !y->way || !y->other || !y->x)
-        return spl_fail_memory(error, "the limbs that yield");
-    for (int32_t v = 0, i = 0; v < total; v++)
-        if (bone[v] >= 0) y->vertex[i++] = v;
-    return spl_hits_create(y->near->shell, y->point_count, y->vertex, &y->hits, error);
-}
 
 static supple_result take_bones(spl_yield *y, supple_error *error)
 {
     const supple_allocator *a = &y->allocator;
     size_t n = (size_t)y->solid->body->bones.bone_count, nodes = (size_t)y->solid->body->scene->node_count;
+    y->apart = spl_new(a, (size_t)y->sunk->point_count, sizeof *y->apart);
     y->limb = spl_new(a, n, sizeof *y->limb);
     y->pivot = spl_new(a, n, sizeof *y->pivot);
     y->reach = spl_new(a, n, sizeof *y->reach);
     y->share = spl_new(a, n, sizeof *y->share);
-    y->close = spl_new(a, n * n, sizeof *y->close);
     y->state = spl_new(a, n, sizeof *y->state);
     y->turns = spl_new(a, nodes > n ? nodes : n, sizeof *y->turns);
-    if (!y->limb || !y->pivot || !y->reach || !y->share || !y->close || !y->state || !y->turns)
+    if (!y->limb || !y->pivot || !y->reach || !y->share || !y->apart || !y->state || !y->turns)
         return spl_fail_memory(error, "the limbs that yield");
     find_limbs(y);
     find_pivots(y);
-    find_neighbours(y);
     return SUPPLE_OK;
 }
 
-supple_result spl_yield_create(spl_solid *solid, const spl_contacts *contacts, const supple_config *config,
-                               spl_pool *pool, spl_yield **out, supple_error *error)
+supple_result spl_yield_create(spl_solid *solid, spl_sunk *sunk, const supple_config *config, spl_pool *pool,
+                               spl_yield **out, supple_error *error)
 {
     supple_allocator a = spl_allocator_of(config);
     spl_yield *y = spl_new(&a, 1, sizeof *y);
@@ -234,15 +143,14 @@ supple_result spl_yield_create(spl_solid *solid, const spl_contacts *contacts, c
     if (!y) return spl_fail_memory(error, "the limbs that yield");
     y->allocator = a;
     y->solid = solid;
-    y->near = spl_contacts_near(contacts);
-    supple_result result = choose_points(y, error);
-    if (result == SUPPLE_OK) result = take_bones(y, error);
+    y->sunk = sunk;
+    supple_result result = take_bones(y, error);
     if (result != SUPPLE_OK) {
         spl_yield_destroy(y);
         return result;
     }
-    find_hits(y, solid->drive.rest, pool);
-    for (int32_t i = 0; i < y->hits.pair_count; i++) y->apart[y->hits.pair[i].point] = true;
+    spl_sunk_hit(sunk, solid->drive.rest, accept, y, pool);
+    for (int32_t i = 0; i < sunk->hits.pair_count; i++) y->apart[sunk->hits.pair[i].point] = true;
     spl_yield_reset(y);
     *out = y;
     return SUPPLE_OK;
@@ -252,9 +160,7 @@ void spl_yield_destroy(spl_yield *y)
 {
     if (!y) return;
     supple_allocator a = y->allocator;
-    spl_hits_release(&y->hits);
-    void *own[] = {y->vertex, y->apart, y->position, y->way,   y->other, y->limb, y->pivot,
-                   y->reach,  y->share, y->close,    y->state, y->turns, y->x,    y};
+    void *own[] = {y->apart, y->limb, y->pivot, y->reach, y->share, y->state, y->turns, y};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) spl_free(&a, own[i]);
 }
 
@@ -303,24 +209,25 @@ static double find_pushes(spl_yield *y)
 {
     int32_t count = y->solid->body->bones.bone_count;
     const int32_t *bone = y->solid->body->bone;
+    const spl_sunk *s = y->sunk;
     double deepest = 0;
     for (int32_t b = 0; b < count; b++) {
         y->state[b].deepest = y->state[b].weight = 0;
         y->state[b].way = y->state[b].from = spl_v3(0, 0, 0);
     }
-    for (int32_t i = 0; i < y->point_count; i++) {
-        deepest = fmax(deepest, spl_norm(y->way[i]));
-        if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_deepest(y, bone[y->vertex[i]], y->position[i], y->way[i]);
-        add_deepest(y, y->other[i], y->position[i], spl_scale(y->way[i], -1));
+    for (int32_t i = 0; i < s->point_count; i++) {
+        deepest = fmax(deepest, spl_norm(s->way[i]));
+        if (s->way[i].x == 0 && s->way[i].y == 0 && s->way[i].z == 0) continue;
+        add_deepest(y, bone[s->vertex[i]], s->position[i], s->way[i]);
+        add_deepest(y, s->other[i], s->position[i], spl_scale(s->way[i], -1));
     }
     for (int32_t b = 0; b < count; b++)
         if (y->state[b].deepest > 0 && spl_dot(y->state[b].side, y->state[b].side) == 0)
             y->state[b].side = spl_scale(y->state[b].first, 1 / y->state[b].deepest);
-    for (int32_t i = 0; i < y->point_count; i++) {
-        if (y->way[i].x == 0 && y->way[i].y == 0 && y->way[i].z == 0) continue;
-        add_push(y, bone[y->vertex[i]], y->position[i], y->way[i]);
-        add_push(y, y->other[i], y->position[i], spl_scale(y->way[i], -1));
+    for (int32_t i = 0; i < s->point_count; i++) {
+        if (s->way[i].x == 0 && s->way[i].y == 0 && s->way[i].z == 0) continue;
+        add_push(y, bone[s->vertex[i]], s->position[i], s->way[i]);
+        add_push(y, s->other[i], s->position[i], spl_scale(s->way[i], -1));
     }
     return deepest;
 }
@@ -447,10 +354,7 @@ supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_p
     if (result == SUPPLE_OK && recall(y, pose)) result = spl_drive_pose(&s->drive, pose, error);
     for (int round = 0; result == SUPPLE_OK && round < ROUNDS; round++) {
         bool turned = false;
-        spl_solid_pose(s, y->x, pool);
-        find_hits(y, y->x, pool);
-        if (y->hits.pair_count == 0) break;
-        spl_parallel_for(pool, (size_t)y->point_count, GRAIN, find_ways, y);
+        if (!spl_sunk_find(y->sunk, accept, y, pool)) break;
         if (find_pushes(y) < ENOUGH * y->solid->diagonal) break;
         for (int32_t b = 0; b < s->body->bones.bone_count; b++)
             if (y->limb[b] == b) turned = turn_limb(y, pose, b) || turned;

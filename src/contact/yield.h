@@ -16,14 +16,14 @@
 #ifndef SPL_CONTACT_YIELD_H
 #define SPL_CONTACT_YIELD_H
 
-#include "contact/contact.h"
+#include "contact/sunk.h"
 #include "rig/pose.h"
 
 typedef struct spl_yield spl_yield;
 
-/* The solid and the contacts must outlive it. All room is made here. */
-supple_result spl_yield_create(spl_solid *solid, const spl_contacts *contacts, const supple_config *config,
-                               spl_pool *pool, spl_yield **out, supple_error *error);
+/* The solid and what finds its bones must outlive it; the latter's room is used. All other room is made here. */
+supple_result spl_yield_create(spl_solid *solid, spl_sunk *sunk, const supple_config *config, spl_pool *pool,
+                               spl_yield **out, supple_error *error);
 void spl_yield_destroy(spl_yield *y); /* accepts NULL */
 
 /* Takes a pose as spl_drive_pose does, `elapsed` seconds after the last one, and corrects both it and the solid's

@@ -140,8 +140,12 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
                                          : SUPPLE_OK;
     if (result != SUPPLE_OK || s->world_alone) return result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
+    if (result == SUPPLE_OK && options.self) {
+        result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
+        if (result == SUPPLE_OK) spl_contacts_bear(f->contacts, f->sunk->share);
+    }
     if (result == SUPPLE_OK && options.self && s->common[SPL_FLESH_YIELD] == 0)
-        result = spl_yield_create(&f->solid, f->contacts, s->config, s->pool, &f->yield, error);
+        result = spl_yield_create(&f->solid, f->sunk, s->config, s->pool, &f->yield, error);
     /* The polish knows nothing of the last frame: flesh that swings would have it come and go. */
     bool polish = s->common[SPL_FLESH_POLISH] == 1 || (s->common[SPL_FLESH_POLISH] == 0 && !s->sim->dynamics);
     if (result != SUPPLE_OK || !options.self || !polish) return result;
@@ -201,6 +205,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_statics_destroy(f->reference);
     spl_polish_destroy(f->polish);
     spl_yield_destroy(f->yield);
+    spl_sunk_destroy(f->sunk);
     spl_contacts_destroy(f->contacts);
     spl_world_release(&f->world);
     spl_pins_release(&f->pins);
@@ -238,6 +243,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
     if (f->yield) spl_yield_reset(f->yield);
+    if (f->sunk) spl_sunk_reset(f->sunk);
 }
 
 const supple_body *spl_flesh_sim_body(const spl_flesh_sim *f)
@@ -274,15 +280,10 @@ static void set_dynamic_start(spl_flesh_sim *f, spl_method_context *c)
     f->launch = false;
 }
 
-supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)
+/* Limbs whose bones the motion takes into other flesh are turned aside. */
+static supple_result yield(spl_flesh_sim *f, const spl_method_context *c, double elapsed, spl_pose *pose,
+                           supple_error *error)
 {
-    int32_t contacts = 0;
-    if (!f->yield) return spl_drive_pose(&f->solid.drive, pose, error);
-    double elapsed = f->has_past ? c->time - f->time : 0;
-    f->time = c->time;
-    spl_contacts_list(f->contacts, &contacts);
-    if (c->dt > 0 && contacts == 0 && spl_yield_angle(f->yield) == 0)
-        return spl_drive_pose(&f->solid.drive, pose, error);
     supple_result result = spl_yield_pose(f->yield, pose, elapsed, c->pool, error);
     double degrees = spl_yield_angle(f->yield) * (180 / M_PI);
     if (result == SUPPLE_OK && degrees > TOLD_DEGREES && !f->told) {
@@ -292,6 +293,24 @@ supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, 
                 (int)f->frame);
     }
     return result;
+}
+
+supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)
+{
+    int32_t contacts = 0;
+    double elapsed = f->has_past ? c->time - f->time : 0;
+    f->time = c->time;
+    if (f->contacts) spl_contacts_list(f->contacts, &contacts);
+    /* In motion nothing is sought until flesh has met flesh. */
+    bool apart = c->dt > 0 && contacts == 0 && (!f->yield || spl_yield_angle(f->yield) == 0);
+    supple_result result =
+        f->yield && !apart ? yield(f, c, elapsed, pose, error) : spl_drive_pose(&f->solid.drive, pose, error);
+    if (result != SUPPLE_OK || !f->sunk) return result;
+    if (apart)
+        spl_sunk_reset(f->sunk);
+    else
+        spl_sunk_share(f->sunk, c->pool);
+    return SUPPLE_OK;
 }
 
 supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)

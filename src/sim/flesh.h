@@ -5,6 +5,7 @@
 #include "body/force_file.h"
 #include "body/pins.h"
 #include "contact/polish.h"
+#include "contact/sunk.h"
 #include "contact/yield.h"
 #include "methods/skinning.h"
 #include "sim/follow.h"
@@ -48,8 +49,9 @@ typedef struct spl_flesh_sim {
     spl_world world;        /* colliders */
     spl_contacts *contacts; /* NULL: none are wanted */
     spl_polish *polish;     /* of the visual mesh around self-contacts; NULL without */
+    spl_sunk *sunk;         /* bones in other flesh; NULL without self-contacts */
     spl_yield *yield;       /* of bones to flesh; NULL without */
-    double time;            /* of the last pose that could yield */
+    double time;            /* of the last pose */
     bool told;              /* that limbs were turned */
     int32_t stepped;        /* frames since the last reset */
     int32_t verify, verify_of, verified;

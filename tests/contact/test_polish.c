@@ -90,6 +90,26 @@ TEST(what_is_deep_is_left_to_the_solver)
     scene_free(&w);
 }
 
+/* Flesh that bears no contact is not moved, on either side. */
+TEST(flesh_that_bears_less_moves_less)
+{
+    scene w;
+    scene_make(&w, 1);
+    int32_t n = w.s.b.body.tets.vertex_count;
+    double *share = malloc((size_t)n * sizeof *share), most[3] = {0};
+    for (int k = 0; k < 3; k++) { /* none, one block, both */
+        for (int32_t v = 0; v < n; v++) share[v] = k == 0 || (k == 1 && v < n / 2) ? 0 : 1;
+        spl_contacts_bear(w.contacts, share);
+        skinned_blocks_push(&w.s, 0.05);
+        memcpy(w.before, w.s.visual, (size_t)w.s.primitive.vertex_count * 12);
+        spl_polish_apply(w.polish, w.s.b.x, true, w.s.visual, w.s.b.pool);
+        for (int32_t i = 0; i < w.s.primitive.vertex_count; i++) most[k] = fmax(most[k], moved(&w, i));
+    }
+    CHECK(most[0] == 0 && most[1] == 0 && most[2] > 0.04);
+    free(share);
+    scene_free(&w);
+}
+
 TEST(without_contacts_no_bit_changes)
 {
     scene w;
@@ -150,5 +170,6 @@ TEST(creation_survives_every_failed_allocation)
 }
 
 TEST_CASES(RUN(vertices_come_out_of_the_flesh_they_are_in), RUN(copies_at_seams_move_as_one_and_neighbours_follow),
-           RUN(what_is_deep_is_left_to_the_solver), RUN(without_contacts_no_bit_changes),
-           RUN(the_same_bits_at_any_number_of_threads), RUN(creation_survives_every_failed_allocation))
+           RUN(what_is_deep_is_left_to_the_solver), RUN(flesh_that_bears_less_moves_less),
+           RUN(without_contacts_no_bit_changes), RUN(the_same_bits_at_any_number_of_threads),
+           RUN(creation_survives_every_failed_allocation))

@@ -63,7 +63,7 @@ bool spl_mixed_touch_find(spl_mixed_touch *t, spl_contacts *contacts, const doub
         bool known =
             count < before && t->spring[count].vertex == list[i].vertex && t->partner[count] == list[i].partner;
         same = same && known;
-        t->spring[count] = spring_of(&list[i], t->stiffness[list[i].vertex]);
+        t->spring[count] = spring_of(&list[i], list[i].share * t->stiffness[list[i].vertex]);
         t->partner[count++] = list[i].partner;
     }
     t->count = count;

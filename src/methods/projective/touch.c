@@ -94,7 +94,7 @@ bool spl_touch_find(spl_touch *t, spl_contacts *contacts, const spl_pd *pd, doub
     for (int32_t i = 0; i < t->contact_count; i++) {
         t->depth = fmax(t->depth, list[i].depth);
         t->pair[i] = (int64_t)list[i].vertex << 32 | (int64_t)(list[i].partner * 2 + (list[i].corner[0] < 0));
-        add_contact(t, &list[i], stiffness * spl_pd_diagonal(pd, list[i].vertex), most, x);
+        add_contact(t, &list[i], list[i].share * stiffness * spl_pd_diagonal(pd, list[i].vertex), most, x);
     }
     return t->contact_count == t->last_count &&
            memcmp(t->pair, t->last, (size_t)t->contact_count * sizeof *t->pair) == 0;

@@ -73,7 +73,7 @@ static spl_contact_spring spring_of(const spl_springs *s, const spl_contact *c)
     spl_contact_spring out = {.vertex = c->vertex,
                               .target = c->target,
                               .normal = c->normal,
-                              .stiffness = s->factor * s->system->stiffness[c->vertex],
+                              .stiffness = c->share * s->factor * s->system->stiffness[c->vertex],
                               .along = s->along};
     memcpy(out.corner, c->corner, sizeof out.corner);
     memcpy(out.bary, c->bary, sizeof out.bary);
@@ -251,7 +251,7 @@ static double slope_at(const spl_springs *s, int32_t first, const double *dx, do
         const spl_contact *k = &s->known[i];
         double along = spl_dot(gap(s, k->vertex, k->corner, k->bary, first, dx), k->normal);
         double depth = k->depth - a * along;
-        if (depth > 0) sum -= s->factor * s->system->stiffness[k->vertex] * depth * along;
+        if (depth > 0) sum -= k->share * s->factor * s->system->stiffness[k->vertex] * depth * along;
     }
     return sum;
 }

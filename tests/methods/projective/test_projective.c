@@ -224,6 +224,28 @@ TEST(a_resting_contact_does_not_jitter)
     actor_free(&a);
 }
 
+/* Flesh that bears a quarter of its contacts has ties a quarter as stiff, in the mean: the pairs may differ. */
+TEST(ties_are_as_stiff_as_the_flesh_bears)
+{
+    actor a;
+    actor_prepare(&a, "arm", 24, true);
+    actor_init(&a);
+    bend(&a, 120);
+    double *share = malloc((size_t)a.f.body->tets.vertex_count * sizeof *share), mean[2] = {0};
+    for (int k = 0; k < 2; k++) {
+        for (int32_t v = 0; v < a.f.body->tets.vertex_count; v++) share[v] = k == 0 ? 1 : 0.25;
+        spl_contacts_bear(a.c.contacts, share);
+        CHECK(act(&a, 0) == SUPPLE_OK);
+        spl_solution s = {0};
+        spl_method_projective.solution(a.state, &a.c, &s);
+        REQUIRE(s.spring_count > 5);
+        for (int32_t i = 0; i < s.spring_count; i++) mean[k] += s.spring[i].stiffness / s.spring_count;
+    }
+    CHECK(mean[1] > 0.15 * mean[0] && mean[1] < 0.4 * mean[0]);
+    free(share);
+    actor_free(&a);
+}
+
 /* Section 6's jumping character: contacts move along with the whole. */
 TEST(contacts_do_not_lag_behind_a_jump)
 {
@@ -363,6 +385,7 @@ TEST(memory_that_runs_out_is_told)
 }
 
 TEST_CASES(RUN(soft_anchors_tend_to_hard_ones), RUN(solutions_tell_all_forces), RUN(flesh_jiggles_and_comes_to_rest),
-           RUN(a_resting_contact_does_not_jitter), RUN(contacts_do_not_lag_behind_a_jump),
-           RUN(jumps_and_odd_steps_are_recovered_from), RUN(a_bone_inside_out_is_survived),
-           RUN(odd_materials_and_starts_are_survived), RUN(memory_that_runs_out_is_told))
+           RUN(a_resting_contact_does_not_jitter), RUN(ties_are_as_stiff_as_the_flesh_bears),
+           RUN(contacts_do_not_lag_behind_a_jump), RUN(jumps_and_odd_steps_are_recovered_from),
+           RUN(a_bone_inside_out_is_survived), RUN(odd_materials_and_starts_are_survived),
+           RUN(memory_that_runs_out_is_told))

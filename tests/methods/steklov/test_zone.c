@@ -169,5 +169,25 @@ TEST(bones_taper_so_that_they_do_not_meet)
     fleshed_free(&f);
 }
 
+/* Flesh that bears a quarter of its contacts has springs a quarter as stiff. */
+TEST(springs_are_as_stiff_as_the_flesh_bears)
+{
+    folded w;
+    fold(&w, 24);
+    size_t n = (size_t)w.f.solid.elements.vertex_count;
+    double *share = malloc(n * sizeof *share), whole = 0, part = 0;
+    int32_t count = w.springs.count;
+    for (int32_t i = 0; i < count; i++) whole += w.springs.list[i].stiffness;
+    for (size_t v = 0; v < n; v++) share[v] = 0.25;
+    spl_contacts_bear(w.contacts, share);
+    spl_springs_begin(&w.springs);
+    spl_springs_find(&w.springs, w.x, true);
+    for (int32_t i = 0; i < w.springs.count; i++) part += w.springs.list[i].stiffness;
+    CHECK(count > 0 && w.springs.count == count);
+    CHECK_NEAR(part, whole / 4, 1e-9 * whole);
+    free(share);
+    unfold(&w);
+}
+
 TEST_CASES(RUN(the_zone_is_solved_exactly), RUN(it_saves_iterations_and_nothing_breaks_without_it),
-           RUN(bones_taper_so_that_they_do_not_meet))
+           RUN(bones_taper_so_that_they_do_not_meet), RUN(springs_are_as_stiff_as_the_flesh_bears))
