@@ -114,7 +114,9 @@ static supple_result make_character(character *c, const supple_scene *scene, con
     c->matrices = calloc((size_t)supple_scene_joint_count(scene) + 1, 16 * sizeof *c->matrices);
     c->buffer = calloc((size_t)supple_scene_vertex_count(scene) + 1, sizeof *c->buffer);
     if (!c->matrices || !c->buffer) return SUPPLE_ERROR_MEMORY;
-    return supple_sim_create(scene, &sc, config, &c->sim, &c->error);
+    supple_result result = supple_sim_create(scene, &sc, config, &c->sim, &c->error);
+    /* The poses to come are not known: a dozen are tried, and flesh is trusted where it bore them. */
+    return result == SUPPLE_OK ? supple_sim_rehearse(c->sim, &c->error) : result;
 }
 
 /* Runs all threads to their end and tells what they did. */
