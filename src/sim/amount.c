@@ -280,13 +280,13 @@ static void fall(supple_sim *sim)
     approach(a, false);
 }
 
-/* Whether the frame is one that was judged as it is. */
+/* Whether the frame is of the range that was judged: its trust is constant, in motion too. */
 static bool was_judged(const supple_sim *sim)
 {
     const spl_amount *a = &sim->amount;
     double slack = 1e-9 * (1 + fabs(a->to));
-    return a->mode == SPL_AMOUNT_SETTLED && !sim->dynamics.on && sim->context.clip == a->clip &&
-           sim->context.time >= a->from - slack && sim->context.time <= a->to + slack;
+    return a->mode == SPL_AMOUNT_SETTLED && sim->context.clip == a->clip && sim->context.time >= a->from - slack &&
+           sim->context.time <= a->to + slack;
 }
 
 bool spl_amount_replay(supple_sim *sim, int32_t clip, double time, supple_stats *stats)

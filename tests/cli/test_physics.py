@@ -255,7 +255,7 @@ def check_trouble(tool, folder):
     skin = ("skin", "demo:arm", "-o", out, "--method", "mixed", *SMALL)
     done = tool.good(*skin, "--frames", "0:5")
     assert "inverted" not in done.err and "tolerance" not in done.err, done.err
-    done = tool.good(*skin, "--frames", "49")
+    done = tool.good(*skin, "--frames", "49", "--verbose")
     assert "inverted:" in done.err and "frame 49" in done.err, done.err
     done = tool.good(*skin, "--frames", "20:22", "--set", "iterations=1", "--set", "solver=ic0")
     assert "3 frames did not reach the tolerance" in done.err and "--set iterations=N" in done.err, done.err

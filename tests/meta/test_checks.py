@@ -258,23 +258,25 @@ sys.exit(code)
 
 
 def floor(tool, arm):
-    """scripts/run-corpus: a harmed character is shown, one that was unharmed fails it; so does wrong linear skinning; none at all is well."""
+    """scripts/run-corpus: a harmed character fails it; without trust it is shown, and one that was unharmed fails it; so does wrong linear skinning; none at all is well."""
     folder, listed, empty = (os.path.join(arm.folder, name) for name in ("floor", "listed.txt", "empty.txt"))
     os.makedirs(folder)
     os.link(arm.glb, os.path.join(folder, "arm.glb"))
     for path, text in ((listed, "arm # of the tests\n"), (empty, "# nothing\n")):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    for method, floor_file, count, expected in ((None, listed, "1 unharmed, 0 harmed\n1 passed, 0 failed", 0),
-                                                ("auto", empty, "0 unharmed, 1 harmed\n1 passed, 0 failed", 0),
-                                                ("auto", listed, "0 unharmed, 1 harmed\n0 passed, 1 failed", 1), ("linear", empty, "0 passed, 1 failed", 1)):
+    for method, trust, floor_file, count, expected in ((None, "on", listed, "1 unharmed, 0 harmed\n1 passed, 0 failed", 0),
+                                                       ("auto", "off", empty, "0 unharmed, 1 harmed\n1 passed, 0 failed", 0),
+                                                       ("auto", "on", empty, "0 unharmed, 1 harmed\n0 passed, 1 failed", 1),
+                                                       ("auto", "off", listed, "0 unharmed, 1 harmed\n0 passed, 1 failed", 1),
+                                                       ("linear", "on", empty, "0 passed, 1 failed", 1)):
         spoiler = os.path.join(arm.folder, f"spoil-{method}")
         with open(spoiler, "w", encoding="utf-8") as file:
             file.write(SPOILER.format(python=sys.executable, tool=tool.path, method=method))
         os.chmod(spoiler, 0o755)
-        done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), "--tool", spoiler, "--frames", "0:4", "--floor", floor_file,
+        done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), "--tool", spoiler, "--frames", "0:4", "--floor", floor_file, "--trust", trust,
                                     "--out", os.path.join(arm.folder, f"floor-{method}"), folder)
-        assert done.code == expected and done.out.strip().endswith(count), f"{method}, {floor_file}: exit {done.code}: {done.out}{done.err}"
+        assert done.code == expected and done.out.strip().endswith(count), f"{method}, {trust}, {floor_file}: exit {done.code}: {done.out}{done.err}"
     done = Tool(sys.executable)(os.path.join(SOURCE, "scripts", "run-corpus"), os.path.join(arm.folder, "absent"))
     assert done.code == 0 and done.out.count("\n") == 1 and "no characters" in done.out, done.out + done.err
 

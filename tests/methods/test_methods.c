@@ -26,10 +26,10 @@ static bool chooses(const rig *r, bool flesh, const char *method, const char *wh
     return strcmp(choice.method, method) == 0 && strstr(choice.why, why);
 }
 
-TEST(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin)
+TEST(auto_makes_flesh_where_it_can_and_else_skins_as_the_file_does)
 {
     rig *r = rig_make(10, 4);
-    CHECK(chooses(r, false, "dualquat", "twist"));
+    CHECK(chooses(r, false, "linear", ""));
     CHECK(chooses(r, true, "mixed", "volume"));
     r->instance[0].skin = -1; /* influences without a skin are no skin */
     CHECK(chooses(r, true, "linear", "nothing is skinned"));
@@ -58,5 +58,5 @@ TEST(scenes_without_a_skin_or_without_vertices_are_no_trouble)
 }
 
 TEST_CASES(RUN(the_registry_finds_methods_by_name_and_index),
-           RUN(auto_makes_flesh_where_it_can_and_skins_by_dual_quaternions_what_only_has_a_skin),
+           RUN(auto_makes_flesh_where_it_can_and_else_skins_as_the_file_does),
            RUN(scenes_without_a_skin_or_without_vertices_are_no_trouble))

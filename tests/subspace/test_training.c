@@ -105,12 +105,12 @@ static double largest_difference(const supple_sim *a, const supple_sim *b, int32
 static supple_sim *play(const supple_scene *scene, const supple_model *model, const char *fst, bool dynamics)
 {
     supple_sim_config sc = supple_sim_config_default();
-    supple_setting setting = {"fst", fst};
+    supple_setting setting[] = {{"fst", fst}, {"trust", "off"}}; /* the model itself is looked at */
     supple_error error = {0};
     supple_sim *sim = NULL;
     sc.model = model;
-    sc.settings = &setting;
-    sc.setting_count = 1;
+    sc.settings = setting;
+    sc.setting_count = 2;
     sc.dynamics = dynamics;
     if (supple_sim_create(scene, &sc, NULL, &sim, &error) != SUPPLE_OK) printf("    %s\n", error.message);
     return sim;
