@@ -17,7 +17,7 @@ enum { WORDS = 2 * CLI_MAX_VALUES + 64, TEXT = 64, ROUNDS = 3 };
 typedef struct command {
     char *word[WORDS];
     int count;
-    char fps[TEXT], frames[TEXT], metrics[CLI_COMPARE_PATH], output[CLI_COMPARE_PATH];
+    char fps[TEXT], frames[TEXT], metrics[CLI_COMPARE_PATH], output[CLI_COMPARE_PATH], trust[CLI_COMPARE_PATH];
     char clip[CLI_MAX_VALUES][16]; /* numbers of clips whose name is taken */
 } command;
 
@@ -151,9 +151,15 @@ static bool make_command(command *cmd, const cli_compare *c, const cli_compare_m
     add_pair(cmd, "--progress", "always");
     add_pair(cmd, "--metrics", cmd->metrics);
     add_pair(cmd, "-o", cmd->output);
+    int t = snprintf(cmd->trust, sizeof cmd->trust, "%s/%s.png", c->folder, m->name);
+    if (c->output) { /* the page shows where flesh is trusted */
+        add_pair(cmd, "-o", cmd->trust);
+        add_pair(cmd, "--set", "show=trust");
+    }
     add_pair(cmd, "--", c->input);
     cmd->word[cmd->count] = NULL;
-    return a > 0 && b > 0 && (size_t)a < sizeof cmd->metrics && (size_t)b < sizeof cmd->output;
+    return a > 0 && b > 0 && t > 0 && (size_t)a < sizeof cmd->metrics && (size_t)b < sizeof cmd->output &&
+           (size_t)t < sizeof cmd->trust;
 }
 
 /* ---- what a child leaves ---- */

@@ -132,6 +132,60 @@ static int draw_body(painter *p, int range)
     return draw_view(p, &v);
 }
 
+/* ---- trust ---- */
+
+/* A whole file into a new block; NULL if it cannot be read. */
+static void *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    long length = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    void *data = length > 0 ? malloc((size_t)length) : NULL;
+    bool whole = data && fseek(file, 0, SEEK_SET) == 0 && fread(data, 1, (size_t)length, file) == (size_t)length;
+    if (file) fclose(file);
+    if (!whole) free(data);
+    *size = whole ? (size_t)length : 0;
+    return whole ? data : NULL;
+}
+
+/* The sheet on which a method's child has painted trust. */
+static int add_trust(painter *p, const cli_compare_method *m, int range, json_t *images)
+{
+    char path[CLI_COMPARE_PATH], other[CLI_COMPARE_PATH];
+    size_t size;
+    cli_compare *c = p->c;
+    cli_summary s;
+    cli_compare_summarise(c, m, &s);
+    if (!m->ran || !(s.trust < 1)) return 0; /* all white, or no flesh */
+    if (snprintf(path, sizeof path, "%s/%s.png", c->folder, m->name) >= (int)sizeof path) return 0;
+    const char *clip = c->range_count > 1 ? supple_scene_clip_name(c->scene, c->ranges[range].clip) : NULL;
+    if (clip && !supple_output_variant(path, clip, other, sizeof other)) return 0;
+    void *png = read_file(clip ? other : path, &size);
+    int blob = png ? cli_blobs_add(&c->blobs, "image/png", png, size) : -1;
+    free(png);
+    if (blob >= 0) json_object_set_new(images, m->name, json_integer(blob));
+    return 0;
+}
+
+/* Where flesh is trusted less than in full, of the methods that have such places. */
+static int draw_trust(painter *p, int range)
+{
+    view v = {.range = range, .kind = "trust", .degrees = NAN};
+    json_t *images = json_object();
+    int code = 0;
+    for (int i = 0; i < p->c->method_count && code == 0; i++) code = add_trust(p, &p->c->method[i], range, images);
+    if (code || json_object_size(images) == 0) {
+        json_decref(images);
+        return code;
+    }
+    snprintf(v.id, sizeof v.id, range ? "trust-%d" : "trust", range);
+    title(p->c, &v, "trust: blue where the file's own skinning is shown in place of flesh");
+    json_array_append_new(p->c->views,
+                          json_pack("{s:o,s:o,s:i,s:o,s:o,s:s,s:o,s:o}", "id", cli_compare_string(v.id), "title",
+                                    cli_compare_string(v.title), "clip", v.range, "frames", json_array(), "images",
+                                    images, "kind", v.kind, "joint", json_null(), "degrees", json_null()));
+    return 0;
+}
+
 /* The frame of the largest angle, and one before and after it, a tenth of the clip away; at an end of the clip, those
  * on one side. */
 static int draw_joint(painter *p, int range, supple_bends *bends, int index)
@@ -174,7 +228,7 @@ static int draw_clip(painter *p, int range)
         return cli_compare_fail(&error);
     for (int i = 0; code == 0 && supple_bends_get(bends, i); i++) code = draw_joint(p, range, bends, i);
     supple_bends_destroy(bends);
-    return code;
+    return code == 0 ? draw_trust(p, range) : code;
 }
 
 int cli_compare_views(cli_compare *c)

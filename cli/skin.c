@@ -80,7 +80,7 @@ typedef struct job {
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
     supple_writer *current[MAX_OUTPUTS]; /* outputs of the range under way */
-    float *position, *normal, *tangent;
+    float *position, *normal, *tangent, *trust;
     bool strict;
     bool twice; /* frames that were judged are computed again */
     cli_verdict *verdict;
@@ -314,9 +314,10 @@ static int prepare(job *j, const cli_arguments *arguments)
     j->position = calloc(n + 1, 3 * sizeof(float));
     j->normal = calloc(n + 1, 3 * sizeof(float));
     j->tangent = calloc(n + 1, 4 * sizeof(float));
+    j->trust = calloc(n + 1, sizeof(float));
     j->metrics = cli_metrics_new();
     j->verdict = cli_verdict_new(j->sim);
-    if (!j->position || !j->normal || !j->tangent || !j->metrics || !j->verdict)
+    if (!j->position || !j->normal || !j->tangent || !j->trust || !j->metrics || !j->verdict)
         return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the frames"});
     cli_metrics_setup(j->metrics, j->scene, j->sim, j->load_ms);
     return 0;
@@ -378,7 +379,11 @@ static supple_result write_frame(job *j, int range, int index, supple_error *err
     supple_sim_read_normals(j->sim, j->normal, 3 * sizeof(float));
     supple_sim_read_tangents(j->sim, j->tangent, 4 * sizeof(float));
     supple_slide_frame slide;
-    supple_frame frame = {range, index, j->position, j->normal, j->tangent, NULL};
+    supple_frame frame = {range, index, j->position, j->normal, j->tangent, NULL, NULL};
+    if (j->slide.show == SUPPLE_SHOW_TRUST) {
+        supple_sim_read_trust(j->sim, j->trust, sizeof *j->trust);
+        frame.trust = j->trust;
+    }
     if (j->slide.slides && supple_sim_slide(j->sim, &slide)) frame.slide = &slide;
     for (int i = 0; i < j->output_count; i++) {
         supple_writer *writer = j->shared[i] ? j->shared[i] : j->current[i];
@@ -545,6 +550,7 @@ static int run(const cli_arguments *arguments)
     free(j.position);
     free(j.normal);
     free(j.tangent);
+    free(j.trust);
     return code;
 }
 

@@ -46,8 +46,9 @@ int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out)
 {
     const char *show = setting(arguments, KEY_SHOW);
     *out = (cli_slide_output){.slides = cli_get(arguments, "--slide", 0) != NULL};
-    if (show && strcmp(show, "material") != 0 && strcmp(show, "stretch") != 0)
-        return cli_usage_error("--set show=%.40s: takes material or stretch", show);
+    if (show && strcmp(show, "material") != 0 && strcmp(show, "stretch") != 0 && strcmp(show, "trust") != 0)
+        return cli_usage_error("--set show=%.40s: takes material, stretch or trust", show);
+    if (show && strcmp(show, "trust") == 0) out->show = SUPPLE_SHOW_TRUST;
     if (show && strcmp(show, "stretch") == 0) out->show = SUPPLE_SHOW_STRETCH;
     if (out->show == SUPPLE_SHOW_STRETCH && !out->slides)
         return cli_usage_error("--set show=stretch: shows skin that slides: add --slide");

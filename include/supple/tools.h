@@ -32,6 +32,7 @@ typedef struct supple_range {
 typedef enum supple_show {
     SUPPLE_SHOW_MATERIAL, /* its materials, the textures slid where skin slides */
     SUPPLE_SHOW_STRETCH,  /* how much the skin is stretched, as a heat map with its scale */
+    SUPPLE_SHOW_TRUST,    /* how much of the flesh is trusted (docs/trust.md), likewise */
 } supple_show;
 
 /* Everything an output must know before its first frame. */
@@ -66,6 +67,7 @@ typedef struct supple_frame {
     const float *normal;             /* 3 a vertex */
     const float *tangent;            /* 4 a vertex (rubbish where the input has none) */
     const supple_slide_frame *slide; /* where the plan says so, else NULL */
+    const float *trust;              /* 1 a vertex, from 0 to 1, where trust is shown; NULL: 1 */
 } supple_frame;
 
 /* Whether a path ends in a format that can be written; fills `error` with the list of formats if not. */

@@ -43,8 +43,8 @@ static bool make_skin(movie_writer *w)
 {
     const supple_scene *scene = w->base.scene;
     const supple_allocator *a = &w->base.allocator;
-    if (!w->base.slide) return true;
-    bool stretch = w->base.show == SUPPLE_SHOW_STRETCH;
+    bool trust = w->base.show == SUPPLE_SHOW_TRUST, stretch = trust || w->base.show == SUPPLE_SHOW_STRETCH;
+    if (!w->base.slide && !trust) return true;
     w->skin_count = stretch ? (size_t)scene->vertex_count : 6 * (size_t)scene->triangle_count;
     w->skin = spl_new(a, w->skin_count, sizeof *w->skin);
     if (stretch) w->color = spl_new(a, w->skin_count, 3 * sizeof *w->color);
@@ -78,8 +78,10 @@ static supple_result movie_frame(supple_writer *writer, const supple_frame *fram
     const float *normal = frame->normal ? frame->normal : frame->position;
     if (r == SUPPLE_OK) r = spl_output_bytes(&w->spool, normal, bytes, error);
     if (r != SUPPLE_OK || !w->skin) return r;
-    const float *skin = w->color ? frame->slide->stretch : frame->slide->corner_uv;
-    for (size_t i = 0; !skin && i < w->skin_count; i++) w->skin[i] = 1; /* no stretch was given: at rest */
+    const float *skin = writer->show == SUPPLE_SHOW_TRUST ? frame->trust
+                        : w->color                        ? frame->slide->stretch
+                                                          : frame->slide->corner_uv;
+    for (size_t i = 0; !skin && i < w->skin_count; i++) w->skin[i] = 1; /* none was given: at rest, or full */
     return spl_output_bytes(&w->spool, skin ? skin : w->skin, w->skin_count * sizeof *skin, error);
 }
 
@@ -200,11 +202,12 @@ static supple_result draw_all(movie_writer *w, const stage *s, supple_error *err
         spl_pixels picture;
         const float *normal = w->has_normal ? w->normal : NULL;
         spl_show_options options = s->options;
-        if (w->color) spl_heat_colors(w->skin, w->skin_count, w->color);
+        bool trust = w->base.show == SUPPLE_SHOW_TRUST;
+        if (w->color) (trust ? spl_heat_trust : spl_heat_colors)(w->skin, w->skin_count, w->color);
         options.vertex_color = w->color;
         options.corner_uv = w->color ? NULL : w->skin;
         r = spl_show_render(&w->show, w->position, normal, &camera, &options, &picture, error);
-        if (r == SUPPLE_OK && w->color) spl_heat_legend(&picture, 10, HEIGHT - SPL_HEAT_HEIGHT - 10);
+        if (r == SUPPLE_OK && w->color) spl_heat_legend(&picture, 10, HEIGHT - SPL_HEAT_HEIGHT - 10, trust);
         if (r == SUPPLE_OK) r = send(w, &picture, error);
         spl_pixels_free(&picture, &w->base.allocator);
     }

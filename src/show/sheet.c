@@ -64,8 +64,8 @@ static bool make_skin(const sheet_writer *w, kept_frame *f)
 {
     const supple_scene *scene = w->base.scene;
     const supple_allocator *a = &w->base.allocator;
-    if (!w->base.slide) return true;
-    bool stretch = w->base.show == SUPPLE_SHOW_STRETCH;
+    bool trust = w->base.show == SUPPLE_SHOW_TRUST, stretch = trust || w->base.show == SUPPLE_SHOW_STRETCH;
+    if (!w->base.slide && !trust) return true;
     if (stretch) f->color = spl_new(a, (size_t)scene->vertex_count, 3 * sizeof *f->color);
     if (!stretch) f->corner_uv = spl_new(a, 3 * (size_t)scene->triangle_count, 2 * sizeof *f->corner_uv);
     return f->color || f->corner_uv;
@@ -205,11 +205,11 @@ static void draw_caption(sheet_writer *w, const supple_range *range, int32_t top
     x += spl_text_width(name, 3) + 24;
     spl_text_draw(&w->page, x, y + 7, 2, INK, clip);
     x += spl_text_width(clip, 2) + 24;
-    bool heat = w->base.slide && w->base.show == SUPPLE_SHOW_STRETCH;
+    bool trust = w->base.show == SUPPLE_SHOW_TRUST, heat = trust || w->base.show == SUPPLE_SHOW_STRETCH;
     int32_t scale = w->page.width - MARGIN - SPL_HEAT_WIDTH;
     bool fits = !heat || x + spl_text_width(about, 2) < scale; /* a page of one column is narrow */
     if (range->clip >= 0 && fits) spl_text_draw(&w->page, x, y + 7, 2, PALE, about);
-    if (heat) spl_heat_legend(&w->page, scale, top + 4);
+    if (heat) spl_heat_legend(&w->page, scale, top + 4, trust);
 }
 
 /* Tall enough for the tallest view, within reason. */
@@ -267,7 +267,10 @@ static supple_result sheet_frame(supple_writer *writer, const supple_frame *fram
         spl_scene_upright(w->base.scene, f->normal, (size_t)w->base.scene->vertex_count);
         f->box = spl_show_box(&w->show, f->position);
         if (f->corner_uv) memcpy(f->corner_uv, frame->slide->corner_uv, 2 * frame->slide->corners * sizeof(float));
-        if (f->color) spl_heat_colors(frame->slide->stretch, (size_t)writer->scene->vertex_count, f->color);
+        if (f->color && writer->show == SUPPLE_SHOW_TRUST)
+            spl_heat_trust(frame->trust, (size_t)writer->scene->vertex_count, f->color);
+        else if (f->color)
+            spl_heat_colors(frame->slide->stretch, (size_t)writer->scene->vertex_count, f->color);
     }
     return frame->index == range->frame_count - 1 ? draw_block(w, range, error) : SUPPLE_OK;
 }

@@ -101,6 +101,12 @@ def check_wreck(tool, folder):
     assert GOOD in said and "% of its flesh is trusted in full" in said, said
     assert all(frame["harm"]["torn"] == 0 for frame in frames) and 0.2 < frames[0]["trust"] < 1, frames[0]["trust"]
     assert abs(whole - torn).max() > 0.01
+    pictures = [os.path.join(folder, name) for name in ("plain.png", "trust.png", "full.png")]
+    tool.good("skin", "demo:arm", *options[:-1], "-o", pictures[0])
+    tool.good("skin", "demo:arm", *options[:-1], "-o", pictures[1], "--set", "show=trust")
+    tool.good("skin", "demo:arm", *options[:-1], "-o", pictures[2], "--set", "show=trust", "--set", "trust=off")
+    seen = [open(picture, "rb").read() for picture in pictures]
+    assert len(set(seen)) == 3, "trust is not painted"
     same = (whole == torn).all(axis=(0, 2)).mean()
     print(f"    {100 * same:.0f}% of the vertices are flesh as before")
     assert same > 0.2, same

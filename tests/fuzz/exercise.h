@@ -20,7 +20,7 @@ static void exercise_writer(const supple_scene *scene, supple_sim *sim, float *b
     supple_plan plan = {.ranges = &range, .range_count = 1, .fps = 30};
     supple_writer *writer;
     size_t n = (size_t)supple_scene_vertex_count(scene);
-    supple_frame frame = {0, 0, buffer, buffer + 3 * n, buffer + 6 * n, NULL};
+    supple_frame frame = {0, 0, buffer, buffer + 3 * n, buffer + 6 * n, NULL, NULL};
     if (supple_sim_step_clip(sim, -1, 0, NULL) != SUPPLE_OK) return;
     supple_sim_read_positions(sim, buffer, 3 * sizeof(float));
     supple_sim_read_normals(sim, buffer + 3 * n, 3 * sizeof(float));

@@ -76,7 +76,7 @@ static inline frames make_frames(const supple_scene *scene, const supple_range *
 static inline supple_frame frame_at(const frames *f, int32_t range, int32_t k)
 {
     size_t at = (size_t)k * (size_t)f->vertices;
-    return (supple_frame){range, k, f->position + 3 * at, f->normal + 3 * at, f->tangent + 4 * at, NULL};
+    return (supple_frame){range, k, f->position + 3 * at, f->normal + 3 * at, f->tangent + 4 * at, NULL, NULL};
 }
 
 /* Opens, writes all frames of the ranges and closes; the first failure is the result. */

@@ -43,7 +43,7 @@ static supple_result write_frames(run *r, const char *path, const supple_config 
         supple_sim_read_positions(r->sim, r->position, 3 * sizeof(float));
         supple_sim_read_normals(r->sim, r->normal, 3 * sizeof(float));
         supple_sim_read_tangents(r->sim, r->tangent, 4 * sizeof(float));
-        supple_frame frame = {0, k, r->position, r->normal, r->tangent, NULL};
+        supple_frame frame = {0, k, r->position, r->normal, r->tangent, NULL, NULL};
         result = supple_writer_frame(r->writer, &frame, error);
     }
     supple_writer *writer = r->writer;

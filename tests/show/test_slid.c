@@ -315,6 +315,12 @@ TEST(the_scale_is_for_everybody)
     CHECK(memcmp(a, b, sizeof a) == 0);
     spl_heat_color(1e9, a), spl_heat_color(2, b);
     CHECK(memcmp(a, b, sizeof a) == 0);
+    const float trust[2] = {0, 1};
+    float painted[6], full[3];
+    spl_heat_trust(trust, 2, painted);
+    spl_heat_trust(NULL, 1, full);
+    spl_heat_color(0.5, a), spl_heat_color(1, b);
+    CHECK(memcmp(painted, a, sizeof a) == 0 && memcmp(painted + 3, b, sizeof b) == 0 && memcmp(full, b, sizeof b) == 0);
     spl_heat_color((double)NAN, a);
     CHECK(a[0] >= 0 && a[0] <= 1);
 }
