@@ -299,7 +299,7 @@ static supple_result keep_links(spl_trust_mesh *m, links *l, supple_error *error
     for (size_t k = 0; k < unique; k++) {
         int32_t end[2] = {l->pair[k].a, l->pair[k].b};
         for (int s = 0; s < 2; s++) {
-            size_t at = (size_t)(m->link_first[end[s]] + fill[end[s]]++);
+            size_t at = (size_t)m->link_first[end[s]] + (size_t)fill[end[s]]++;
             m->link[at] = end[1 - s];
             m->link_length[at] = l->length[l->pair[k].of];
         }
