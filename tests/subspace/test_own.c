@@ -125,7 +125,8 @@ static float *pose_at(const fixture *f, int32_t clip, double time, const spl_mat
     if (supple_scene_pose(f->scene, clip, time, all, joints, NULL) != SUPPLE_OK) abort();
     for (int32_t k = 0; k < n; k++) {
         int32_t j = 0;
-        while (j < joints && strcmp(supple_scene_joint_name(f->scene, j), supple_model_joint_name(f->trained, k))) j++;
+        while (j < joints && strcmp(supple_scene_joint_name(f->scene, j), supple_model_joint_name(f->trained, k)) != 0)
+            j++;
         if (j == joints) abort();
         spl_mat4 m;
         for (int i = 0; i < 16; i++) m.m[i] = (double)all[16 * j + i];
@@ -159,10 +160,10 @@ static float *training_poses(const fixture *f, int32_t count)
     spl_joint_ranges ranges = {0};
     spl_pose pose = {0};
     int32_t n = supple_model_joint_count(f->trained);
-    float *out = calloc((size_t)(count * n), 64);
+    float *out = calloc((size_t)count * (size_t)n, 64);
     if (spl_joint_ranges_infer(f->scene, NULL, 0, o.least_turn, &ranges, NULL) != SUPPLE_OK) abort();
     if (spl_pose_init(&pose, f->scene, NULL) != SUPPLE_OK) abort();
-    spl_vec3 *turn = calloc((size_t)(count * ranges.joint_count), sizeof *turn);
+    spl_vec3 *turn = calloc((size_t)count * (size_t)ranges.joint_count, sizeof *turn);
     spl_joint_ranges_draw(&ranges, count, o.seed, turn);
     for (int32_t p = 0; p < count; p++) {
         spl_pose_turn(&pose, f->scene, ranges.node, turn + p * ranges.joint_count, ranges.joint_count);
