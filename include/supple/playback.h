@@ -59,6 +59,11 @@ SUPPLE_API int32_t supple_model_vertex_count(const supple_model *model);
 SUPPLE_API int32_t supple_model_triangle_count(const supple_model *model);
 SUPPLE_API const int32_t *supple_model_triangles(const supple_model *model);
 
+/* How far flesh is trusted at each vertex of that surface, found by training: 1 all of it, 0 the file's own skinning,
+ * where flesh of the training's poses tore edges that own skinning does not (docs/trust.md). The array belongs to the
+ * model. */
+SUPPLE_API const float *supple_model_trust(const supple_model *model);
+
 /* ---- playing ---- */
 
 /* How to play. Start from supple_player_config_default(); docs/subspace.md explains the numbers. */
@@ -103,6 +108,13 @@ SUPPLE_API supple_result supple_player_step(supple_player *player, const float *
 
 /* Forgets the past: the next step starts as the first one did. */
 SUPPLE_API void supple_player_reset(supple_player *player);
+
+/* How much of what flesh does is shown, from the next step on: own + amount (flesh - own), where `own` is the file's
+ * own skinning of the pose and the amount is this one (from 0 to 1 for each vertex of the surface, copied; NULL: 1)
+ * times the model's trust. The bits of flesh where it is 1, which costs nothing, those of own skinning where it is 0.
+ * The flesh itself moves on whatever is shown. SUPPLE_ERROR_ARGUMENT for another number; the last amount then stands.
+ */
+SUPPLE_API supple_result supple_player_set_amount(supple_player *player, const float *amount, supple_error *error);
 
 /* Copies the surface's positions (3 floats a vertex, world space, the file's unit) into a strided buffer; `stride` is
  * in bytes, at least 12. Zeros before the first step. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODEL_VERSION = 2, DOMAIN_NUMBERS = 5, SCALARS = 3, CUBATURE_REALS = 16 };
+enum { MODEL_VERSION = 3, DOMAIN_NUMBERS = 5, SCALARS = 3, CUBATURE_REALS = 16 };
 static const char kind[] = "subspace";
 
 static void release_domain(spl_model_domain *d, const supple_allocator *a)

@@ -27,6 +27,9 @@ struct supple_player {
     double *x;               /* 3 x the body's vertices: those that are held or on the surface */
     float *position;         /* 3 x the surface's vertices, world */
     float *normal;           /* the same: room */
+    spl_own_pose own;        /* the file's own skinning of the surface */
+    float *amount;           /* by the surface's vertices: the host's wish times the model's trust */
+    bool blended;            /* one of them is below 1 */
     double *kept;            /* 3 x coordinates of the flesh: the state before a step */
     spl_quat *kept_relative; /* by bone: the drive's, before a step */
     bool *kept_turned;
@@ -82,6 +85,11 @@ const int32_t *supple_model_triangles(const supple_model *model)
     return model->model.rig.triangle;
 }
 
+const float *supple_model_trust(const supple_model *model)
+{
+    return model->model.rig.own.trust;
+}
+
 /* ---- creation ---- */
 
 supple_player_config supple_player_config_default(void)
@@ -122,6 +130,20 @@ static supple_result check(const supple_player_config *c, supple_error *error)
     return SUPPLE_OK;
 }
 
+/* own + amount (flesh - own): the bits of one or the other at 0 and 1. */
+static void blend(supple_player *p, float *x)
+{
+    const spl_rig *r = &p->model->rig;
+    spl_own_pose_set(&p->own, p->pose.world, r->joint_count);
+    for (int32_t k = 0; k < r->vertex_count; k++, x += 3) {
+        float a = p->amount[k];
+        if (a == 1) continue;
+        spl_vec3 at = spl_own_point(&p->own, k);
+        const float own[3] = {(float)at.x, (float)at.y, (float)at.z};
+        for (int c = 0; c < 3; c++) x[c] = a == 0 ? own[c] : own[c] + a * (x[c] - own[c]);
+    }
+}
+
 /* The solver's positions of the surface, as floats in the world. False, and the last ones stand, where they are not
  * finite. */
 static bool take_surface(supple_player *p)
@@ -134,6 +156,10 @@ static bool take_surface(supple_player *p)
             to[3 * k + c] = (float)(scale * p->x[3 * (size_t)r->vertex[k] + (size_t)c]);
             sum += 0 * to[3 * k + c]; /* NaN where it is not finite */
         }
+    if (p->blended) {
+        blend(p, to);
+        for (int32_t k = 0; k < 3 * r->vertex_count; k++) sum += 0 * to[k];
+    }
     if (sum != 0) return false;
     p->normal = p->position;
     p->position = to;
@@ -150,11 +176,23 @@ static bool take_arrays(supple_player *p)
     p->x = spl_new(a, (size_t)p->model->vertex_count, 3 * sizeof *p->x);
     p->position = spl_new(a, (size_t)r->vertex_count, 3 * sizeof *p->position);
     p->normal = spl_new(a, (size_t)r->vertex_count, 3 * sizeof *p->normal);
+    p->amount = spl_new(a, (size_t)r->vertex_count, sizeof *p->amount);
     p->frame = spl_new(a, n, sizeof *p->frame);
     p->now = spl_new(a, n, sizeof *p->now);
     for (int k = 0; k < PAST; k++) p->past[k] = spl_new(a, n, sizeof *p->now);
-    return p->pose.world && p->held && p->x && p->position && p->normal && p->frame && p->now && p->past[0] &&
-           p->past[1];
+    return p->pose.world && p->held && p->x && p->position && p->normal && p->amount && p->frame && p->now &&
+           p->past[0] && p->past[1];
+}
+
+/* A wish by vertex, or NULL for all of it, times trust. */
+static void take_amount(supple_player *p, const float *wish)
+{
+    const spl_rig *r = &p->model->rig;
+    p->blended = false;
+    for (int32_t k = 0; k < r->vertex_count; k++) {
+        p->amount[k] = wish ? wish[k] * r->own.trust[k] : r->own.trust[k];
+        if (p->amount[k] != 1) p->blended = true;
+    }
 }
 
 static supple_result make(supple_player *p, supple_error *error)
@@ -173,7 +211,9 @@ static supple_result make(supple_player *p, supple_error *error)
     o.like = c->like ? c->like->player : NULL;
     p->gravity = spl_scale(spl_v3(c->gravity[0], c->gravity[1], c->gravity[2]), r->to_solver < 0 ? -1 : 1);
     if (!take_arrays(p)) return spl_fail_memory(error, "a player");
-    supple_result result = spl_rig_drive(r, &p->allocator, &p->body, &p->drive, error);
+    take_amount(p, NULL);
+    supple_result result = spl_own_pose_create(p->model, &p->allocator, &p->own, error);
+    if (result == SUPPLE_OK) result = spl_rig_drive(r, &p->allocator, &p->body, &p->drive, error);
     if (result == SUPPLE_OK) result = spl_player_create(p->model, &o, p->pool, &p->allocator, &p->player, error);
     if (result == SUPPLE_OK) result = spl_player_list_create(p->player, r->vertex, r->vertex_count, &p->list, error);
     if (result != SUPPLE_OK) return result;
@@ -212,11 +252,22 @@ void supple_player_destroy(supple_player *p)
     spl_player_list_destroy(p->list);
     spl_player_destroy(p->player);
     spl_rig_drive_release(&p->body, &p->drive, &a);
-    void *all[] = {p->pose.world, p->held,    p->x,       p->position, p->normal,        p->frame,
-                   p->now,        p->past[0], p->past[1], p->kept,     p->kept_relative, p->kept_turned};
+    spl_own_pose_release(&p->own, &a);
+    void *all[] = {p->pose.world, p->held,    p->x,    p->position,      p->normal,      p->frame, p->now,
+                   p->past[0],    p->past[1], p->kept, p->kept_relative, p->kept_turned, p->amount};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(&a, all[i]);
     spl_pool_destroy(p->pool);
     spl_free(&a, p);
+}
+
+supple_result supple_player_set_amount(supple_player *p, const float *amount, supple_error *error)
+{
+    for (int32_t k = 0; amount && k < p->model->rig.vertex_count; k++)
+        if (!(amount[k] >= 0 && amount[k] <= 1))
+            return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the amount of vertex %d: takes a number from 0 to 1",
+                            (int)k);
+    take_amount(p, amount);
+    return SUPPLE_OK;
 }
 
 /* ---- a step ---- */

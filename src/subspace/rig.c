@@ -11,6 +11,7 @@ void spl_rig_release(spl_rig *r, const supple_allocator *a)
     void *all[] = {r->name, r->joint_parent, r->joint_rest, r->bone,    r->bone_real,
                    r->held, r->held_rest,    r->vertex,     r->triangle};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
+    spl_own_release(&r->own, a);
     *r = (spl_rig){0};
 }
 
@@ -31,6 +32,7 @@ void spl_rig_add(spl_store_writer *w, const spl_rig *r)
     spl_store_add(w, "rig.held.rest", SPL_STORE_F64, 3, held, r->held_rest, NULL);
     spl_store_add(w, "surface.vertex", SPL_STORE_I32, 1, (size_t)r->vertex_count, r->vertex, NULL);
     spl_store_add(w, "surface.triangle", SPL_STORE_I32, 3, (size_t)r->triangle_count, r->triangle, NULL);
+    spl_own_add(w, r);
 }
 
 typedef struct reading {
@@ -164,6 +166,7 @@ supple_result spl_rig_read(const spl_store_reader *reader, const spl_model *m, c
             wrong = "its surface has vertices that nothing moves";
         if (wrong) g.result = spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: %s", wrong);
     }
+    if (g.result == SUPPLE_OK) g.result = spl_own_read(reader, out, a, &out->own, error);
     for (char *s = out->name; g.result == SUPPLE_OK && s < out->name + out->name_bytes; s += strlen(s) + 1)
         spl_sanitise(s);
     spl_free(a, known);

@@ -1,5 +1,5 @@
 /* What a model knows of its character beside the flesh, so that it plays without the character's file: joints, how
- * bones move with them (drive.h), the vertices that bones hold and playing needs, and the surface.
+ * bones move with them (drive.h), the vertices that bones hold and playing needs, the surface and its own skinning.
  *
  * Everything is in the solver's space (drive.h), metres, but for the joints' matrices, which are the file's. Arrays are
  * flat: they stand in the model file as they are. */
@@ -8,6 +8,7 @@
 
 #include "body/solid.h"
 #include "core/store.h"
+#include "subspace/own.h"
 
 enum { SPL_RIG_BONE_NUMBERS = 4, SPL_RIG_BONE_REALS = 21, SPL_RIG_MOST_NAMES = 1 << 20, SPL_RIG_MOST_BONES = 1 << 14 };
 
@@ -28,6 +29,7 @@ typedef struct spl_rig {
     double *held_rest; /* 3 x held_count */
     int32_t *vertex;   /* vertex_count: those of the surface, vertices of the body, rising */
     int32_t *triangle; /* 3 x triangle_count: of `vertex`, counter-clockwise in the world seen from outside */
+    spl_own own;       /* the file's own skinning of the surface, and trust */
 } spl_rig;
 
 void spl_rig_release(spl_rig *r, const supple_allocator *a); /* accepts a zeroed one */

@@ -1,7 +1,7 @@
 /* The rig of a model, from the solid that it was trained on. */
 #include "core/error.h"
 #include "core/memory.h"
-#include "subspace/model.h"
+#include "subspace/own_make.h"
 
 #include <string.h>
 
@@ -149,6 +149,7 @@ supple_result spl_rig_make(const supple_scene *scene, const spl_solid *solid, co
     *out = (spl_rig){.to_solver = solid->drive.to_solver, .spread = solid->drive.spread};
     supple_result result = make_bones(scene, &solid->drive, a, out, error);
     if (result == SUPPLE_OK) result = make_vertices(solid, m, a, out, error);
+    if (result == SUPPLE_OK) result = spl_own_make(solid, out, a, &out->own, error);
     if (result != SUPPLE_OK) spl_rig_release(out, a);
     return result;
 }

@@ -9,6 +9,7 @@
 #include "subspace/dents.h"
 #include "subspace/frame.h"
 #include "subspace/modal.h"
+#include "subspace/own_make.h"
 #include "subspace/ranges.h"
 #include "subspace/samples.h"
 
@@ -381,7 +382,7 @@ static supple_result make_domains(training *w, spl_model *m, spl_train_report *r
     return result;
 }
 
-/* ---- the whole ---- */
+/* ---- interfaces and surface ---- */
 
 static supple_result copy_interfaces(training *w, spl_model *m, supple_error *error)
 {
@@ -441,6 +442,73 @@ static supple_result share_surface(training *w, spl_model *m, supple_error *erro
     return result;
 }
 
+/* ---- trust ---- */
+
+typedef struct judging {
+    spl_pose pose;
+    spl_mat4 *world; /* by joint of the rig */
+    spl_own_pose skin;
+    spl_own_trust trust;
+    spl_vec3 *own, *flesh; /* by vertex of the surface, in the solver's space */
+} judging;
+
+static supple_result open_judging(judging *j, const training *w, const spl_model *m, supple_error *error)
+{
+    const supple_allocator *a = &w->allocator;
+    const spl_rig *r = &m->rig;
+    j->world = spl_new(a, (size_t)r->joint_count, sizeof *j->world);
+    j->own = spl_new(a, (size_t)r->vertex_count, sizeof *j->own);
+    j->flesh = spl_new(a, (size_t)r->vertex_count, sizeof *j->flesh);
+    if (!j->world || !j->own || !j->flesh) return spl_fail_memory(error, "trust");
+    supple_result result = spl_pose_init(&j->pose, w->scene, error);
+    if (result == SUPPLE_OK) result = spl_own_pose_create(m, a, &j->skin, error);
+    j->trust = (spl_own_trust){.vertex_count = r->vertex_count,
+                               .triangle_count = r->triangle_count,
+                               .triangle = r->triangle,
+                               .rest = j->skin.rest,
+                               .diagonal = w->solid->diagonal};
+    return result == SUPPLE_OK ? spl_own_trust_start(&j->trust, a, error) : result;
+}
+
+static void close_judging(judging *j, const supple_allocator *a)
+{
+    spl_own_trust_release(&j->trust, a);
+    spl_own_pose_release(&j->skin, a);
+    spl_pose_release(&j->pose);
+    spl_free(a, j->world);
+    spl_free(a, j->own);
+    spl_free(a, j->flesh);
+}
+
+/* Flesh of the solved pose p against the file's own skinning of it. */
+static void judge_pose(judging *j, const training *w, const spl_rig *r, int32_t p)
+{
+    const spl_bones *bones = &w->solid->body->bones;
+    const double *x = w->x + 3 * (size_t)p * (size_t)w->solid->body->tets.vertex_count;
+    const spl_vec3 *turn = w->samples.turn + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
+    spl_pose_turn(&j->pose, w->scene, w->samples.node, turn, w->samples.joint_count);
+    for (int32_t b = 0; b < r->bone_count; b++)
+        j->world[r->bone[SPL_RIG_BONE_NUMBERS * b]] = j->pose.world[bones->bone[b].node];
+    spl_own_pose_set(&j->skin, j->world, r->joint_count);
+    for (int32_t v = 0; v < r->vertex_count; v++) {
+        j->own[v] = spl_scale(spl_own_point(&j->skin, v), r->to_solver);
+        memcpy(&j->flesh[v], x + 3 * (size_t)r->vertex[v], sizeof *j->flesh);
+    }
+    spl_own_trust_see(&j->trust, j->own, j->flesh);
+}
+
+static supple_result find_trust(training *w, spl_model *m, supple_error *error)
+{
+    judging j = {0};
+    supple_result result = open_judging(&j, w, m, error);
+    for (int32_t p = 0; p < w->pose_count && result == SUPPLE_OK; p++) judge_pose(&j, w, &m->rig, p);
+    if (result == SUPPLE_OK) spl_own_trust_settle(&j.trust, m->rig.own.trust);
+    close_judging(&j, &w->allocator);
+    return result;
+}
+
+/* ---- the whole ---- */
+
 static void describe(const training *w, spl_model *m)
 {
     const spl_solid *s = w->solid;
@@ -479,6 +547,7 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
     if (result == SUPPLE_OK) result = share_surface(w, m, error);
     if (result == SUPPLE_OK) describe(w, m);
     if (result == SUPPLE_OK) result = spl_rig_make(w->scene, w->solid, m, &m->rig, error);
+    if (result == SUPPLE_OK) result = find_trust(w, m, error);
     report->ms_total = spl_now_ms() - start;
     return result;
 }

@@ -163,8 +163,12 @@ static inline void play_model(const supple_model *model, bool dynamics, const su
     play_step(model, p, PLAY_REST, 1 / 60.0, matrix, room);
     pc.like = p; /* another that reads its tables */
     supple_player *other;
-    if (supple_player_create(model, &pc, config, &other, NULL) == SUPPLE_OK)
+    if (supple_player_create(model, &pc, config, &other, NULL) == SUPPLE_OK) {
+        for (size_t k = 0; k < n; k++) room[k] = (float)(k % 3) / 2; /* own skinning, flesh, and between them */
+        FUZZ_REQUIRE(supple_player_set_amount(other, room, NULL) == SUPPLE_OK);
         play_step(model, other, PLAY_TURNED, 1 / 60.0, matrix, room);
+        play_step(model, other, PLAY_HUGE, 1 / 60.0, matrix, room);
+    }
     supple_player_destroy(other);
     free(matrix);
     free(room);
@@ -178,12 +182,14 @@ static inline void play_check_model(const supple_model *model)
     const supple_model_info *i = supple_model_get_info(model);
     int32_t joints = supple_model_joint_count(model), n = supple_model_vertex_count(model);
     const int32_t *triangle = supple_model_triangles(model);
+    const float *trust = supple_model_trust(model);
     FUZZ_REQUIRE(isfinite(i->training_error) && isfinite(i->frequency) && i->law && i->rank >= i->domains);
     FUZZ_REQUIRE(joints > 0 && n > 0);
     for (int32_t j = 0; j < joints && j < PLAY_MOST_JOINTS; j++)
         FUZZ_REQUIRE(supple_model_joint_name(model, j) && supple_model_joint_parent(model, j) < j);
     for (int32_t t = 0; t < 3 * supple_model_triangle_count(model); t++)
         FUZZ_REQUIRE(triangle[t] >= 0 && triangle[t] < n);
+    for (int32_t k = 0; k < n; k++) FUZZ_REQUIRE(trust[k] >= 0 && trust[k] <= 1);
 }
 
 static inline bool play_write(const char *path, const void *data, size_t size)

@@ -100,6 +100,7 @@ static void check_against_sim(bool mirrored)
     supple_sim_config sc = supple_sim_config_default();
     supple_sim *sim = NULL;
     sc.model = f.model;
+    for (int32_t v = 0; v < f.model->model.rig.vertex_count; v++) f.model->model.rig.own.trust[v] = 1; /* flesh alone */
     REQUIRE(supple_sim_create(f.scene, &sc, NULL, &sim, NULL) == SUPPLE_OK);
     supple_player *p = player_of(&f, 2, false, false);
     REQUIRE(p);
