@@ -161,7 +161,7 @@ supple_result spl_strays_find(spl_body *body, bool *stray, int32_t *count, suppl
             if (w.lead[p] >= 0) w.size[spl_sets_root(w.set, p)]++;
         each_edge(&w, mark, strayed);
         for (int32_t v = 0; v < n; v++) stray[v] = body->lifted[v] && strayed[spl_sets_root(w.set, w.point[v])];
-        memset(strayed, 0, (size_t)n * sizeof *strayed);
+        for (int32_t p = 0; p < n; p++) strayed[p] = false;
         each_edge(&w, mark_slit, strayed); /* by point */
         for (int32_t v = 0; v < n; v++) {
             stray[v] = stray[v] || (body->lifted[v] && strayed[w.point[v]]);
