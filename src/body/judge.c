@@ -159,7 +159,8 @@ spl_beneath spl_court_beneath(const court *c, int32_t piece)
 
 /* ---- the judgement ---- */
 
-/* By shape and weights alone: what is solid is flesh for now, the rest is left to what lies beneath. */
+/* By shape and weights alone: what is solid is flesh, unless a later judgement finds it inside other flesh; the rest is
+ * left to what lies beneath. */
 static void judge_alone(court *c, int32_t k)
 {
     spl_skin_piece *p = &c->pieces->piece[k];

@@ -93,6 +93,10 @@ static supple_result read_wish(supple_sim *sim, const supple_sim_config *sc, sup
         if (!any)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "amount: no part is called '%.80s'", sc->amounts[k].pattern);
     }
+    bool colored = false;
+    for (int32_t i = 0; i < sim->part_count; i++) colored = colored || sim->part[i].primitive->color;
+    if (sc->amount_by_color && !colored)
+        spl_log(&sim->config, SUPPLE_LOG_WARNING, "amount: the file has no vertex colours; all of the flesh is shown");
     for (int32_t p = 0; p < a->mesh.point_count; p++) a->wish[p] = 1;
     for (int32_t i = 0; i < sim->part_count; i++) {
         double wish = sc->amount;
@@ -200,21 +204,25 @@ static void measure_off(spl_amount *a)
     }
 }
 
-/* Towards the target: at once, or by no more than a vertex may move in a frame. */
-static void approach(spl_amount *a, bool at_once)
+/* Towards the target: at once, or by no more than a vertex may move in a frame. Whether an amount changed. */
+static bool approach(spl_amount *a, bool at_once)
 {
     const spl_trust_mesh *m = &a->mesh;
     float most = (float)(FALL * m->diagonal);
     size_t n = (size_t)m->point_count;
+    bool changed = at_once;
     a->all = true;
     if (at_once) memcpy(a->shown, a->target, n * sizeof *a->shown);
     if (!at_once) measure_off(a);
     for (size_t p = 0; p < n && !at_once; p++) {
         float to = a->target[p] - a->shown[p];
+        if (to == 0) continue;
+        changed = true;
         float step = a->off[p] > 0 ? fminf(most / a->off[p], 1) : 1;
         a->shown[p] = fabsf(to) <= step ? a->target[p] : a->shown[p] + (to < 0 ? -step : step);
     }
     for (size_t p = 0; p < n && a->all; p++) a->all = a->shown[p] == 1;
+    return changed;
 }
 
 void spl_amount_reset(supple_sim *sim)
@@ -261,14 +269,12 @@ bool spl_amount_swings(const supple_sim *sim)
     return sim->dynamics.on || sim->flesh.force || sim->flesh.world.colliders;
 }
 
-/* Trust falls where this frame, as it would be shown, is worse than own skinning. */
-static void fall(supple_sim *sim)
+/* Trust falls where this frame, as it would be shown, is worse than own skinning. Whether it stays as it was measured.
+ */
+static bool fall(supple_sim *sim)
 {
     spl_amount *a = &sim->amount;
-    if (a->all)
-        memcpy(sim->position, a->flesh, 3 * (size_t)sim->scene->vertex_count * sizeof *sim->position);
-    else
-        spl_trust_blend(&a->mesh, a->shown, a->own, a->flesh, sim->position);
+    spl_trust_blend(&a->mesh, a->shown, a->own, a->flesh, sim->position);
     spl_harm_measure(&a->harm, a->own, sim->position, sim->pool);
     bool swings = spl_amount_swings(sim);
     spl_trust_frame frame = {a->own, a->flesh, sim->position, &a->harm, 1, swings, swings};
@@ -277,7 +283,7 @@ static void fall(supple_sim *sim)
         spl_trust_settle(&a->trust);
         make_target(a);
     }
-    approach(a, false);
+    return !approach(a, false);
 }
 
 /* Whether the frame is of the range that was judged: its trust is constant, in motion too. */
@@ -314,14 +320,14 @@ void spl_amount_show(supple_sim *sim, supple_stats *stats)
     if (!a->on) return;
     memcpy(a->flesh, sim->position, 3 * (size_t)sim->scene->vertex_count * sizeof *a->flesh);
     if (a->mode == SPL_AMOUNT_SEEING) return;
-    if (a->trusts && !was_judged(sim)) fall(sim);
+    bool measured = a->trusts && !was_judged(sim) && fall(sim);
     if (a->stale) {
         make_target(a);
-        approach(a, true);
+        measured = !approach(a, true);
     }
-    spl_trust_blend(&a->mesh, a->shown, a->own, a->flesh, sim->position);
+    if (!measured) spl_trust_blend(&a->mesh, a->shown, a->own, a->flesh, sim->position);
     if (!a->measures) return;
-    spl_harm_measure(&a->harm, a->own, sim->position, sim->pool);
+    if (!measured) spl_harm_measure(&a->harm, a->own, sim->position, sim->pool);
     stats->harm = a->harm.all;
     stats->trust = a->flesh_points ? (double)a->trusted / a->flesh_points : 1;
 }

@@ -140,6 +140,7 @@ supple_result supple_sim_judge(supple_sim *sim, int32_t clip, int32_t first_fram
     supple_result result = judge(sim, &r, error);
     sim->dynamics.on = dynamics;
     sim->flesh.verify = verify;
+    a->take = -1;
     if (result != SUPPLE_OK || dynamics || !keep) spl_takes_release(&a->takes);
     a->mode = result == SUPPLE_OK ? SPL_AMOUNT_SETTLED : SPL_AMOUNT_LIVE;
     a->clip = clip;

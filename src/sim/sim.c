@@ -562,6 +562,7 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
     sim->context.dt = 0;
     sim->context.velocity = NULL;
     swap_positions(sim);
+    sim->amount.take = -1;
     bool kept = !isfinite(dt) && spl_amount_replay(sim, sim->context.clip, sim->context.time, &stats);
     if (result == SUPPLE_OK && !kept) result = deform(sim, &stats, error);
     if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
@@ -583,6 +584,7 @@ static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, co
         spl_pose_sample(&sim->pose, sim->scene, clip, time);
     if (sim->has_morphs) apply_morphs(sim);
     supple_result result = spl_amount_pose(sim, error);
+    sim->amount.take = -1;
     swap_positions(sim);
     if (result == SUPPLE_OK)
         result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)

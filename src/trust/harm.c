@@ -110,18 +110,11 @@ static spl_harm_sums measure_edges(frame *f, int32_t part, spl_pool *pool)
 
 /* ---- folds ---- */
 
-static spl_vec3 normal_of(const float *x, const int32_t *c)
-{
-    spl_vec3 o = spl_v3_from_float(x + 3 * (size_t)c[0]);
-    return spl_cross(spl_sub(spl_v3_from_float(x + 3 * (size_t)c[1]), o),
-                     spl_sub(spl_v3_from_float(x + 3 * (size_t)c[2]), o));
-}
-
 static void make_normals(void *context, size_t begin, size_t end)
 {
     const frame *f = context;
     for (size_t t = begin; t < end; t++)
-        spl_v3_to_float(normal_of(f->shown, f->room->mesh->triangle + 3 * t), f->room->normal + 3 * t);
+        spl_v3_to_float(spl_trust_mesh_normal(f->room->mesh, f->shown, t), f->room->normal + 3 * t);
 }
 
 static void measure_folds(frame *f, spl_pool *pool)
@@ -137,8 +130,8 @@ static void measure_folds(frame *f, spl_pool *pool)
         spl_vec3 p = spl_v3_from_float(r->normal + 3 * (size_t)s), q = spl_v3_from_float(r->normal + 3 * (size_t)t);
         double dot = spl_dot(p, q);
         if (!(dot < 0) || !(dot < FOLDED_COS * spl_norm(p) * spl_norm(q))) continue;
-        const int32_t *c = m->triangle + 3 * (size_t)s, *d = m->triangle + 3 * (size_t)t;
-        if (spl_dot(normal_of(f->own, c), normal_of(f->own, d)) > 0) r->folded[s] = r->folded[t] = true;
+        spl_vec3 own = spl_trust_mesh_normal(m, f->own, (size_t)s);
+        if (spl_dot(own, spl_trust_mesh_normal(m, f->own, (size_t)t)) > 0) r->folded[s] = r->folded[t] = true;
     }
     for (int32_t i = 0; i < m->part_count; i++) {
         double part_area = 0, part_folded = 0;

@@ -175,14 +175,6 @@ static supple_result find_pieces(spl_trust_mesh *m, supple_error *error)
 
 /* ---- folds ---- */
 
-static spl_vec3 triangle_normal(const spl_trust_mesh *m, const float *x, int32_t t)
-{
-    const int32_t *c = m->triangle + 3 * (size_t)t;
-    spl_vec3 o = spl_v3_from_float(x + 3 * (size_t)c[0]);
-    return spl_cross(spl_sub(spl_v3_from_float(x + 3 * (size_t)c[1]), o),
-                     spl_sub(spl_v3_from_float(x + 3 * (size_t)c[2]), o));
-}
-
 /* Edges between points that two triangles share, and that are bent by less than a right angle at rest. */
 static supple_result find_folds(spl_trust_mesh *m, const float *rest, supple_error *error)
 {
@@ -202,7 +194,9 @@ static supple_result find_folds(spl_trust_mesh *m, const float *rest, supple_err
     for (size_t k = 0, next; k < n; k = next) {
         for (next = k + 1; next < n && side[next].a == side[k].a && side[next].b == side[k].b;) next++;
         if (next - k != 2 || side[k].a == side[k].b) continue;
-        if (!(spl_dot(triangle_normal(m, rest, side[k].of), triangle_normal(m, rest, side[k + 1].of)) > 0)) continue;
+        if (!(spl_dot(spl_trust_mesh_normal(m, rest, (size_t)side[k].of),
+                      spl_trust_mesh_normal(m, rest, (size_t)side[k + 1].of)) > 0))
+            continue;
         m->fold[2 * (size_t)m->fold_count] = side[k].of;
         m->fold[2 * (size_t)m->fold_count++ + 1] = side[k + 1].of;
     }

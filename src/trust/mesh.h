@@ -42,6 +42,15 @@ supple_result spl_trust_mesh_make(const spl_trust_mesh_input *in, const supple_a
                                   supple_error *error);
 void spl_trust_mesh_release(spl_trust_mesh *m);
 
+/* The normal of a triangle, twice its area long. */
+static inline spl_vec3 spl_trust_mesh_normal(const spl_trust_mesh *m, const float *x, size_t triangle)
+{
+    const int32_t *c = m->triangle + 3 * triangle;
+    spl_vec3 o = spl_v3_from_float(x + 3 * (size_t)c[0]);
+    return spl_cross(spl_sub(spl_v3_from_float(x + 3 * (size_t)c[1]), o),
+                     spl_sub(spl_v3_from_float(x + 3 * (size_t)c[2]), o));
+}
+
 /* Takes the character's diagonal from a pose: lengths of harm are shares of it. */
 void spl_trust_mesh_set_size(spl_trust_mesh *m, const float *position);
 

@@ -220,6 +220,31 @@ TEST(live_trust_falls_by_bounded_steps)
     armed_free(&a);
 }
 
+/* What a kept frame had is not what a later one has. */
+TEST(a_step_after_kept_frames_tells_of_itself)
+{
+    armed a = armed_make();
+    REQUIRE(a.body);
+    supple_sim *sim = start(&a, "projective", NULL, 1, 1);
+    int32_t joints = supple_scene_joint_count(a.scene);
+    float *matrices = calloc((size_t)joints, 16 * sizeof *matrices), *x = calloc(a.floats, sizeof *x);
+    REQUIRE(sim && supple_scene_pose(a.scene, 0, 0.4, matrices, joints, NULL) == SUPPLE_OK);
+    CHECK(supple_sim_judge(sim, 0, 0, 4, 30, true, NULL) == SUPPLE_OK);
+    step(sim, 2 / 30.0, x);
+    CHECK(sim->amount.take == 2);
+    CHECK(supple_sim_step_pose(sim, matrices, joints, NULL) == SUPPLE_OK);
+    CHECK(sim->amount.take == -1);
+    step(sim, 2 / 30.0, x);
+    CHECK(supple_sim_judge(sim, 0, 0, 2, 30, false, NULL) == SUPPLE_OK); /* the frames are gone */
+    supple_named_value value;
+    for (int32_t i = 0; supple_sim_value(sim, i, &value); i++) CHECK(value.name != NULL);
+    CHECK(sim->amount.take == -1);
+    free(matrices);
+    free(x);
+    supple_sim_destroy(sim);
+    armed_free(&a);
+}
+
 TEST(amounts_can_be_set_between_steps)
 {
     armed a = armed_make();
@@ -257,4 +282,4 @@ TEST(amounts_can_be_set_between_steps)
 TEST_CASES(RUN(all_of_it_is_flesh_and_none_of_it_is_the_files_own_skinning), RUN(a_rigid_motion_is_not_corrected),
            RUN(a_range_that_was_judged_is_nowhere_worse),
            RUN(the_bits_of_trust_do_not_depend_on_threads_nor_on_what_is_kept), RUN(live_trust_falls_by_bounded_steps),
-           RUN(amounts_can_be_set_between_steps))
+           RUN(a_step_after_kept_frames_tells_of_itself), RUN(amounts_can_be_set_between_steps))
