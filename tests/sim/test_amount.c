@@ -245,6 +245,51 @@ TEST(a_step_after_kept_frames_tells_of_itself)
     armed_free(&a);
 }
 
+/* An eye has one trust, and what follows flesh goes down with the flesh that it lies on. */
+TEST(what_follows_is_trusted_with_what_it_lies_on)
+{
+    supple_scene *scene = scene_load(SPL_SOURCE_DIR "/tests/data/fish.glb");
+    REQUIRE(scene);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 16);
+    supple_sim_config sc = supple_sim_config_default();
+    supple_sim *sim = NULL;
+    sc.method = "projective";
+    sc.body_config = &bc;
+    REQUIRE(supple_sim_create(scene, &sc, NULL, &sim, NULL) == SUPPLE_OK);
+    const spl_body *body = sim->flesh.body;
+    spl_trust *t = &sim->amount.trust;
+    const int32_t *point = sim->amount.mesh.point;
+    size_t n = (size_t)supple_scene_vertex_count(scene), grouped = 0, followed = 0;
+    int32_t group = -1;
+    for (size_t p = 0; p < (size_t)sim->amount.mesh.point_count; p++) t->reach[p] = (float)sim->amount.mesh.diagonal;
+    for (size_t v = 0; v < n; v++) {
+        if (body->roles.group[v] < 0 || body->lifted[v]) continue;
+        if (group < 0) {
+            group = body->roles.group[v];
+            t->seed[point[v]] = 0.25f;
+        }
+    }
+    t->lowered = true;
+    spl_trust_settle(t);
+    for (size_t v = 0; v < n; v++) {
+        if (body->roles.group[v] != group || body->lifted[v]) continue;
+        CHECK(t->value[point[v]] <= 0.25f + 1e-6f);
+        grouped++;
+    }
+    CHECK(group >= 0 && grouped > 10);
+    for (size_t v = 0; v < n; v++) t->seed[point[v]] = body->lifted[v] ? 0 : 1;
+    t->lowered = true;
+    spl_trust_settle(t);
+    for (size_t v = 0; v < n; v++) {
+        if (body->lifted[v] || body->roles.vertex[v] != SUPPLE_ROLE_FOLLOW) continue;
+        CHECK(t->value[point[v]] < 0.5f);
+        followed++;
+    }
+    CHECK(followed > 10);
+    supple_sim_destroy(sim);
+    supple_scene_destroy(scene);
+}
+
 TEST(amounts_can_be_set_between_steps)
 {
     armed a = armed_make();
@@ -282,4 +327,5 @@ TEST(amounts_can_be_set_between_steps)
 TEST_CASES(RUN(all_of_it_is_flesh_and_none_of_it_is_the_files_own_skinning), RUN(a_rigid_motion_is_not_corrected),
            RUN(a_range_that_was_judged_is_nowhere_worse),
            RUN(the_bits_of_trust_do_not_depend_on_threads_nor_on_what_is_kept), RUN(live_trust_falls_by_bounded_steps),
-           RUN(a_step_after_kept_frames_tells_of_itself), RUN(amounts_can_be_set_between_steps))
+           RUN(a_step_after_kept_frames_tells_of_itself), RUN(what_follows_is_trusted_with_what_it_lies_on),
+           RUN(amounts_can_be_set_between_steps))
