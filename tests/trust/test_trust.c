@@ -269,6 +269,37 @@ TEST(a_part_that_is_sound_stays_as_it_is)
     judged_free(&j);
 }
 
+/* A piece that is carried off, jumps, and a crease: each is taken back as far as it must be, and no farther. */
+TEST(pieces_creases_and_jumps_are_taken_back)
+{
+    judged j;
+    judged_make(&j);
+    REQUIRE(j.made);
+    float *flesh = calloc(j.vertices, 3 * sizeof *flesh);
+    for (size_t i = 0; i < 3 * j.vertices; i++)
+        flesh[i] = j.rest[i] + (i % 3 == 1 ? (float)(0.05 * j.mesh.diagonal) : 0);
+    for (int k = 0; k < 3; k++) see(&j, flesh);
+    see(&j, flesh);
+    CHECK(j.harm.all.lost < 0.03 && j.harm.all.lost > 0.015);
+    spl_trust_reset(&j.trust);
+    size_t axis = long_axis(&j);
+    double wave = 0.2 * j.mesh.diagonal, height = 0.05 * j.mesh.diagonal; /* steep enough to fold, and not far */
+    for (size_t v = 0; v < j.vertices; v++) {
+        memcpy(flesh + 3 * v, j.rest + 3 * v, 3 * sizeof *flesh);
+        flesh[3 * v + axis] += (float)(height * sin(2 * M_PI * (double)j.rest[3 * v + axis] / wave));
+    }
+    spl_harm_measure(&j.harm, j.rest, flesh, NULL);
+    CHECK(j.harm.all.folded > 0.01);
+    for (int k = 0; k < 8; k++) see(&j, flesh);
+    CHECK(j.harm.all.folded <= 0.01);
+    spl_trust_reset(&j.trust);
+    for (size_t v = 0; v < j.vertices; v++) flesh[v] = v % 2 ? 1 : 0.5f; /* what would be allowed of each jump */
+    spl_trust_see_pops(&j.trust, flesh, 1);
+    CHECK_NEAR(j.trust.seed[j.mesh.point[0]], 0.5, 1e-6);
+    free(flesh);
+    judged_free(&j);
+}
+
 TEST(blending_keeps_the_bits_at_both_ends)
 {
     judged j;
@@ -316,5 +347,5 @@ TEST(jumps_of_flesh_are_seen_and_those_of_the_motion_are_not)
 
 TEST_CASES(RUN(what_moves_as_the_file_says_has_no_harm), RUN(torn_edges_are_counted), RUN(folds_and_distances_are_seen),
            RUN(trust_is_the_largest_field_that_tears_nothing), RUN(a_wreck_is_unharmed_through_trust),
-           RUN(a_part_that_is_sound_stays_as_it_is), RUN(blending_keeps_the_bits_at_both_ends),
-           RUN(jumps_of_flesh_are_seen_and_those_of_the_motion_are_not))
+           RUN(a_part_that_is_sound_stays_as_it_is), RUN(pieces_creases_and_jumps_are_taken_back),
+           RUN(blending_keeps_the_bits_at_both_ends), RUN(jumps_of_flesh_are_seen_and_those_of_the_motion_are_not))
