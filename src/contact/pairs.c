@@ -1,0 +1,375 @@
+#include "contact/pairs.h"
+
+#include "contact/gather.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "math/vec3.h"
+
+#include <stdlib.h>
+
+struct spl_pairs {
+    supple_allocator allocator;
+    spl_primitives p;
+    spl_pairs_refuse *refuse;
+    const void *context;
+    spl_box_tree points, edges, triangles;
+    spl_gather point_triangle, edge_edge, edge_triangle;
+    int32_t *first; /* for sorting: by vertex or edge, and one more */
+    int32_t key_count;
+    spl_pair *list;
+    int32_t list_count;
+    size_t list_room;
+};
+
+/* ---- creation ---- */
+
+static supple_result make_parts(spl_pairs *s, supple_error *error)
+{
+    const supple_allocator *a = &s->allocator;
+    s->key_count = s->p.vertex_count > s->p.edge_count ? s->p.vertex_count : s->p.edge_count;
+    s->first = spl_new(a, (size_t)s->key_count + 1, sizeof *s->first);
+    if (!s->first) return spl_fail_memory(error, "pairs");
+    supple_result r = spl_box_tree_create(s->p.point_count, a, &s->points, error);
+    if (r == SUPPLE_OK) r = spl_box_tree_create(s->p.edge_count, a, &s->edges, error);
+    if (r == SUPPLE_OK) r = spl_box_tree_create(s->p.triangle_count, a, &s->triangles, error);
+    if (r == SUPPLE_OK) r = spl_gather_create(&s->points, &s->triangles, a, &s->point_triangle, error);
+    if (r == SUPPLE_OK) r = spl_gather_create(&s->edges, &s->edges, a, &s->edge_edge, error);
+    if (r == SUPPLE_OK) r = spl_gather_create(&s->edges, &s->triangles, a, &s->edge_triangle, error);
+    return r;
+}
+
+supple_result spl_pairs_create(const spl_primitives *p, spl_pairs_refuse *refuse, const void *context,
+                               const supple_allocator *a, spl_pairs **out, supple_error *error)
+{
+    *out = NULL;
+    spl_pairs *s = spl_new(a, 1, sizeof *s);
+    if (!s) return spl_fail_memory(error, "pairs");
+    s->allocator = *a;
+    s->p = *p;
+    s->refuse = refuse;
+    s->context = context;
+    supple_result result = make_parts(s, error);
+    if (result == SUPPLE_OK)
+        *out = s;
+    else
+        spl_pairs_destroy(s);
+    return result;
+}
+
+void spl_pairs_destroy(spl_pairs *s)
+{
+    if (!s) return;
+    spl_box_tree_release(&s->points);
+    spl_box_tree_release(&s->edges);
+    spl_box_tree_release(&s->triangles);
+    spl_gather_release(&s->point_triangle);
+    spl_gather_release(&s->edge_edge);
+    spl_gather_release(&s->edge_triangle);
+    spl_free(&s->allocator, s->first);
+    spl_free(&s->allocator, s->list);
+    supple_allocator a = s->allocator;
+    spl_free(&a, s);
+}
+
+const spl_pair *spl_pairs_list(const spl_pairs *s, int32_t *count)
+{
+    *count = s->list_count;
+    return s->list;
+}
+
+/* ---- where things are ---- */
+
+/* One call's question. */
+typedef struct query {
+    const spl_pairs *s;
+    const double *x, *d; /* d may be NULL */
+    double common[3];    /* the way that all go, which brings none nearer to another */
+    double radius;
+    bool reaches; /* boxes hold what vertices carry, too */
+} query;
+
+static double reach_of(const query *q, const int32_t *v, int count)
+{
+    double most = 0;
+    if (!q->s->p.reach || !q->reaches) return 0;
+    for (int i = 0; i < count; i++) most = q->s->p.reach[v[i]] > most ? q->s->p.reach[v[i]] : most;
+    return most;
+}
+
+static bool any_free(const spl_pairs *s, const int32_t *v, int count)
+{
+    if (!s->p.fixed) return true;
+    for (int i = 0; i < count; i++)
+        if (!s->p.fixed[v[i]]) return true;
+    return false;
+}
+
+static spl_box box_of(const query *q, const int32_t *v, int count)
+{
+    double inflate = q->radius / 2 + reach_of(q, v, count);
+    spl_box b = {.free = any_free(q->s, v, count)};
+    for (int k = 0; k < 3; k++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int i = 0; i < count; i++) {
+            double at = q->x[3 * (size_t)v[i] + (size_t)k];
+            low = at < low ? at : low;
+            high = at > high ? at : high;
+            if (!q->d) continue;
+            at += q->d[3 * (size_t)v[i] + (size_t)k] - q->common[k];
+            low = at < low ? at : low;
+            high = at > high ? at : high;
+        }
+        b.low[k] = low <= high ? spl_round_down(low - inflate) : INFINITY;
+        b.high[k] = low <= high ? spl_round_up(high + inflate) : -INFINITY;
+    }
+    return b;
+}
+
+static spl_box point_box(const void *context, int32_t i)
+{
+    const query *q = context;
+    return box_of(q, q->s->p.point + i, 1);
+}
+
+static spl_box edge_box(const void *context, int32_t i)
+{
+    const query *q = context;
+    return box_of(q, q->s->p.edge + 2 * (size_t)i, 2);
+}
+
+static spl_box triangle_box(const void *context, int32_t i)
+{
+    const query *q = context;
+    return box_of(q, q->s->p.triangle + 3 * (size_t)i, 3);
+}
+
+/* The mean way of the free vertices: the boxes of a body that falls are as small as if it did not. */
+static void set_common(query *q)
+{
+    double sum[3] = {0}, count = 0;
+    for (int32_t v = 0; q->d && v < q->s->p.vertex_count; v++) {
+        if (q->s->p.fixed && q->s->p.fixed[v]) continue;
+        for (size_t k = 0; k < 3; k++) sum[k] += q->d[3 * (size_t)v + k];
+        count++;
+    }
+    for (int k = 0; k < 3; k++) q->common[k] = isfinite(sum[k] / count) ? sum[k] / count : 0;
+}
+
+/* ---- tests ---- */
+
+/* How much nearer to each other the two may come, at most: the paces of both, seen from their mean. */
+static double approach(const query *q, const spl_pair *pair)
+{
+    int split = spl_pair_split((spl_pair_kind)pair->kind);
+    double mean[3], most[2] = {0};
+    for (size_t k = 0; k < 3; k++) {
+        mean[k] = 0;
+        for (int i = 0; i < 4; i++) mean[k] += q->d[3 * (size_t)pair->v[i] + k] / 4;
+    }
+    for (int i = 0; i < 4; i++) {
+        double square = 0;
+        for (size_t k = 0; k < 3; k++) {
+            double way = q->d[3 * (size_t)pair->v[i] + k] - mean[k];
+            square += way * way;
+        }
+        most[i >= split] = square <= most[i >= split] ? most[i >= split] : square; /* what is no number stays */
+    }
+    return sqrt(most[0]) + sqrt(most[1]);
+}
+
+static bool comes_near(const query *q, const spl_pair *pair)
+{
+    double x[4][3];
+    spl_pair_kind kind = (spl_pair_kind)pair->kind;
+    int split = spl_pair_split(kind);
+    for (int i = 0; i < 4; i++)
+        for (size_t k = 0; k < 3; k++) x[i][k] = q->x[3 * (size_t)pair->v[i] + k];
+    double limit = q->radius + reach_of(q, pair->v, split) + reach_of(q, pair->v + split, 4 - split);
+    double square = spl_pair_nearest(kind, (const double(*)[3])x).square;
+    if (!q->d) return square <= limit * limit;
+    limit += approach(q, pair);
+    return !(square > limit * limit * (1 + 1e-9)); /* rounding must not lose one */
+}
+
+static bool is_pair(const query *q, const spl_pair *pair)
+{
+    const spl_pairs *s = q->s;
+    return any_free(s, pair->v, 4) && comes_near(q, pair) && !(s->refuse && s->refuse(s->context, pair));
+}
+
+static bool holds(const int32_t *triangle, int32_t v)
+{
+    return triangle[0] == v || triangle[1] == v || triangle[2] == v;
+}
+
+static bool test_point_triangle(const void *context, int32_t a, int32_t b, spl_pair *out)
+{
+    const query *q = context;
+    int32_t v = q->s->p.point[a];
+    const int32_t *t = q->s->p.triangle + 3 * (size_t)b;
+    if (holds(t, v)) return false;
+    *out = (spl_pair){SPL_PAIR_POINT_TRIANGLE, {v, t[0], t[1], t[2]}};
+    return is_pair(q, out);
+}
+
+static bool test_edge_edge(const void *context, int32_t a, int32_t b, spl_pair *out)
+{
+    const query *q = context;
+    const int32_t *e = q->s->p.edge + 2 * (size_t)a, *f = q->s->p.edge + 2 * (size_t)b;
+    if (e[0] == f[0] || e[0] == f[1] || e[1] == f[0] || e[1] == f[1]) return false;
+    bool turned = f[0] < e[0];
+    *out = (spl_pair){SPL_PAIR_EDGE_EDGE,
+                      {turned ? f[0] : e[0], turned ? f[1] : e[1], turned ? e[0] : f[0], turned ? e[1] : f[1]}};
+    return is_pair(q, out);
+}
+
+/* ---- finding ---- */
+
+static supple_result reserve(spl_pairs *s, size_t count, supple_error *error)
+{
+    if (count <= s->list_room) return SUPPLE_OK;
+    size_t room = count + count / 4;
+    spl_pair *list = spl_resize(&s->allocator, s->list, room, sizeof *list);
+    if (!list) return spl_fail_memory(error, "pairs");
+    s->list = list;
+    s->list_room = room;
+    return SUPPLE_OK;
+}
+
+supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, double radius, spl_pool *pool,
+                             supple_error *error)
+{
+    query q = {.s = s, .x = x, .d = d, .radius = radius, .reaches = true};
+    set_common(&q);
+    spl_box_tree_fit(&s->points, point_box, &q, pool);
+    spl_box_tree_fit(&s->edges, edge_box, &q, pool);
+    spl_box_tree_fit(&s->triangles, triangle_box, &q, pool);
+    supple_result r = spl_gather_find(&s->point_triangle, test_point_triangle, &q, pool, error);
+    if (r == SUPPLE_OK) r = spl_gather_find(&s->edge_edge, test_edge_edge, &q, pool, error);
+    if (r != SUPPLE_OK) return r;
+    size_t count = s->point_triangle.count + s->edge_edge.count;
+    if (count > INT32_MAX) return spl_fail_memory(error, "pairs");
+    r = reserve(s, count, error);
+    if (r != SUPPLE_OK) return r;
+    size_t kept = spl_gather_sorted(&s->point_triangle, s->first, s->p.vertex_count, pool, s->list);
+    kept += spl_gather_sorted(&s->edge_edge, s->first, s->p.vertex_count, pool, s->list + kept);
+    s->list_count = (int32_t)kept;
+    return SUPPLE_OK;
+}
+
+/* ---- crossings ---- */
+
+static spl_vec3 place(const query *q, int32_t v)
+{
+    const double *p = q->x + 3 * (size_t)v;
+    return spl_v3(p[0], p[1], p[2]);
+}
+
+/* Signed volumes from one end of the edge: its ends must lie on both sides of the plane, and the corners all turn the
+ * same way around it. Two triangles at a common edge see the same number there, so that nothing slips between. */
+static bool passes(const query *q, const int32_t *e, const int32_t *t)
+{
+    spl_vec3 p = place(q, e[0]), way = spl_sub(place(q, e[1]), p), c[3], n;
+    for (int k = 0; k < 3; k++) c[k] = spl_sub(place(q, t[k]), p);
+    n = spl_cross(spl_sub(c[1], c[0]), spl_sub(c[2], c[0]));
+    double here = -spl_dot(n, c[0]), there = spl_dot(n, spl_sub(way, c[0]));
+    if (!((here < 0 && there > 0) || (here > 0 && there < 0))) return false;
+    double a = spl_dot(way, spl_cross(c[0], c[1])), b = spl_dot(way, spl_cross(c[1], c[2]));
+    double g = spl_dot(way, spl_cross(c[2], c[0]));
+    return (a >= 0 && b >= 0 && g >= 0) || (a <= 0 && b <= 0 && g <= 0);
+}
+
+static bool refused(const spl_pairs *s, const int32_t *e, const int32_t *t)
+{
+    if (!s->refuse) return false;
+    for (int i = 0; i < 2; i++) {
+        spl_pair pair = {SPL_PAIR_POINT_TRIANGLE, {e[i], t[0], t[1], t[2]}};
+        if (!s->refuse(s->context, &pair)) return false;
+    }
+    return true;
+}
+
+/* Gives numbers, not vertices: v[0] the edge's, v[1] the triangle's. */
+static bool test_crossing(const void *context, int32_t a, int32_t b, spl_pair *out)
+{
+    const query *q = context;
+    const int32_t *e = q->s->p.edge + 2 * (size_t)a, *t = q->s->p.triangle + 3 * (size_t)b;
+    if (holds(t, e[0]) || holds(t, e[1])) return false;
+    *out = (spl_pair){.v = {a, b, 0, 0}};
+    return (any_free(q->s, e, 2) || any_free(q->s, t, 3)) && passes(q, e, t) && !refused(q->s, e, t);
+}
+
+int32_t spl_pairs_crossings(spl_pairs *s, const double *x, spl_pool *pool,
+                            void (*found)(void *context, const int32_t edge[2], const int32_t triangle[3]),
+                            void *context)
+{
+    query q = {.s = s, .x = x};
+    spl_box_tree_fit(&s->edges, edge_box, &q, pool);
+    spl_box_tree_fit(&s->triangles, triangle_box, &q, pool);
+    if (spl_gather_find(&s->edge_triangle, test_crossing, &q, pool, NULL) != SUPPLE_OK) return -1;
+    spl_pair *list = spl_new(&s->allocator, s->edge_triangle.count, sizeof *list);
+    if (!list) return -1;
+    size_t count = spl_gather_sorted(&s->edge_triangle, s->first, s->p.edge_count, pool, list);
+    for (size_t i = 0; found && i < count; i++)
+        found(context, s->p.edge + 2 * (size_t)list[i].v[0], s->p.triangle + 3 * (size_t)list[i].v[1]);
+    spl_free(&s->allocator, list);
+    return (int32_t)count;
+}
+
+/* ---- primitives of triangles ---- */
+
+static int by_ends(const void *a, const void *b)
+{
+    const int32_t *p = a, *q = b;
+    if (p[0] != q[0]) return p[0] < q[0] ? -1 : 1;
+    return (p[1] > q[1]) - (p[1] < q[1]);
+}
+
+supple_result spl_primitives_edges(const int32_t *triangle, int32_t triangle_count, const supple_allocator *a,
+                                   int32_t **edge, int32_t *edge_count, supple_error *error)
+{
+    size_t count = 0, kept = 0;
+    *edge_count = 0;
+    int32_t(*e)[2] = spl_new(a, 3 * (size_t)triangle_count, sizeof *e);
+    *edge = (int32_t *)e;
+    if (!e || triangle_count > INT32_MAX / 3) {
+        spl_free(a, e);
+        *edge = NULL;
+        return spl_fail_memory(error, "edges");
+    }
+    for (size_t i = 0; i < 3 * (size_t)triangle_count; i++) {
+        int32_t v = triangle[i], w = triangle[i % 3 == 2 ? i - 2 : i + 1];
+        if (v == w) continue;
+        e[count][0] = v < w ? v : w;
+        e[count++][1] = v < w ? w : v;
+    }
+    qsort(e, count, sizeof *e, by_ends);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || by_ends(e[kept - 1], e[i]) != 0) {
+            e[kept][0] = e[i][0];
+            e[kept++][1] = e[i][1];
+        }
+    *edge_count = (int32_t)kept;
+    return SUPPLE_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t p = *(const int32_t *)a, q = *(const int32_t *)b;
+    return (p > q) - (p < q);
+}
+
+supple_result spl_primitives_vertices(const int32_t *triangle, int32_t triangle_count, const supple_allocator *a,
+                                      int32_t **vertex, int32_t *vertex_count, supple_error *error)
+{
+    size_t count = 3 * (size_t)triangle_count, kept = 0;
+    *vertex_count = 0;
+    int32_t *v = *vertex = spl_new(a, count, sizeof *v);
+    if (!v) return spl_fail_memory(error, "vertices");
+    for (size_t i = 0; i < count; i++) v[i] = triangle[i];
+    qsort(v, count, sizeof *v, by_number);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || v[kept - 1] != v[i]) v[kept++] = v[i];
+    *vertex_count = (int32_t)kept;
+    return SUPPLE_OK;
+}
