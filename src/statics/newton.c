@@ -82,19 +82,46 @@ static void go_on(spl_newton *n, double slope0)
     }
 }
 
-/* Moves x along the direction; false (x and the forces as before) where nothing was accepted. */
-static bool search(spl_newton *n, double slope0)
+/* The share of the direction that the extra allows. */
+static supple_result bound_step(spl_newton *n, double *share)
 {
     spl_statics *s = n->s;
-    double alpha = 1;
+    const spl_extra *extra = n->problem->extra;
+    *share = 1;
+    if (!extra || !extra->max_step) return SUPPLE_OK;
+    memset(s->spread, 0, 3 * (size_t)s->elements->vertex_count * sizeof *s->spread);
+    for (size_t u = 0; u < (size_t)s->free_count; u++)
+        memcpy(s->spread + 3 * (size_t)s->vertex[u], s->direction + 3 * u, 3 * sizeof *s->spread);
+    supple_result result = extra->max_step(extra->context, n->x, s->spread, share, n->error);
+    if (result == SUPPLE_OK) n->stats->shortest = fmin(n->stats->shortest, *share);
+    return result;
+}
+
+/* How far the direction moves a vertex, at most. */
+static double longest(const spl_statics *s)
+{
+    double most = 0;
+    for (size_t u = 0; u < (size_t)s->free_count; u++) {
+        const double *d = s->direction + 3 * u;
+        most = fmax(most, d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    }
+    return sqrt(most);
+}
+
+/* Moves x along the direction; false (x and the forces as before) where nothing was accepted. */
+static bool search(spl_newton *n, double slope0, double alpha)
+{
+    spl_statics *s = n->s;
+    bool whole = alpha == 1, bounded = n->problem->extra && n->problem->extra->max_step;
     memcpy(s->trial, n->x, 3 * (size_t)s->elements->vertex_count * sizeof *n->x);
     for (int i = 0; i < BACKTRACKS; i++) {
         move(s, s->trial, alpha, n->x);
         spl_point p = spl_newton_evaluate(n, n->x);
         if (accepts(n, &p, alpha, slope0)) {
             n->at = p;
-            n->last_full = i == 0;
-            if (i == 0) go_on(n, slope0);
+            n->last_full = i == 0 && whole;
+            n->still = n->last_full && longest(s) <= s->options.still;
+            if (n->last_full && !bounded) go_on(n, slope0);
             return true;
         }
         alpha = shorter(alpha, slope0, n->at.energy, p.energy);
@@ -131,7 +158,10 @@ static outcome attempt(spl_newton *n, supple_result *result)
     if (*result != SUPPLE_OK) return *result == SUPPLE_ERROR_SOLVE ? REFUSED : FAILED;
     double slope0 = slope(s);
     if (!finite_direction(s) || !(slope0 < 0)) return REFUSED;
-    if (search(n, slope0)) return MOVED;
+    double share;
+    *result = bound_step(n, &share);
+    if (*result != SUPPLE_OK) return FAILED;
+    if (share > 0 && search(n, slope0, share)) return MOVED;
     return -slope0 <= ENERGY_NOISE * n->at.scale ? STALLED : REFUSED;
 }
 
@@ -176,7 +206,8 @@ static bool done(spl_newton *n)
 {
     spl_statics_stats *stats = n->stats;
     stats->rounding = n->at.norm <= n->at.noise && n->at.residual > n->s->options.tolerance;
-    stats->converged = stats->rounding || n->at.residual <= n->s->options.tolerance;
+    stats->still = n->still;
+    stats->converged = stats->rounding || stats->still || n->at.residual <= n->s->options.tolerance;
     return stats->converged || stats->iterations >= n->s->options.max_iterations;
 }
 
@@ -185,10 +216,14 @@ supple_result spl_newton_run(spl_newton *n)
     spl_statics_stats *stats = n->stats;
     const spl_statics_options *options = &n->s->options;
     supple_result result = SUPPLE_OK;
+    const spl_extra *extra = n->problem->extra;
+    stats->shortest = 1;
+    if (extra && extra->begin) result = extra->begin(extra->context, n->x, n->error);
+    if (result != SUPPLE_OK) return result;
     n->at = spl_newton_evaluate(n, n->x);
     if (!isfinite(n->at.energy) || !isfinite(n->at.norm))
         return spl_fail(n->error, SUPPLE_ERROR_SOLVE, "statics: energy or forces of the start are not finite");
-    spl_newton_restart(n);
+    if (!extra || !extra->max_step) spl_newton_restart(n); /* else it would go through what bounds steps */
     for (;;) {
         if (options->history) options->history[stats->iterations] = n->at.residual;
         if (done(n)) return SUPPLE_OK;

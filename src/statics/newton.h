@@ -1,5 +1,6 @@
 /* What the files of the Newton solver share. A solve walks: newton.c (steps, line search) -> system.c (one linear
- * system) -> point.c (energy, forces and residual of one x); restart.c finds a start where the given one is hopeless.
+ * system), extended.c (the same with contacts) -> point.c (energy, forces and residual of one x); restart.c finds a
+ * start where the given one is hopeless.
  */
 #ifndef SPL_STATICS_NEWTON_H
 #define SPL_STATICS_NEWTON_H
@@ -10,6 +11,18 @@
 #include "sparse/ic0.h"
 #include "sparse/pcg.h"
 #include "statics/statics.h"
+
+/* The system where an extra has elements (extended.c). */
+typedef struct spl_extended {
+    spl_pattern pattern;
+    spl_rows rows;
+    spl_factor *factor; /* direct */
+    spl_ic0 *ic0;       /* or PCG */
+    size_t *place;      /* by entry of the assembly's pattern: its entry here */
+    double *values;
+    int32_t *pair; /* 2 each: nodes */
+    size_t pair_count, pair_room;
+} spl_extended;
 
 struct spl_statics {
     supple_allocator allocator;
@@ -32,6 +45,7 @@ struct spl_statics {
     spl_factor *factor; /* direct */
     spl_ic0 *ic0;       /* or PCG */
     spl_pcg *pcg;
+    spl_extended extended;
 
     double *element_values;   /* 90 x tets */
     double *values;           /* of the system */
@@ -41,7 +55,7 @@ struct spl_statics {
     double *magnitude;        /* vertices */
     double *scratch;          /* of spl_elastic_forces */
     double *trial;            /* 3 x vertices: x along the line, and the start for restarts */
-    double *spread, *product; /* 3 x vertices: the extra's operand and result */
+    double *spread, *product; /* 3 x vertices: the extra's operand and result; a step */
     double *rhs, *direction;  /* 3 x nodes */
 };
 
@@ -70,6 +84,7 @@ typedef struct spl_newton {
     double blend;     /* share of the negative curvature that the next step keeps */
     int patience;     /* steps before it grows */
     bool last_full;   /* the last step was taken whole */
+    bool still;       /* and moved nothing by more than options.still */
     spl_point at;
 } spl_newton;
 
@@ -100,6 +115,21 @@ supple_result spl_system_factorise(spl_newton *n, bool plain);
 
 /* s->direction = A \ s->rhs, the extra's Hessian in A unless `plain`. SUPPLE_ERROR_SOLVE: no use. */
 supple_result spl_system_solve(spl_newton *n, bool plain);
+
+/* ---- extended.c ---- */
+
+/* The system's matrix with the extra's elements, which must exist, in s->extended. */
+supple_result spl_extended_fill(spl_newton *n);
+
+/* Pairs that have parted lose their place with the next pattern. */
+void spl_extended_forget(spl_statics *s);
+void spl_extended_release(spl_extended *c, const supple_allocator *a);
+
+/* Whether the extra gives elements. */
+static inline bool spl_newton_extends(const spl_newton *n)
+{
+    return n->problem->extra && n->problem->extra->elements;
+}
 
 /* ---- restart.c ---- */
 

@@ -24,6 +24,7 @@ void spl_statics_destroy(spl_statics *s)
     spl_factor_destroy(s->factor);
     spl_ic0_destroy(s->ic0);
     spl_pcg_destroy(s->pcg);
+    spl_extended_release(&s->extended, &a);
     void *blocks[] = {s->held,   s->unknown, s->vertex,    s->component, s->anchors, s->pinned,
                       s->values, s->block,   s->diagonal,  s->force,     s->scratch, s->element_values,
                       s->trial,  s->spread,  s->magnitude, s->product,   s->rhs,     s->direction};

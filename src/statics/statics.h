@@ -7,23 +7,12 @@
 
 #include "core/threads.h"
 #include "fem/elements.h"
+#include "fem/extra.h"
 #include "fem/law.h"
 #include "fem/pin.h"
 #include "sparse/pattern.h"
 
 #include <supple/plugin.h>
-
-/* What else acts, such as contact: an energy with its derivatives. Any of the functions may be NULL only if all are. */
-typedef struct spl_extra {
-    void *context;
-    double (*energy)(void *context, const double *x);
-    void (*add_forces)(void *context, const double *x, double *force); /* adds -dE/dx */
-    /* Both belong to the x of the last call of add_forces. Adds a positive semidefinite Hessian: y += H v, for 3 x
-     * vertex_count numbers. Used by PCG and, as its diagonal blocks (3 x 3 column-major a vertex), by the direct
-     * solver's preconditioned refinement. */
-    void (*multiply)(void *context, const double *v, double *y);
-    void (*add_diagonal)(void *context, double *block); /* 9 x vertex_count */
-} spl_extra;
 
 /* One quasistatic problem. All arrays are borrowed for the call. */
 typedef struct spl_statics_problem {
@@ -47,6 +36,7 @@ typedef struct spl_statics_options {
     int32_t max_iterations; /* Newton steps */
     const supple_solver_backend *backend;
     double size;     /* L of the residual: diagonal of the rest shape's bounding box; 0: cube root of its volume */
+    double still;    /* a whole step that moves no vertex by more than this ends the solve, metres; 0: never */
     double *history; /* NULL, or max_iterations + 1 numbers: the residual before each step and at the end */
 } spl_statics_options;
 
@@ -69,9 +59,12 @@ typedef struct spl_statics_stats {
     double energy;
     int32_t exact;          /* steps with the exact Hessian */
     int32_t factorisations; /* those that failed count too */
+    int32_t analyses;       /* of patterns that contacts changed */
     int32_t evaluations;    /* of energy and forces */
     int32_t islands;        /* pieces with free vertices and fewer than three held or pinned ones */
     bool restarted;         /* the start was given up for a better one (docs/reference.md) */
+    bool still;             /* converged because the last step was whole and no longer than options.still */
+    double shortest;        /* share of a step that the extra allowed, at least */
     bool rounding;          /* converged because the forces are what rounding leaves, as in a rigid motion */
     spl_statics_times ms;
 } spl_statics_stats;

@@ -134,11 +134,27 @@ static bool has_extra(const spl_newton *n)
     return n->problem->extra && n->problem->extra->multiply;
 }
 
+static supple_result factorise_extended(spl_newton *n)
+{
+    double began = spl_now_ms();
+    spl_extended *c = &n->s->extended;
+    supple_result result = spl_extended_fill(n);
+    double middle = spl_now_ms();
+    n->stats->ms.assemble += middle - began;
+    if (result != SUPPLE_OK) return result;
+    result = c->factor ? spl_factor_factorise(c->factor, c->values, n->error)
+                       : spl_ic0_factorise(c->ic0, c->values, NULL, n->error);
+    n->stats->factorisations++;
+    n->stats->ms.factorise += spl_now_ms() - middle;
+    return result;
+}
+
 supple_result spl_system_factorise(spl_newton *n, bool plain)
 {
     spl_statics *s = n->s;
     double began = spl_now_ms();
     bool extra = has_extra(n) && !plain;
+    if (spl_newton_extends(n) && !plain) return factorise_extended(n);
     if (extra) add_extra_blocks(n);
     supple_result result = s->factor ? spl_factor_factorise(s->factor, s->values, n->error)
                                      : spl_ic0_factorise(s->ic0, s->values, NULL, n->error);
@@ -160,6 +176,10 @@ static void multiply(void *context, const double *v, double *y, int32_t k)
 {
     const linear *w = context;
     spl_statics *s = w->n->s;
+    if (spl_newton_extends(w->n) && !w->plain) {
+        spl_rows_multiply(&s->extended.rows, s->extended.values, v, k, y, s->pool);
+        return;
+    }
     spl_rows_multiply(&s->rows, s->values, v, k, y, s->pool);
     if (w->plain || !has_extra(w->n)) return;
     size_t bytes = 3 * (size_t)s->elements->vertex_count * sizeof *v;
@@ -174,9 +194,10 @@ static void multiply(void *context, const double *v, double *y, int32_t k)
 
 static void precondition(void *context, const double *v, double *y, int32_t k)
 {
-    spl_statics *s = ((const linear *)context)->n->s;
+    const linear *w = context;
+    spl_statics *s = w->n->s;
     if (s->ic0) {
-        spl_ic0_solve(s->ic0, v, y, k);
+        spl_ic0_solve(spl_newton_extends(w->n) && !w->plain ? s->extended.ic0 : s->ic0, v, y, k);
         return;
     }
     memcpy(y, v, 3 * (size_t)s->free_count * (size_t)k * sizeof *v);
@@ -210,8 +231,9 @@ supple_result spl_system_solve(spl_newton *n, bool plain)
     if (s->ic0 || (has_extra(n) && !plain)) {
         result = iterate(n, plain);
     } else {
+        bool extended = spl_newton_extends(n) && !plain;
         memcpy(s->direction, s->rhs, 3 * (size_t)s->free_count * sizeof *s->rhs);
-        result = spl_factor_solve(s->factor, s->direction, 1, n->error);
+        result = spl_factor_solve(extended ? s->extended.factor : s->factor, s->direction, 1, n->error);
     }
     n->stats->ms.solve += spl_now_ms() - began;
     return result;

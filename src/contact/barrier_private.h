@@ -1,0 +1,67 @@
+/* What the files of the barrier share: barrier_create.c makes it, barrier.c is its energy and steps, barrier_bones.c
+ * releases pairs of bones. */
+#ifndef SPL_CONTACT_BARRIER_PRIVATE_H
+#define SPL_CONTACT_BARRIER_PRIVATE_H
+
+#include "contact/barrier.h"
+#include "contact/pairs.h"
+
+struct spl_barrier {
+    supple_allocator allocator;
+    const spl_solid *solid;
+    const spl_obstacles *obstacles; /* or NULL */
+    spl_barrier_options options;
+    spl_pool *pool;
+    int32_t body_count, vertex_count; /* vertices of the body; with those of obstacles */
+    int32_t *point, *edge, *triangle;
+    spl_primitives primitives;
+    bool *fixed;       /* by vertex */
+    double *reach;     /* by vertex: deviation of the visual mesh, or an obstacle's radius */
+    double *stiffness; /* by vertex of the body: its elastic one, N/m */
+    int32_t *bone;     /* by vertex of the body; -1 inside */
+    int32_t bone_count;
+    bool *released;   /* bones x bones, symmetric */
+    bool *always;     /* the same: flesh that crosses at rest */
+    int32_t overlaps; /* pairs of these */
+    double edge_mean; /* of the surface at rest, metres */
+    bool inverse;     /* crossings are asked for of released pairs alone */
+    spl_pairs *pairs;
+    double *x, *d; /* 3 x vertices, where there are obstacles: positions and steps of all */
+    double *at;    /* 3 x vertices: where the forces were asked for last */
+    double *step;  /* 3 x vertices of the body */
+
+    /* candidates: what may come near on the way under way */
+    int32_t count, room;
+    spl_potential *potential; /* width 0: never */
+    double *energy;           /* by candidate */
+    double *gradient;         /* 12 by candidate; only of those on which the barrier acts */
+
+    /* those on which it acts, at the x of the last energy */
+    int32_t active_count, active_room;
+    int32_t *active;        /* candidates */
+    int32_t *element;       /* 4 each: vertices */
+    double *element_values; /* 90 each */
+    double gap;
+    spl_extra extra;
+};
+
+enum { SPL_BARRIER_GRAIN = 256 };
+
+/* Corners of a pair at x: positions of all vertices. */
+static inline void spl_barrier_corners(const spl_pair *pair, const double *x, double out[4][3])
+{
+    for (int i = 0; i < 4; i++)
+        for (int c = 0; c < 3; c++) out[i][c] = x[3 * (size_t)pair->v[i] + (size_t)c];
+}
+
+/* x of the body with the obstacles' positions behind it; `shift` likewise of a step, obstacles moving by `more`. */
+const double *spl_barrier_all(spl_barrier *b, const double *x);
+const double *spl_barrier_all_steps(spl_barrier *b, const double *d, const double *shift);
+
+/* Makes the candidates of the pairs that are near along a way (d NULL: at x). */
+supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error);
+
+/* Refuses pairs of released bones; with b->inverse all others. */
+bool spl_barrier_refuse(const void *context, const spl_pair *pair);
+
+#endif
