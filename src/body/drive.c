@@ -9,7 +9,7 @@
 
 /* ---- twist ---- */
 
-static spl_vec3 in_solver(const spl_drive *d, spl_vec3 p)
+spl_vec3 spl_drive_rest(const spl_drive *d, spl_vec3 p)
 {
     return spl_scale(spl_mat3_apply(&d->stretch, p), d->body->metre);
 }
@@ -34,7 +34,7 @@ static void set_twists(spl_drive *d)
 double spl_drive_along(const spl_drive *d, int32_t bone, spl_vec3 p)
 {
     const spl_bone *b = &d->body->bones.bone[bone];
-    spl_vec3 head = in_solver(d, b->head), way = spl_sub(in_solver(d, b->tail), head);
+    spl_vec3 head = spl_drive_rest(d, b->head), way = spl_sub(spl_drive_rest(d, b->tail), head);
     double length = spl_dot(way, way), t = length > 0 ? spl_dot(spl_sub(p, head), way) / length : 0;
     return fmin(fmax(t, 0), 1);
 }
@@ -61,14 +61,14 @@ spl_quat spl_drive_turn(const spl_drive *d, int32_t bone, double along)
 
 spl_vec3 spl_drive_joint(const spl_drive *d, int32_t bone)
 {
-    return spl_mat4_point(&d->map[bone], in_solver(d, d->body->bones.bone[bone].head));
+    return spl_mat4_point(&d->map[bone], spl_drive_rest(d, d->body->bones.bone[bone].head));
 }
 
 spl_vec3 spl_drive_move(const spl_drive *d, int32_t bone, double along, spl_vec3 p)
 {
     double angle = spl_drive_twist(d, bone, along);
     if (angle != 0) {
-        spl_vec3 head = in_solver(d, d->body->bones.bone[bone].head);
+        spl_vec3 head = spl_drive_rest(d, d->body->bones.bone[bone].head);
         p = spl_add(head, spl_quat_rotate(spl_quat_axis_angle(d->axis[bone], angle), spl_sub(p, head)));
     }
     return spl_mat4_point(&d->map[bone], p);

@@ -53,6 +53,9 @@ supple_result spl_drive_pose(spl_drive *d, const spl_pose *pose, supple_error *e
 /* Forgets the last pose: quaternions are aligned to their parents' alone. */
 void spl_drive_reset(spl_drive *d);
 
+/* A point of body space in the rest shape: metre S / s p. */
+spl_vec3 spl_drive_rest(const spl_drive *d, spl_vec3 p);
+
 /* How far along a bone a point of the rest shape is, 0 at its head, 1 at its tail; and the twist there, radians. */
 double spl_drive_along(const spl_drive *d, int32_t bone, spl_vec3 p);
 double spl_drive_twist(const spl_drive *d, int32_t bone, double along);

@@ -343,3 +343,8 @@ const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index)
 {
     return &b->potential[b->active[index]];
 }
+
+double spl_barrier_stiffness(const spl_barrier *b, int32_t vertex)
+{
+    return b->stiffness[vertex];
+}

@@ -57,7 +57,7 @@ typedef struct spl_barrier_state {
     int32_t pairs;    /* on which the barrier acts */
     double gap;       /* the smallest, metres; INFINITY without pairs */
     double width;     /* of the barrier */
-    int32_t overlaps; /* pairs of bones whose flesh crosses at rest: always released */
+    int32_t overlaps; /* vertices of primitives that cross at rest: between these there is no barrier */
 } spl_barrier_state;
 spl_barrier_state spl_barrier_look(const spl_barrier *b);
 
@@ -66,6 +66,9 @@ const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index);
 
 /* Adds the barrier's forces on the vertices of the body at x, whose pairs are sought afresh; returns its energy. */
 supple_result spl_barrier_measure(spl_barrier *b, const double *x, double *force, double *energy, supple_error *error);
+
+/* The elastic stiffness of a vertex of the body at rest, N/m. */
+double spl_barrier_stiffness(const spl_barrier *b, int32_t vertex);
 
 /* ---- pairs of bones ---- */
 

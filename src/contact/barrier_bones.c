@@ -20,8 +20,7 @@ bool spl_barrier_released(const spl_barrier *b, int32_t bone, int32_t other)
 void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool released)
 {
     size_t n = (size_t)b->bone_count, p = (size_t)bone, q = (size_t)other;
-    bool value = released || b->always[n * p + q];
-    b->released[n * p + q] = b->released[n * q + p] = value;
+    b->released[n * p + q] = b->released[n * q + p] = released;
 }
 
 int32_t spl_barrier_released_count(const spl_barrier *b)
@@ -43,12 +42,21 @@ static bool is_released(const spl_barrier *b, const spl_pair *pair)
     return false;
 }
 
+/* Both sides have vertices where flesh crosses at rest. */
+static bool overlaps(const spl_barrier *b, const spl_pair *pair)
+{
+    int first = pair->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
+    bool marked[2] = {false, false};
+    for (int i = 0; i < 4; i++) marked[i >= first] = marked[i >= first] || b->overlapping[pair->v[i]];
+    return marked[0] && marked[1];
+}
+
 bool spl_barrier_refuse(const void *context, const spl_pair *pair)
 {
     const spl_barrier *b = context;
     bool world = pair->v[0] >= b->body_count || pair->v[3] >= b->body_count;
     if (world) return b->inverse;
-    if (!b->options.self) return true;
+    if (!b->options.self || overlaps(b, pair)) return true;
     return is_released(b, pair) != b->inverse;
 }
 
@@ -151,7 +159,7 @@ supple_result spl_barrier_take_back(spl_barrier *b, const double *x, const bool 
     for (size_t p = 0; result == SUPPLE_OK && p < n; p++)
         for (size_t q = 0; q <= p; q++) {
             size_t at = n * p + q;
-            if (!b->released[at] || b->always[at] || touching[at] || (keep && keep[at])) continue;
+            if (!b->released[at] || touching[at] || (keep && keep[at])) continue;
             spl_barrier_release(b, (int32_t)p, (int32_t)q, false);
             ++*count;
         }

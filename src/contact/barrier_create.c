@@ -21,7 +21,7 @@ void spl_barrier_destroy(spl_barrier *b)
     supple_allocator a = b->allocator;
     spl_pairs_destroy(b->pairs);
     void *blocks[] = {b->point,     b->edge,   b->triangle, b->fixed,         b->reach,
-                      b->stiffness, b->bone,   b->released, b->always,        b->x,
+                      b->stiffness, b->bone,   b->released, b->overlapping,   b->x,
                       b->d,         b->at,     b->step,     b->energy,        b->gradient,
                       b->potential, b->active, b->element,  b->element_values};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
@@ -128,25 +128,24 @@ static bool take_memory(spl_barrier *b)
     b->stiffness = spl_new(a, n, sizeof *b->stiffness);
     b->bone = spl_new(a, n, sizeof *b->bone);
     b->released = spl_new(a, bones * bones, sizeof *b->released);
-    b->always = spl_new(a, bones * bones, sizeof *b->always);
+    b->overlapping = spl_new(a, n, sizeof *b->overlapping);
     b->x = spl_new(a, n, 3 * sizeof *b->x);
     b->d = spl_new(a, n, 3 * sizeof *b->d);
     b->at = spl_new(a, n, 3 * sizeof *b->at);
     b->step = spl_new(a, n, 3 * sizeof *b->step);
-    return b->fixed && b->reach && b->stiffness && b->bone && b->released && b->always && b->x && b->d && b->at &&
+    return b->fixed && b->reach && b->stiffness && b->bone && b->released && b->overlapping && b->x && b->d && b->at &&
            b->step;
 }
 
-/* Bones whose flesh crosses at rest are released for good: nothing tells there what is outside. */
+/* Flesh that crosses at rest: nothing tells there what is outside. */
 static void note_overlap(void *context, const int32_t edge[2], const int32_t triangle[3])
 {
     spl_barrier *b = context;
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 3; k++) {
-            size_t p = (size_t)b->bone[edge[i]], q = (size_t)b->bone[triangle[k]], n = (size_t)b->bone_count;
-            b->overlaps += p != q && !b->always[n * p + q];
-            b->always[n * p + q] = b->always[n * q + p] = true;
-        }
+    const int32_t v[5] = {edge[0], edge[1], triangle[0], triangle[1], triangle[2]};
+    for (int i = 0; i < 5; i++) {
+        b->overlaps += !b->overlapping[v[i]];
+        b->overlapping[v[i]] = true;
+    }
 }
 
 static supple_result build(spl_barrier *b, const int32_t *held, supple_error *error)
@@ -162,10 +161,8 @@ static supple_result build(spl_barrier *b, const int32_t *held, supple_error *er
     if (!(b->options.width > 0)) b->options.width = WIDTH * b->solid->diagonal;
     result = spl_pairs_create(&b->primitives, spl_barrier_refuse, b, &b->allocator, &b->pairs, error);
     if (result != SUPPLE_OK || !b->options.self) return result;
-    if (spl_pairs_crossings(b->pairs, spl_barrier_all(b, b->solid->drive.rest), b->pool, note_overlap, b) < 0)
-        return spl_fail_memory(error, "a barrier");
-    memcpy(b->released, b->always, (size_t)b->bone_count * (size_t)b->bone_count * sizeof *b->always);
-    return SUPPLE_OK;
+    int32_t count = spl_pairs_crossings(b->pairs, spl_barrier_all(b, b->solid->drive.rest), b->pool, note_overlap, b);
+    return count < 0 ? spl_fail_memory(error, "a barrier") : SUPPLE_OK;
 }
 
 supple_result spl_barrier_create(const spl_solid *solid, const int32_t *held, const spl_obstacles *obstacles,

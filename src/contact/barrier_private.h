@@ -20,11 +20,11 @@ struct spl_barrier {
     double *stiffness; /* by vertex of the body: its elastic one, N/m */
     int32_t *bone;     /* by vertex of the body; -1 inside */
     int32_t bone_count;
-    bool *released;   /* bones x bones, symmetric */
-    bool *always;     /* the same: flesh that crosses at rest */
-    int32_t overlaps; /* pairs of these */
-    double edge_mean; /* of the surface at rest, metres */
-    bool inverse;     /* crossings are asked for of released pairs alone */
+    bool *released;    /* bones x bones, symmetric */
+    bool *overlapping; /* by vertex: of primitives that cross at rest */
+    int32_t overlaps;  /* vertices of these */
+    double edge_mean;  /* of the surface at rest, metres */
+    bool inverse;      /* crossings are asked for of released pairs alone */
     spl_pairs *pairs;
     double *x, *d; /* 3 x vertices, where there are obstacles: positions and steps of all */
     double *at;    /* 3 x vertices: where the forces were asked for last */

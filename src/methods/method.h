@@ -3,6 +3,7 @@
 #define SPL_METHODS_METHOD_H
 
 #include "body/solid.h"
+#include "contact/barrier.h"
 #include "contact/contact.h"
 #include "core/threads.h"
 #include "fem/law.h"
@@ -32,6 +33,7 @@ typedef struct spl_method_context {
     int32_t clip;                   /* of the frame; -1 for the rest pose and for poses of the host's own */
     double time;                    /* in the clip, seconds; of the host's poses in dynamics: since the first one */
     spl_contacts *contacts;         /* finds contacts for methods that answer them; NULL: none are wanted */
+    int32_t collide;                /* bits of SUPPLE_COLLIDE_*: what flesh must not enter */
     const spl_colliders *colliders; /* of the world, in this frame's place; NULL: none */
     double dt;                      /* length of this step in seconds; 0: quasistatic, equilibrium in the pose */
     bool dynamics;                  /* whether there will be steps with dt > 0 */
@@ -63,7 +65,8 @@ typedef struct spl_solution {
     int32_t pin_count;
     const spl_contact_spring *spring; /* what the contacts were answered with */
     int32_t spring_count;
-    const double *force; /* 3 x vertices: external forces and those of inertia; NULL: the solid's force alone */
+    spl_barrier *barrier; /* or with a barrier; NULL: without */
+    const double *force;  /* 3 x vertices: external forces and those of inertia; NULL: the solid's force alone */
 } spl_solution;
 
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };
@@ -74,6 +77,7 @@ enum {
     SPL_ANSWERS_DYNAMICS = 2,
     SPL_CONTACT_ON_REQUEST = 4, /* unless it is told, it answers colliders alone */
     SPL_WORLD_ALONE = 16,       /* colliders, which it asks itself; no flesh against flesh */
+    SPL_FINDS_CONTACTS = 32,    /* by itself: `contacts` is NULL, and nothing is done to the mesh after it */
     SPL_STARTS_ITSELF = 8,      /* it needs no x to start from, and may leave vertices inside the flesh alone */
 };
 

@@ -138,7 +138,7 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
     supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
-    if (result != SUPPLE_OK || s->world_alone) return result;
+    if (result != SUPPLE_OK || s->own_contacts) return result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
     if (result == SUPPLE_OK && options.self) {
         result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);

@@ -84,7 +84,7 @@ typedef struct spl_flesh_setup {
     int32_t max_tets;     /* the method's budget of a body that is made here; 0: none of its own */
     int32_t collide;      /* bits of SUPPLE_COLLIDE_*: contacts to be found for the method */
     bool own_start;       /* the method starts by itself */
-    bool world_alone;     /* the method asks colliders itself */
+    bool own_contacts;    /* the method finds contacts itself */
     bool no_flesh;        /* out: creation failed because the character has no body, not for another reason */
 } spl_flesh_setup;
 

@@ -131,6 +131,8 @@ static void measure_balance(spl_measure *m, const spl_solution *s, const double 
             energy += 0.5 * s->pin[i].stiffness * d * d;
         }
     for (int32_t i = 0; i < s->spring_count; i++) energy += add_spring(&s->spring[i], x, m->force);
+    double barrier = 0;
+    if (s->barrier && spl_barrier_measure(s->barrier, x, m->force, &barrier, NULL) == SUPPLE_OK) energy += barrier;
     const double *outer = s->force ? s->force : m->solid->force;
     for (size_t i = 0; outer && i < 3 * (size_t)m->solid->elements.vertex_count; i++) {
         m->force[i] += outer[i];

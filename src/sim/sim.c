@@ -108,7 +108,7 @@ static supple_result make_flesh_of(supple_sim *sim, const supple_sim_config *sc,
                              .baseline = !needs_body(sim),
                              .max_tets = sim->max_tets ? sim->max_tets : sim->method->max_tets,
                              .own_start = (sim->method->answers & SPL_STARTS_ITSELF) != 0,
-                             .world_alone = (sim->method->answers & SPL_WORLD_ALONE) != 0,
+                             .own_contacts = (sim->method->answers & (SPL_WORLD_ALONE | SPL_FINDS_CONTACTS)) != 0,
                              .collide = collide_of(sim->method, sc)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
@@ -305,6 +305,7 @@ static supple_result init_method(supple_sim *sim, const supple_sim_config *sc, s
                                         .gravity = spl_scale(spl_v3(sc->gravity[0], sc->gravity[1], sc->gravity[2]),
                                                              sim->flesh.solid.drive.to_solver < 0 ? -1 : 1),
                                         .contacts = sim->flesh.contacts,
+                                        .collide = collide_of(sim->method, sc),
                                         .device = sim->device,
                                         .colliders = sim->flesh.world.colliders};
     supple_result result = sim->method->init(sim->state, &sim->context, error);

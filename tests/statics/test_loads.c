@@ -162,7 +162,11 @@ TEST(an_extra_energy_is_in_balance)
     half_space h = {
         .f = &f, .height = -0.02, .stiffness = 2e3, .bond = 50, .b = f.vertex_count - 1, .at = calloc(n, 8)};
     h.a = h.b - 8;
-    spl_extra extra = {&h, hs_energy, hs_forces, hs_multiply, hs_diagonal};
+    spl_extra extra = {.context = &h,
+                       .energy = hs_energy,
+                       .add_forces = hs_forces,
+                       .multiply = hs_multiply,
+                       .add_diagonal = hs_diagonal};
     for (int32_t v = 0; v < f.vertex_count; v++) {
         if (f.rest[3 * v] < 1e-9) f.held[v] = 0;
         force[3 * v + 1] = -0.08;
@@ -213,7 +217,11 @@ TEST(an_extra_spring_equals_a_pin)
     for (int32_t v = 0; v < f.vertex_count; v++)
         if (f.rest[3 * v] < 1e-9) f.held[v] = 0;
     half_space h = {.f = &f, .height = -100, .bond = 30, .a = 0, .b = f.vertex_count - 1, .at = calloc(n, 8)};
-    spl_extra extra = {&h, hs_energy, hs_forces, hs_multiply, hs_diagonal};
+    spl_extra extra = {.context = &h,
+                       .energy = hs_energy,
+                       .add_forces = hs_forces,
+                       .multiply = hs_multiply,
+                       .add_diagonal = hs_diagonal};
     spl_pin pin = {.vertex = h.b, .stiffness = 30};
     memcpy(pin.target, f.rest, sizeof pin.target); /* vertex 0 is held: the bond to it is a pin */
     spl_statics_problem problem = flesh_problem(&f, &spl_law_corot);

@@ -163,7 +163,11 @@ TEST(a_spinning_domain_stretches_as_the_unreduced_solver_says)
     spin s = {&b, calloc(n, sizeof(double)), omega * omega};
     for (int32_t k = 0; k < 4 * b.flesh.tet_count; k++)
         s.mass[b.flesh.tet[k]] += b.density * b.flesh.elements.volume[k / 4] / 4;
-    spl_extra extra = {&s, spin_energy, spin_forces, spin_multiply, spin_diagonal};
+    spl_extra extra = {.context = &s,
+                       .energy = spin_energy,
+                       .add_forces = spin_forces,
+                       .multiply = spin_multiply,
+                       .add_diagonal = spin_diagonal};
     spl_statics *solver = flesh_solver(&b.flesh, NULL, NULL);
     spl_statics_problem problem = flesh_problem(&b.flesh, b.model.law);
     spl_statics_stats solved;

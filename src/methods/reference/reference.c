@@ -3,9 +3,15 @@
 #include "body/pins.h"
 #include "core/timer.h"
 #include "methods/method.h"
+#include "methods/reference/arrive.h"
 #include "statics/statics.h"
 
-enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS };
+#include <string.h>
+
+#define CONTACT_TURN (15 * M_PI / 180) /* of a joint in one step on its way to a pose, where flesh meets flesh */
+
+enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS, P_STILL, P_WIDTH };
+enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_GAP, V_COUNT };
 
 static const spl_parameter PARAMETERS[] = {
     [P_ENERGY] = {"energy", "", 1, 0, 3, "what flesh is made of", "arap|corot|neohookean|stvk"},
@@ -15,13 +21,32 @@ static const spl_parameter PARAMETERS[] = {
     [P_SOLVER] = {"solver", "", 0, 0, 1, "how Newton's systems are solved", "pcg|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-14, 0.1, "residual at which a frame ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 200, 1, 10000, "most Newton steps of a frame", NULL},
+    [P_STILL] = {"still", "mm", 0.1, 0, 10, "with contact: a step that moves nothing by more ends a frame", NULL},
+    [P_WIDTH] = {"width", "mm", 0, 0, 100, "of the barrier between flesh and flesh; 0: 0.1% of the diagonal", NULL},
 };
 
 typedef struct reference {
     const spl_law *law;
-    spl_statics *statics;
+    spl_statics *statics; /* without contact */
     spl_pins pins;
+    spl_barrier *barrier; /* with it */
+    spl_arrival arrival;
+    supple_named_value value[V_COUNT];
 } reference;
+
+/* A barrier, and the solvers that bring bones and flesh past it. */
+static supple_result init_contact(reference *r, const spl_method_context *c, const spl_statics_options *statics,
+                                  supple_error *error)
+{
+    spl_barrier_options options = spl_barrier_options_default();
+    spl_arrival_options arrival = {.statics = *statics, .turn = CONTACT_TURN};
+    options.width = 1e-3 * c->parameter[P_WIDTH];
+    arrival.statics.still = 1e-3 * c->parameter[P_STILL];
+    supple_result result = spl_barrier_create(c->solid, r->pins.held, NULL, &options, c->pool, &r->barrier, error);
+    if (result == SUPPLE_OK)
+        result = spl_arrival_create(c->solid, &r->pins, r->barrier, &arrival, c->pool, &r->arrival, error);
+    return result;
+}
 
 static supple_result reference_init(void *state, const spl_method_context *c, supple_error *error)
 {
@@ -38,7 +63,9 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     options.size = c->solid->diagonal;
     supple_result result =
         spl_pins_create(c->solid, kinds[(int)c->parameter[P_PIN]], c->parameter[P_STIFFNESS], &r->pins, error);
-    if (result == SUPPLE_OK)
+    if (result == SUPPLE_OK && (c->collide & SUPPLE_COLLIDE_SELF))
+        result = init_contact(r, c, &options, error);
+    else if (result == SUPPLE_OK)
         result =
             spl_statics_create(&c->solid->elements, r->pins.held, c->allocator, c->pool, &options, &r->statics, error);
     c->setup->ms_factor = spl_now_ms() - start;
@@ -50,7 +77,36 @@ static void reference_release(void *state, const spl_method_context *c)
     (void)c;
     reference *r = state;
     spl_statics_destroy(r->statics);
+    spl_arrival_release(&r->arrival);
+    spl_barrier_destroy(r->barrier);
     spl_pins_release(&r->pins);
+}
+
+static void tell_contact(reference *r, supple_stats *stats)
+{
+    spl_barrier_state s = spl_barrier_look(r->barrier);
+    const spl_arrival *a = &r->arrival;
+    const supple_named_value value[V_COUNT] = {[V_STEPS] = {"steps", a->steps},
+                                               [V_LOOSENED] = {"loosened", a->loosened},
+                                               [V_RELEASED] = {"released", spl_barrier_released_count(r->barrier)},
+                                               [V_FREED] = {"newly_released", a->freed},
+                                               [V_MISSING] = {"missing_m", a->missing},
+                                               [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN}};
+    memcpy(r->value, value, sizeof value);
+    stats->contacts = s.pairs;
+}
+
+static const supple_named_value *reference_values(const void *state, int32_t *count)
+{
+    const reference *r = state;
+    *count = r->barrier ? V_COUNT : 0;
+    return r->value;
+}
+
+static void reference_reset(void *state)
+{
+    reference *r = state;
+    if (r->barrier) spl_arrival_reset(&r->arrival);
 }
 
 static supple_result reference_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -58,16 +114,22 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
 {
     reference *r = state;
     spl_pins_pose(&r->pins, &c->solid->drive);
-    spl_drive_hold(&c->solid->drive, r->pins.held, x);
     spl_statics_problem p = {.law = r->law,
                              .mu = c->solid->material.mu,
                              .lambda = c->solid->material.lambda,
                              .pin = r->pins.pin,
                              .pin_count = r->pins.count,
                              .force = c->solid->force};
-    spl_statics_stats solved;
-    supple_result result = spl_statics_solve(r->statics, &p, x, &solved, error);
-    stats->iterations = solved.iterations;
+    spl_statics_stats solved = {0};
+    supple_result result;
+    if (r->barrier) {
+        result = spl_arrival_frame(&r->arrival, &p, x, &solved, error);
+        tell_contact(r, stats);
+    } else {
+        spl_drive_hold(&c->solid->drive, r->pins.held, x);
+        result = spl_statics_solve(r->statics, &p, x, &solved, error);
+    }
+    stats->iterations = r->barrier ? r->arrival.iterations : solved.iterations;
     stats->residual = solved.residual;
     stats->converged = solved.converged;
     stats->energy = solved.energy;
@@ -82,13 +144,15 @@ static void reference_solution(const void *state, const spl_method_context *c, s
                           .lambda = c->solid->material.lambda,
                           .held = r->pins.held,
                           .pin = r->pins.pin,
-                          .pin_count = r->pins.count};
+                          .pin_count = r->pins.count,
+                          .barrier = r->barrier};
 }
 
 const spl_method spl_method_reference = {
     .name = "reference",
     .summary = "Newton's method to convergence: the answer the others approximate; slow",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY,
+    .answers = SPL_ANSWERS_CONTACT | SPL_CONTACT_ON_REQUEST | SPL_FINDS_CONTACTS,
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
@@ -96,5 +160,7 @@ const spl_method spl_method_reference = {
     .init = reference_init,
     .solve = reference_solve,
     .solution = reference_solution,
+    .values = reference_values,
+    .reset = reference_reset,
     .release = reference_release,
 };

@@ -1,0 +1,239 @@
+#include "methods/reference/arrive.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double PULL = 30;    /* of a held vertex's elastic stiffness: its spring while it is loose */
+static const double NEAR = 0.05;  /* of the barrier's width: as near a held vertex must come to its place */
+static const double LEAVE = 0.5;  /* of every gap, that a step along the path leaves */
+static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose solve */
+
+enum { ROUNDS = 8, LOOSE_STEPS = 40, RELEASES = 20 };
+
+/* ---- creation ---- */
+
+static supple_result make_loose(spl_arrival *a, const spl_statics_options *from, supple_error *error)
+{
+    size_t n = (size_t)a->solid->elements.vertex_count;
+    int32_t *none = spl_new(&a->allocator, n, sizeof *none);
+    if (!none) return spl_fail_memory(error, "a solver with contact");
+    for (size_t v = 0; v < n; v++) none[v] = -1;
+    spl_statics_options options = *from;
+    options.still = ROUGH * spl_barrier_look(a->barrier).width;
+    options.max_iterations = LOOSE_STEPS;
+    supple_result result =
+        spl_statics_create(&a->solid->elements, none, &a->allocator, a->pool, &options, &a->loose, error);
+    spl_free(&a->allocator, none);
+    return result;
+}
+
+static supple_result make_pins(spl_arrival *a, supple_error *error)
+{
+    int32_t n = a->solid->elements.vertex_count, count = a->pins->count;
+    for (int32_t v = 0; v < n; v++) count += a->pins->held[v] >= 0;
+    a->pin = spl_new(&a->allocator, (size_t)count, sizeof *a->pin);
+    a->pull = spl_new(&a->allocator, (size_t)count, sizeof *a->pull);
+    if (!a->pin || !a->pull) return spl_fail_memory(error, "a solver with contact");
+    a->pin_count = a->pins->count;
+    for (int32_t v = 0; v < n; v++)
+        if (a->pins->held[v] >= 0) {
+            a->pull[a->pin_count] = PULL * spl_barrier_stiffness(a->barrier, v);
+            a->pin[a->pin_count++].vertex = v;
+        }
+    return SUPPLE_OK;
+}
+
+supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, spl_barrier *barrier,
+                                 const spl_arrival_options *options, spl_pool *pool, spl_arrival *out,
+                                 supple_error *error)
+{
+    const supple_allocator *al = &solid->allocator;
+    size_t n = (size_t)solid->elements.vertex_count;
+    *out = (spl_arrival){.allocator = *al, .solid = solid, .barrier = barrier, .pool = pool, .pins = pins};
+    out->turn = options->turn;
+    out->x = spl_new(al, n, 3 * sizeof *out->x);
+    out->goal = spl_new(al, n, 3 * sizeof *out->goal);
+    out->step = spl_new(al, n, 3 * sizeof *out->step);
+    supple_result result =
+        out->x && out->goal && out->step ? SUPPLE_OK : spl_fail_memory(error, "a solver with contact");
+    if (result == SUPPLE_OK) result = make_pins(out, error);
+    if (result == SUPPLE_OK) result = spl_pose_path_create(solid, &out->path, error);
+    if (result == SUPPLE_OK)
+        result = spl_statics_create(&solid->elements, pins->held, al, pool, &options->statics, &out->held, error);
+    if (result == SUPPLE_OK) result = make_loose(out, &options->statics, error);
+    if (result == SUPPLE_OK)
+        spl_arrival_reset(out);
+    else
+        spl_arrival_release(out);
+    return result;
+}
+
+void spl_arrival_release(spl_arrival *a)
+{
+    const supple_allocator *al = &a->allocator;
+    if (!al->release) return;
+    spl_statics_destroy(a->held);
+    spl_statics_destroy(a->loose);
+    spl_pose_path_release(&a->path);
+    spl_free(al, a->x);
+    spl_free(al, a->goal);
+    spl_free(al, a->step);
+    spl_free(al, a->pin);
+    spl_free(al, a->pull);
+    *a = (spl_arrival){0};
+}
+
+void spl_arrival_reset(spl_arrival *a)
+{
+    memcpy(a->x, a->solid->drive.rest, 3 * (size_t)a->solid->elements.vertex_count * sizeof *a->x);
+    spl_pose_path_reset(&a->path);
+}
+
+/* ---- one step along the path ---- */
+
+static size_t coordinates(const spl_arrival *a)
+{
+    return 3 * (size_t)a->solid->elements.vertex_count;
+}
+
+/* Moves x towards the goal, all vertices or held ones alone, as far as nothing touches; *whole if all the way. */
+static supple_result move(spl_arrival *a, bool held_alone, double slack, bool *whole, supple_error *error)
+{
+    double share;
+    for (size_t i = 0; i < coordinates(a); i++)
+        a->step[i] = held_alone && a->pins->held[i / 3] < 0 ? 0 : a->goal[i] - a->x[i];
+    supple_result result = spl_barrier_max_step(a->barrier, a->x, a->step, NULL, slack, &share, error);
+    if (result != SUPPLE_OK) return result;
+    *whole = share >= 1;
+    for (size_t i = 0; i < coordinates(a); i++)
+        a->x[i] = *whole && !(held_alone && a->pins->held[i / 3] < 0) ? a->goal[i] : a->x[i] + share * a->step[i];
+    return SUPPLE_OK;
+}
+
+/* How far held vertices are from their places, at most. */
+static double distance_left(const spl_arrival *a)
+{
+    double most = 0;
+    for (int32_t i = a->pins->count; i < a->pin_count; i++) {
+        const double *p = a->x + 3 * (size_t)a->pin[i].vertex, *q = a->goal + 3 * (size_t)a->pin[i].vertex;
+        most = fmax(most, spl_distance(spl_v3(p[0], p[1], p[2]), spl_v3(q[0], q[1], q[2])));
+    }
+    return most;
+}
+
+static void set_pins(spl_arrival *a)
+{
+    memcpy(a->pin, a->pins->pin, (size_t)a->pins->count * sizeof *a->pin);
+    for (int32_t i = a->pins->count; i < a->pin_count; i++) {
+        a->pin[i].stiffness = a->pull[i];
+        memcpy(a->pin[i].target, a->goal + 3 * (size_t)a->pin[i].vertex, sizeof a->pin[i].target);
+    }
+}
+
+/* The multipliers of the augmented Lagrangian as a shift of the targets: by what was missing. */
+static void shift_targets(spl_arrival *a)
+{
+    for (int32_t i = a->pins->count; i < a->pin_count; i++)
+        for (size_t c = 0; c < 3; c++) {
+            size_t at = 3 * (size_t)a->pin[i].vertex + c;
+            a->pin[i].target[c] += a->goal[at] - a->x[at];
+        }
+}
+
+/* Lets held vertices loose until they are as good as in place. */
+static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+{
+    spl_statics_problem loose = *problem;
+    double near = NEAR * spl_barrier_look(a->barrier).width;
+    supple_result result = SUPPLE_OK;
+    loose.pin = a->pin;
+    loose.pin_count = a->pin_count;
+    set_pins(a);
+    a->loosened++;
+    for (int round = 0; round < ROUNDS && result == SUPPLE_OK; round++) {
+        spl_statics_stats stats;
+        result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
+        a->iterations += stats.iterations;
+        if (distance_left(a) <= near) break;
+        shift_targets(a);
+    }
+    return result;
+}
+
+/* Releases what still stops held vertices, and takes them to their places. */
+static supple_result force(spl_arrival *a, bool *arrived, supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    *arrived = false;
+    for (int i = 0; i < RELEASES && result == SUPPLE_OK && !*arrived; i++) {
+        int32_t count;
+        for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->pins->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
+        result = spl_barrier_release_stopping(a->barrier, a->x, a->step, 1, &count, error);
+        a->freed += count;
+        if (result == SUPPLE_OK) result = move(a, true, 0.1, arrived, error);
+        if (count == 0) break;
+    }
+    return result;
+}
+
+static supple_result take_step(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+{
+    bool arrived;
+    memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
+    spl_solid_carry(&a->path.solid, &a->path.last, a->goal, a->pool);
+    spl_drive_hold(&a->path.solid.drive, a->pins->held, a->goal);
+    supple_result result = move(a, false, LEAVE, &arrived, error);
+    if (result != SUPPLE_OK || arrived) return result;
+    result = loosen(a, problem, error);
+    if (result == SUPPLE_OK) result = move(a, true, 0.1, &arrived, error);
+    if (result != SUPPLE_OK || arrived) return result;
+    a->missing = fmax(a->missing, distance_left(a));
+    result = force(a, &arrived, error);
+    if (result == SUPPLE_OK && !arrived)
+        return spl_fail(error, SUPPLE_ERROR_SOLVE, "contact: bones cannot arrive at their places, %.3g m are left",
+                        distance_left(a));
+    return result;
+}
+
+/* ---- a frame ---- */
+
+/* The whole body goes along with its root at once: no part meets another by that. */
+static void follow_root(spl_arrival *a)
+{
+    spl_mat4 motion = spl_pose_path_move_root(&a->path);
+    for (size_t i = 0; i < coordinates(a); i += 3) {
+        spl_vec3 p = spl_mat4_point(&motion, spl_v3(a->x[i], a->x[i + 1], a->x[i + 2]));
+        a->x[i] = p.x;
+        a->x[i + 1] = p.y;
+        a->x[i + 2] = p.z;
+    }
+}
+
+supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
+                                supple_error *error)
+{
+    spl_statics_problem held = *problem;
+    int32_t back;
+    held.pin = a->pins->pin;
+    held.pin_count = a->pins->count;
+    held.extra = spl_barrier_extra(a->barrier);
+    spl_statics_problem loose = held;
+    a->loosened = a->freed = a->iterations = 0;
+    a->missing = 0;
+    follow_root(a);
+    spl_pose_path_begin(&a->path);
+    a->steps = (int32_t)fmax(1, ceil(a->path.turn / a->turn));
+    supple_result result = spl_barrier_take_back(a->barrier, a->x, NULL, &back, error);
+    for (int32_t k = 1; k <= a->steps && result == SUPPLE_OK; k++) {
+        spl_pose_path_take(&a->path, (double)k / a->steps);
+        result = take_step(a, &loose, error);
+    }
+    if (result == SUPPLE_OK) result = spl_statics_solve(a->held, &held, a->x, stats, error);
+    if (result != SUPPLE_OK) return result;
+    a->iterations += stats->iterations;
+    memcpy(x, a->x, coordinates(a) * sizeof *x);
+    return SUPPLE_OK;
+}

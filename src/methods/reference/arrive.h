@@ -1,0 +1,60 @@
+/* How bones arrive at a pose while flesh must not pass through flesh.
+ *
+ * From one pose to the next the bones go along a path (body/pose_path.h) in steps of a few degrees. In each, all
+ * vertices are first moved along with them, as far as nothing touches. What bones hold and could not take along then
+ * becomes free for a while, drawn to its place by springs: an augmented Lagrangian (Li et al. 2020, supplement) lets
+ * bones and flesh make way for each other. When all is in place it is held again, and the flesh is solved for its
+ * equilibrium.
+ *
+ * Where bones still cannot arrive, because the motion takes them through each other, their pairs are released
+ * (barrier.h), for as long as they touch. */
+#ifndef SPL_METHODS_REFERENCE_ARRIVE_H
+#define SPL_METHODS_REFERENCE_ARRIVE_H
+
+#include "body/pins.h"
+#include "body/pose_path.h"
+#include "contact/barrier.h"
+#include "statics/statics.h"
+
+typedef struct spl_arrival {
+    supple_allocator allocator;
+    const spl_solid *solid;
+    spl_barrier *barrier;
+    spl_pool *pool;
+    spl_statics *held, *loose; /* bones hold; all is free */
+    spl_pose_path path;
+    const spl_pins *pins; /* of the held solver: islands */
+    double *x;            /* 3 x vertices: nothing touches */
+    double *goal;         /* 3 x vertices: where the step leads */
+    double *step;         /* 3 x vertices */
+    spl_pin *pin;         /* of the loose solver: islands, then held vertices */
+    int32_t pin_count;    /* in all */
+    double *pull;         /* by pin: its stiffness */
+    double turn;          /* of a joint in one step at most, radians */
+    /* what the last frame took */
+    int32_t steps;      /* along the path */
+    int32_t loosened;   /* of these, in which bones were let loose */
+    int32_t iterations; /* Newton steps in all */
+    int32_t freed;      /* pairs of bones that were released in it */
+    double missing;     /* how far what bones hold was from its place before it was released, metres */
+} spl_arrival;
+
+typedef struct spl_arrival_options {
+    spl_statics_options statics; /* of the held solver */
+    double turn;                 /* of a joint in one step at most, radians */
+} spl_arrival_options;
+
+/* All must outlive it. */
+supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, spl_barrier *barrier,
+                                 const spl_arrival_options *options, spl_pool *pool, spl_arrival *out,
+                                 supple_error *error);
+void spl_arrival_release(spl_arrival *a);
+
+/* Back to the bind pose. */
+void spl_arrival_reset(spl_arrival *a);
+
+/* Brings the body to the solid's pose and into equilibrium. `problem` is without pins and extra. x gets the result. */
+supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
+                                supple_error *error);
+
+#endif
