@@ -11,8 +11,8 @@ enum {
     RETREATS = 64
 };
 
-/* In det(F + t dF) as it is computed from the coefficients, rounding stays below this times (|F| + t |dF|)^3. */
-#define ROUNDING (32 * DBL_EPSILON)
+/* Rounding in units of the sizes it comes from: see take_rounding. */
+#define ROUNDING (64 * DBL_EPSILON)
 
 /* How narrow the bracket of a fall is, in parts of t. */
 #define NARROW 1e-9
@@ -79,23 +79,61 @@ static double first_fall(const cubic *f)
     return 1;
 }
 
-/* det(F + t dF) - slack det F less what rounding may do, which is a cubic too. A tet so flat that nothing is left then
- * may still lose half of what it has. */
-static cubic fall_of(const spl_mat3 *F, double det, const spl_mat3 *dF, double slack)
+/* A tet at x, or of d: its F, and by column of F its length and sum_i |x_i| |g_i|, whose rounding the column has. */
+typedef struct sized {
+    spl_mat3 F;
+    double length[3], terms[3];
+} sized;
+
+static sized sized_of(const spl_elements *e, int32_t k, const double *x)
 {
-    spl_mat3 C = spl_mat3_cofactor(F), dC = spl_mat3_cofactor(dF);
-    double s = spl_mat3_norm(F), d = spl_mat3_norm(dF), left = (1 - slack) * det;
-    cubic f = {left, spl_mat3_dot(&C, dF), spl_mat3_dot(&dC, F), spl_mat3_det(dF)};
-    f.k = fmax(f.k - ROUNDING * s * s * s, 0.5 * left);
-    f.b -= 3 * ROUNDING * s * s * d;
-    f.c -= 3 * ROUNDING * s * d * d;
-    f.e -= ROUNDING * d * d * d;
+    sized s = {.F = spl_element_F(e, k, x)};
+    for (int c = 0; c < 3; c++) s.length[c] = spl_norm(spl_mat3_column(&s.F, c));
+    for (size_t i = 0; i < 4; i++) {
+        const double *p = x + 3 * (size_t)e->tet[4 * (size_t)k + i], *g = e->gradient + 12 * (size_t)k + 3 * i;
+        double reach = spl_norm(spl_v3(p[0], p[1], p[2]));
+        for (int c = 0; c < 3; c++) s.terms[c] += reach * fabs(g[c]);
+    }
+    return s;
+}
+
+/* f -= by (a[0] + a[1] t) (b[0] + b[1] t) (c[0] + c[1] t) */
+static void take_product(cubic *f, double by, const double a[2], const double b[2], const double c[2])
+{
+    double ab[3] = {a[0] * b[0], a[0] * b[1] + a[1] * b[0], a[1] * b[1]};
+    f->k -= by * ab[0] * c[0];
+    f->b -= by * (ab[1] * c[0] + ab[0] * c[1]);
+    f->c -= by * (ab[2] * c[0] + ab[1] * c[1]);
+    f->e -= by * ab[2] * c[1];
+}
+
+/* Less what rounding may do to det F at x + t d: that of each column times the lengths of the other two, which is a
+ * cubic too. */
+static void take_rounding(cubic *f, const sized *at, const sized *by)
+{
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        double terms[2] = {at->terms[i], by->terms[i]};
+        double b[2] = {at->length[j], by->length[j]}, c[2] = {at->length[k], by->length[k]};
+        take_product(f, ROUNDING, terms, b, c);
+    }
+}
+
+/* det(F + t dF) - slack det F, less rounding. A tet so flat that nothing is left then may still lose half of what it
+ * has. */
+static cubic fall_of(const sized *at, double det, const sized *by, double slack)
+{
+    spl_mat3 C = spl_mat3_cofactor(&at->F), dC = spl_mat3_cofactor(&by->F);
+    double left = (1 - slack) * det;
+    cubic f = {left, spl_mat3_dot(&C, &by->F), spl_mat3_dot(&dC, &at->F), spl_mat3_det(&by->F)};
+    take_rounding(&f, at, by);
+    f.k = fmax(f.k, 0.5 * left);
     return f;
 }
 
-static double tet_step(const spl_mat3 *F, double det, const spl_mat3 *dF, double slack)
+static double tet_step(const sized *at, double det, const sized *by, double slack)
 {
-    cubic f = fall_of(F, det, dF, slack);
+    cubic f = fall_of(at, det, by, slack);
     if (!isfinite(f.k + f.b + f.c + f.e)) return 0;
     if (f.k + fmin(f.b, 0) + fmin(f.c, 0) + fmin(f.e, 0) > 0) return 1; /* most tets: nothing falls so far */
     f = cubic_scaled(&f);
@@ -131,11 +169,11 @@ static void step_pieces(void *context, size_t begin, size_t end)
         double least = 1;
         for (int32_t k = piece_start(f, piece); k < piece_start(f, piece + 1); k++) {
             if (all_held(f->e, f->held, k)) continue;
-            spl_mat3 F = spl_element_F(f->e, k, f->x);
-            double det = spl_mat3_det(&F);
+            sized at = sized_of(f->e, k, f->x);
+            double det = spl_mat3_det(&at.F);
             if (!(det > 0)) continue;
-            spl_mat3 dF = spl_element_F(f->e, k, f->d);
-            least = fmin(least, tet_step(&F, det, &dF, f->slack));
+            sized by = sized_of(f->e, k, f->d);
+            least = fmin(least, tet_step(&at, det, &by, f->slack));
         }
         f->partial[piece] = least;
     }
@@ -190,10 +228,12 @@ double spl_inversion_filter(const spl_elements *e, const int32_t *held, const do
     filter f = {.e = e, .held = held, .x = x, .d = d, .slack = slack};
     spl_parallel_for(pool, PIECES, 1, step_pieces, &f);
     f.t = least_partial(&f);
-    for (int i = 0; i < RETREATS && f.t > 0; i++) { /* as good as never more than once */
+    double back = NARROW; /* rounding, if any, is to blame: little by little at first */
+    for (int i = 0; i < RETREATS && f.t > 0; i++) {
         spl_parallel_for(pool, PIECES, 1, check_pieces, &f);
         if (!(largest_partial(&f) > 0)) return f.t;
-        f.t *= 0.5;
+        f.t *= 1 - back;
+        back = fmin(8 * back, 0.5);
     }
     return 0;
 }
