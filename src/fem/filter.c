@@ -131,11 +131,13 @@ static cubic fall_of(const sized *at, double det, const sized *by, double slack)
     return f;
 }
 
-static double tet_step(const sized *at, double det, const sized *by, double slack)
+/* Its step where that is below `until`. */
+static double tet_step(const sized *at, double det, const sized *by, double slack, double until)
 {
     cubic f = fall_of(at, det, by, slack);
     if (!isfinite(f.k + f.b + f.c + f.e)) return 0;
-    if (f.k + fmin(f.b, 0) + fmin(f.c, 0) + fmin(f.e, 0) > 0) return 1; /* most tets: nothing falls so far */
+    cubic least = {f.k, fmin(f.b, 0), fmin(f.c, 0), fmin(f.e, 0)};
+    if (cubic_at(&least, until) > 0) return until; /* most tets: not even what falls goes so far */
     f = cubic_scaled(&f);
     return f.k > 0 ? first_fall(&f) : 0;
 }
@@ -173,7 +175,7 @@ static void step_pieces(void *context, size_t begin, size_t end)
             double det = spl_mat3_det(&at.F);
             if (!(det > 0)) continue;
             sized by = sized_of(f->e, k, f->d);
-            least = fmin(least, tet_step(&at, det, &by, f->slack));
+            least = fmin(least, tet_step(&at, det, &by, f->slack, least));
         }
         f->partial[piece] = least;
     }
