@@ -131,7 +131,7 @@ static void measure_law(const char *table, const spl_law *law, const spl_law_inp
                  {"hessian", do_hessian, naive_hessian},
                  {"projected", do_projected, naive_projected}};
     char quantity[48];
-    printf("  %-12s", law->name);
+    printf("  %-16s", law->name);
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
         bench_spread ours = ns_of(calls[c].work, law, in, runs, sink);
         bench_note(table, law->name, calls[c].name, BENCH_NS, ours);
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     for (int hard = 0; hard < 2; hard++) {
         const char *table = hard ? "random, half of them inverted" : "stretches 0.6 to 1.4";
         fill(in, hard);
-        printf("%s, ns a call\n  %-12s %7s %7s %8s %6s %7s %8s %6s %7s %8s %6s\n", table, "law", "energy", "stress",
+        printf("%s, ns a call\n  %-16s %7s %7s %8s %6s %7s %8s %6s %7s %8s %6s\n", table, "law", "energy", "stress",
                "naive", "", "hessian", "naive", "", "project", "naive", "");
         for (int32_t l = 0; l < spl_law_count(); l++) measure_law(table, spl_law_at(l), in, runs, &sink);
         bench_spread svd = ns_of(do_svd, NULL, in, runs, &sink), stiffness = stiffness_ns(in, runs, &sink);

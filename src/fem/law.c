@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-static const spl_law *const LAWS[] = {&spl_law_arap,       &spl_law_corot, &spl_law_exrotated,       &spl_law_mixed,
-                                      &spl_law_neohookean, &spl_law_stvk,  &spl_law_mixed_neohookean};
+static const spl_law *const LAWS[] = {&spl_law_arap,  &spl_law_corot,           &spl_law_exrotated,
+                                      &spl_law_mixed, &spl_law_neohookean,      &spl_law_log,
+                                      &spl_law_stvk,  &spl_law_mixed_neohookean};
 
 int32_t spl_law_count(void)
 {

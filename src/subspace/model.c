@@ -456,7 +456,7 @@ static void take_head(reading *g, spl_model *m, int32_t *rules)
     m->edge = scalars[0];
     m->young = scalars[1];
     m->lowest = scalars[2];
-    if (!m->law || m->law->needs_rotation) bad(g, "its material is unknown");
+    if (!m->law || m->law->needs_rotation || m->law->barrier) bad(g, "its material is unknown");
     if (m->vertex_count < 4 || m->tet_count < 1 || !(m->edge > 0) || !(m->young > 0) || !(m->lowest >= 0))
         bad(g, "a number is out of range");
 }

@@ -58,7 +58,7 @@ static double half_diagonal(const spl_model *m)
 
 static supple_result check(const spl_model *m, const spl_player_options *o, supple_error *error)
 {
-    if (!m->law || m->law->needs_rotation || m->domain_count < 1)
+    if (!m->law || m->law->needs_rotation || m->law->barrier || m->domain_count < 1)
         return spl_fail(error, SUPPLE_ERROR_INPUT, "the model has no domains, or no law that can be played");
     for (int32_t i = 0; i < m->domain_count; i++)
         if (m->domain[i].rank < 1 || m->domain[i].rank > SPL_RANK_MOST)

@@ -121,10 +121,13 @@ TEST(rest_and_rigid_motions)
                 if (rigid) p = spl_mat4_point(&motion, p);
                 memcpy(want + 3 * v, &p, sizeof p);
                 memcpy(f.x + 3 * v, f.held[v] < 0 ? f.rest + 3 * v : want + 3 * v, sizeof p);
+                if (!rigid || !problem.law->barrier || f.held[v] >= 0) continue;
+                for (int c = 0; c < 3; c++) /* a start without inverted tets: moved along, and shaken */
+                    f.x[3 * v + c] = want[3 * v + c] + 0.02 * sin(3 * v + 5 * c);
             }
             REQUIRE(solve(&f, NULL, &problem, f.x, &stats));
             CHECK(stats.converged);
-            CHECK(rigid || stats.iterations == 0); /* rounding is known for what it is */
+            CHECK(rigid ? stats.iterations > 0 : stats.iterations == 0); /* rounding is known for what it is */
             CHECK_NEAR(furthest(&f, f.x, want), 0, rigid ? 1e-9 : 1e-10);
         }
     free(want);

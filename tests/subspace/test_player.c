@@ -510,6 +510,23 @@ TEST(numbers_that_are_not_finite_reset)
     beam_free(&b);
 }
 
+/* Laws that want a rotation, or steps without inverted tets. */
+TEST(laws_that_cannot_be_played_are_refused)
+{
+    beam b = beam_make(2, 4, 0.1, 2, BEAM_POLYNOMIAL, 9, true);
+    const spl_law *laws[] = {&spl_law_mixed, &spl_law_log}, *own = b.model.law;
+    spl_player_options o = spl_player_options_default();
+    supple_allocator a = spl_allocator_of(NULL);
+    for (int l = 0; l < 2; l++) {
+        spl_player *p = NULL;
+        b.model.law = laws[l];
+        CHECK(spl_player_create(&b.model, &o, NULL, &a, &p, NULL) == SUPPLE_ERROR_INPUT && !p);
+        spl_player_destroy(p);
+    }
+    b.model.law = own;
+    beam_free(&b);
+}
+
 /* ---- memory ---- */
 
 TEST(each_allocation_may_fail_and_steps_make_none)
@@ -552,4 +569,5 @@ TEST_CASES(RUN(one_full_domain_is_the_unreduced_solver), RUN(several_full_domain
            RUN(dynamics_settles_where_statics_is), RUN(without_fast_sandwiches_the_motion_is_the_same),
            RUN(the_same_bits_at_any_number_of_threads), RUN(an_inverted_start_recovers),
            RUN(frames_that_teleport_leave_shapes_bounded), RUN(far_outside_the_training_shapes_are_held_back),
-           RUN(numbers_that_are_not_finite_reset), RUN(each_allocation_may_fail_and_steps_make_none))
+           RUN(numbers_that_are_not_finite_reset), RUN(laws_that_cannot_be_played_are_refused),
+           RUN(each_allocation_may_fail_and_steps_make_none))
