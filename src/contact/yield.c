@@ -14,7 +14,6 @@
 #define MOST_ANGLE (SPL_YIELD_MOST_DEGREES * M_PI / 180)
 #define LESS       0.6  /* of its last turn is tried first: where that is enough, a limb comes back */
 #define LONG       0.25 /* seconds, after which nothing is remembered */
-#define EASE       SPL_YIELD_EASE
 
 enum { ROUNDS = 6 };
 
@@ -23,6 +22,7 @@ typedef struct limb {
     spl_quat turn;  /* by how much it is turned, of the world */
     spl_quat kept;  /* the last pose's, as seen from the bone above the pivot */
     spl_vec3 rate;  /* how it changes, radians a second, as seen from there */
+    spl_vec3 goal;  /* the turn that it should have had in the last pose, as a rotation vector, as seen from there */
     spl_vec3 side;  /* to which, of the world; 0: not yet */
     spl_vec3 leant; /* the last pose's, as seen from there */
     /* What pushes it in a round, of all its bones' vertices that are in other flesh: */
@@ -324,25 +324,6 @@ static spl_quat above(const spl_yield *y, int32_t pivot)
     return parent >= 0 ? y->solid->drive.turn[parent] : spl_quat_identity();
 }
 
-/* Turns limbs as in the last pose, but less. True if any is turned. */
-static bool recall(spl_yield *y, spl_pose *pose)
-{
-    bool any = false;
-    for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
-        limb *l = &y->state[b];
-        l->turn = spl_quat_identity();
-        l->side = spl_v3(0, 0, 0);
-        if (y->limb[b] != b || angle_of(l->kept) == 0) continue;
-        spl_quat up = above(y, b);
-        spl_quat q = spl_quat_slerp(spl_quat_identity(), l->kept, LESS);
-        if (angle_of(q) < STRAIGHT) continue;
-        l->side = spl_quat_rotate(up, l->leant);
-        add_turn(y, pose, b, spl_quat_mul(spl_quat_mul(up, q), spl_quat_conjugate(up)));
-        any = true;
-    }
-    return any;
-}
-
 static spl_vec3 rotation_vector(spl_quat q)
 {
     spl_vec3 axis;
@@ -351,18 +332,47 @@ static spl_vec3 rotation_vector(spl_quat q)
     return spl_scale(axis, angle);
 }
 
-/* A limb comes to the turn it should have, seen from above, without a start or a stop that shows. */
-static spl_quat ease(limb *l, spl_quat wanted, double elapsed)
+static spl_quat quat_of(spl_vec3 rotation)
 {
-    spl_vec3 to = rotation_vector(wanted), x = spl_sub(rotation_vector(l->kept), to);
-    spl_vec3 pull = spl_madd(l->rate, x, EASE);
-    double decay = exp(-EASE * elapsed);
-    x = spl_scale(spl_madd(x, pull, elapsed), decay);
-    l->rate = spl_scale(spl_madd(l->rate, pull, -EASE * elapsed), decay);
-    spl_vec3 r = spl_add(to, x);
-    double angle = spl_norm(r);
+    double angle = spl_norm(rotation);
     if (!(angle > 1e-9)) return spl_quat_identity();
-    return spl_quat_axis_angle(spl_scale(r, 1 / angle), fmin(angle, MOST_ANGLE));
+    return spl_quat_axis_angle(spl_scale(rotation, 1 / angle), fmin(angle, MOST_ANGLE));
+}
+
+/* Turns limbs as they would be by now, but less. True if any is turned. */
+static bool recall(spl_yield *y, spl_pose *pose, double elapsed)
+{
+    bool any = false;
+    for (int32_t b = 0; b < y->solid->body->bones.bone_count; b++) {
+        limb *l = &y->state[b];
+        l->turn = spl_quat_identity();
+        l->side = spl_v3(0, 0, 0);
+        if (y->limb[b] != b || angle_of(l->kept) == 0) continue;
+        spl_quat up = above(y, b);
+        spl_quat q = quat_of(spl_scale(spl_madd(rotation_vector(l->kept), l->rate, elapsed), LESS));
+        if (angle_of(q) < STRAIGHT) continue;
+        l->side = spl_quat_rotate(up, l->leant);
+        add_turn(y, pose, b, spl_quat_mul(spl_quat_mul(up, q), spl_quat_conjugate(up)));
+        any = true;
+    }
+    return any;
+}
+
+/* A limb comes to the turn it should have, seen from above, without a start or a stop that shows: x'' = w^2 (goal - x)
+ * - 2 w x', solved in closed form for a goal that moves evenly from the last pose's to this one's, so that it is nearly
+ * the same at any rate of frames. */
+static spl_quat ease(limb *l, spl_vec3 wanted, double elapsed)
+{
+    const double w = SPL_YIELD_EASE;
+    spl_vec3 speed = elapsed > 0 ? spl_scale(spl_sub(wanted, l->goal), 1 / elapsed) : spl_v3(0, 0, 0);
+    spl_vec3 lag = spl_scale(speed, -2 / w); /* behind a goal that moves */
+    spl_vec3 x = spl_sub(rotation_vector(l->kept), spl_add(elapsed > 0 ? l->goal : wanted, lag));
+    spl_vec3 rate = spl_sub(l->rate, speed), pull = spl_madd(rate, x, w);
+    double decay = exp(-w * elapsed);
+    x = spl_scale(spl_madd(x, pull, elapsed), decay);
+    l->rate = spl_madd(speed, spl_madd(rate, pull, -w * elapsed), decay);
+    l->goal = wanted;
+    return quat_of(spl_add(spl_add(wanted, lag), x));
 }
 
 /* Keeps the turns for the next pose; eased first, if there was one before. True if that turned a limb. */
@@ -375,9 +385,12 @@ static bool keep(spl_yield *y, spl_pose *pose, bool eased, double elapsed)
         if (y->limb[b] != b) continue;
         spl_quat up = above(y, b), down = spl_quat_conjugate(up);
         spl_quat wanted = spl_quat_mul(spl_quat_mul(down, l->turn), up);
-        spl_quat turn = eased ? ease(l, wanted, elapsed) : wanted;
+        spl_quat turn = eased ? ease(l, rotation_vector(wanted), elapsed) : wanted;
         spl_quat more = spl_quat_mul(spl_quat_mul(spl_quat_mul(up, turn), down), spl_quat_conjugate(l->turn));
-        if (!eased) l->rate = spl_v3(0, 0, 0);
+        if (!eased) {
+            l->rate = spl_v3(0, 0, 0);
+            l->goal = rotation_vector(wanted);
+        }
         l->kept = turn;
         l->leant = spl_quat_rotate(down, l->weight > 0 ? spl_unit(l->way, l->side) : l->side);
         if (angle_of(more) > 1e-6) {
@@ -395,7 +408,7 @@ supple_result spl_yield_pose(spl_yield *y, spl_pose *pose, double elapsed, spl_p
     supple_result result = spl_drive_pose(&s->drive, pose, error);
     bool remembers = y->posed && elapsed >= 0 && elapsed < LONG;
     if (!remembers) spl_yield_reset(y);
-    if (result == SUPPLE_OK && recall(y, pose)) result = spl_drive_pose(&s->drive, pose, error);
+    if (result == SUPPLE_OK && recall(y, pose, elapsed)) result = spl_drive_pose(&s->drive, pose, error);
     for (int round = 0; result == SUPPLE_OK && round < ROUNDS; round++) {
         bool turned = false;
         if (!spl_sunk_find(y->sunk, accept, y, pool)) break;
