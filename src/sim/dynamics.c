@@ -245,7 +245,7 @@ supple_result spl_dynamics_pose(supple_sim *sim, const float *matrices, double d
     if (result != SUPPLE_OK) return result;
     memcpy(d->last, matrices, 16 * (size_t)sim->scene->joint_count * sizeof *d->last);
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
-    sim->context.time = d->time;
+    sim->context.time = fmax(d->time, (double)d->index * d->h); /* not before the last step, by rounding */
     result = spl_flesh_sim_pose(f, &sim->context, &sim->pose, error);
     if (result != SUPPLE_OK) return result;
     memcpy(d->shown, f->x, coordinates(sim) * sizeof *d->shown);
