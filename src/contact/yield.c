@@ -70,8 +70,7 @@ static double length_of(const spl_yield *y, int32_t bone)
 }
 
 /* What all bones at a joint belong to (`of`: by bone); -1: not all to one. A chest has one bone for each shoulder and
- * one for the neck: that to a shoulder is of the arm's chain, but to turn the chest's joint would turn the head and the
- * other arm. */
+ * one for the neck: that to the neck is of the head's chain, but to turn the chest's joint would turn both arms. */
 static int32_t joint_of(const spl_yield *y, const int32_t *of, int32_t node)
 {
     const spl_bones *bones = &y->solid->body->bones;

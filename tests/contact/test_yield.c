@@ -225,19 +225,22 @@ TEST(no_motion_turns_a_limb_farther_than_is_documented)
     arm_free(&w);
 }
 
-/* A chest has a bone for each shoulder and one for the neck. Where that to the shoulder is as long as an upper arm, its
- * joint is still not the arm's to turn: head and other arm would turn along. */
+/* A chest has a bone for each shoulder and one for the neck. Where there is no collar bone, and that to the shoulder is
+ * as long as an upper arm, its joint is still not the arm's to turn: head and other arm would turn along, or the arm
+ * come off its shoulder. */
 TEST(a_limb_turns_alone_however_long_the_bone_to_it)
 {
     arm w;
     arm_make(&w, 1);
     const supple_scene *scene = w.demo.scene;
-    spl_bone *bone = w.demo.body->bones.bone;
-    int32_t shoulder = node_of(scene, "shoulder.L"), to = -1;
-    for (int32_t b = 0; b < w.demo.body->bones.bone_count; b++)
-        if (bone[b].node == shoulder) to = bone[b].parent;
-    REQUIRE(to >= 0 && bone[to].node != shoulder);
-    bone[to].head = spl_sub(bone[to].tail, spl_v3(0, 0.4 / w.demo.body->metre, 0));
+    const spl_bones *bones = &w.demo.body->bones;
+    int32_t shoulder = node_of(scene, "shoulder.L"), chest = scene->node[shoulder].parent;
+    for (int32_t b = 0; b < bones->bone_count; b++) {
+        if (bones->bone[b].node != shoulder) continue;
+        bones->bone[b].node = chest;
+        bones->bone[b].head = spl_sub(bones->bone[b].tail, spl_v3(0, 0.4 / w.demo.body->metre, 0));
+    }
+    bones->merged_into[shoulder] = chest;
     spl_yield_destroy(w.yield);
     REQUIRE(spl_yield_create(&w.solid, w.sunk, NULL, w.pool, &w.yield, NULL) == SUPPLE_OK);
     size_t size = (size_t)scene->node_count * sizeof *w.pose.world;
@@ -252,6 +255,32 @@ TEST(a_limb_turns_alone_however_long_the_bone_to_it)
         moved += !same;
     }
     CHECK(moved >= 3);
+    const double *p = w.pose.world[w.shoulder].m, *q = before[w.shoulder].m;
+    CHECK_NEAR(spl_distance(spl_v3(p[12], p[13], p[14]), spl_v3(q[12], q[13], q[14])), 0, 1e-12);
+    free(before);
+    arm_free(&w);
+}
+
+/* The hero's head with the long bone from its chest to its neck: a chain that carries little and reaches far. It had
+ * the chest's joint turned, with both arms. */
+TEST(a_head_is_no_limb)
+{
+    arm w;
+    arm_make(&w, 1);
+    int32_t neck = node_of(w.demo.scene, "neck"), count = w.demo.scene->node_count;
+    size_t size = (size_t)count * sizeof *w.pose.world;
+    spl_mat4 *before = malloc(size);
+    for (double depth = 0.3; depth < 0.6; depth += 0.1) { /* it is pulled down into the trunk */
+        spl_pose_sample(&w.pose, w.demo.scene, -1, 0);
+        for (int32_t n = 0; n < count; n++) {
+            int32_t up = n;
+            while (up >= 0 && up != neck) up = w.demo.scene->node[up].parent;
+            if (up >= 0) w.pose.world[n].m[13] -= depth / fabs(w.solid.drive.to_solver);
+        }
+        memcpy(before, w.pose.world, size);
+        CHECK(spl_yield_pose(w.yield, &w.pose, 1, w.pool, NULL) == SUPPLE_OK);
+        CHECK(memcmp(before, w.pose.world, size) == 0);
+    }
     free(before);
     arm_free(&w);
 }
@@ -315,5 +344,5 @@ TEST_CASES(RUN(bones_that_are_in_no_flesh_stay_to_the_last_bit),
            RUN(an_arm_swung_into_the_body_is_turned_aside_as_a_whole), RUN(a_turn_fades_and_is_forgotten),
            RUN(a_slow_swing_is_turned_aside_without_jumps), RUN(a_hand_goes_through_a_hip_alike_at_30_and_120_hertz),
            RUN(no_motion_turns_a_limb_farther_than_is_documented), RUN(a_limb_turns_alone_however_long_the_bone_to_it),
-           RUN(a_moment_between_poses_is_turned_as_the_last_one), RUN(the_same_bits_at_any_number_of_threads),
-           RUN(creation_survives_every_failed_allocation))
+           RUN(a_head_is_no_limb), RUN(a_moment_between_poses_is_turned_as_the_last_one),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(creation_survives_every_failed_allocation))
