@@ -270,12 +270,14 @@ TEST(a_head_is_no_limb)
     int32_t neck = node_of(w.demo.scene, "neck"), count = w.demo.scene->node_count;
     size_t size = (size_t)count * sizeof *w.pose.world;
     spl_mat4 *before = malloc(size);
-    for (double depth = 0.3; depth < 0.6; depth += 0.1) { /* it is pulled down into the trunk */
+    for (double depth = 0.5; depth < 0.8; depth += 0.05) { /* it is pulled down into the hips */
         spl_pose_sample(&w.pose, w.demo.scene, -1, 0);
         for (int32_t n = 0; n < count; n++) {
             int32_t up = n;
             while (up >= 0 && up != neck) up = w.demo.scene->node[up].parent;
-            if (up >= 0) w.pose.world[n].m[13] -= depth / fabs(w.solid.drive.to_solver);
+            if (up < 0) continue;
+            w.pose.world[n].m[12] += 0.05 / fabs(w.solid.drive.to_solver);
+            w.pose.world[n].m[13] -= depth / fabs(w.solid.drive.to_solver);
         }
         memcpy(before, w.pose.world, size);
         CHECK(spl_yield_pose(w.yield, &w.pose, 1, w.pool, NULL) == SUPPLE_OK);
