@@ -96,7 +96,9 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
                        .inverted = NAN,
                        .error_mean = NAN,
                        .error_max = NAN,
-                       .trust = NAN};
+                       .trust = NAN,
+                       .yield_deg = NAN,
+                       .yield_m = NAN};
     if (!m->ran) return;
     const json_t *setup = json_object_get(m->metrics, "setup_ms"), *frames = json_object_get(m->metrics, "frames");
     s->setup_ms = number(json_object_get(setup, "total"));
@@ -112,6 +114,8 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
         s->inverted = fmax(s->inverted, number(json_object_get(frame, "inverted")));
         s->joint_volume = fmin(s->joint_volume, worst_joint(frame));
         s->trust = fmin(s->trust, number(json_object_get(frame, "trust")));
+        s->yield_deg = fmax(s->yield_deg, number(json_object_get(frame, "yield_deg")));
+        s->yield_m = fmax(s->yield_m, number(json_object_get(frame, "yield_m")));
         s->worse += json_is_string(json_object_get(json_object_get(frame, "harm"), "worse"));
     }
     double sum = 0;
@@ -136,6 +140,14 @@ static json_t *table_of(const cli_summary *s)
                      isfinite(s->trust) ? json_integer((json_int_t)s->worse) : json_null());
 }
 
+/* Null where limbs were not asked to yield. */
+static json_t *with_yield(json_t *table, const cli_summary *s)
+{
+    json_object_set_new(table, "yield_deg", real(s->yield_deg));
+    json_object_set_new(table, "yield_m", real(s->yield_m));
+    return table;
+}
+
 /* ---- methods ---- */
 
 static json_t *errors_of(const cli_compare *c, const cli_compare_method *m)
@@ -156,7 +168,7 @@ static json_t *method_of(const cli_compare *c, const cli_compare_method *m, bool
     json_t *o = json_pack("{s:s,s:s,s:o,s:i}", "name", m->name, "summary", m->summary, "note",
                           *m->note ? cli_compare_string(m->note) : json_null(), "stride", (int)m->stride);
     json_object_set_new(o, "metrics", m->ran ? json_incref(m->metrics) : json_null());
-    json_object_set_new(o, "table", m->ran ? table_of(&s) : json_null());
+    json_object_set_new(o, "table", m->ran ? with_yield(table_of(&s), &s) : json_null());
     json_object_set_new(o, "error", errors_of(c, m));
     json_object_set_new(o, "positions", blobs && m->positions ? json_incref(m->positions) : json_null());
     return o;

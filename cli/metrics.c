@@ -131,6 +131,8 @@ void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time,
     json_object_set_new(o, "max_strain", real(s->max_strain));
     json_object_set_new(o, "joint_volume", joint_volumes(sim));
     json_object_set_new(o, "max_bend_deg", real(s->max_bend_deg));
+    json_object_set_new(o, "yield_deg", real(s->yield_deg));
+    json_object_set_new(o, "yield_m", real(s->yield_m));
     json_object_set_new(o, "verify_mean", real(s->verify_mean));
     json_object_set_new(o, "verify_max", real(s->verify_max));
     json_object_set_new(o, "harm", harm(sim));

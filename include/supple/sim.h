@@ -99,6 +99,8 @@ typedef struct supple_stats {
     double max_penetration;         /* metres */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
+    double yield_deg;               /* largest turn of a limb that yields; NAN where none may */
+    double yield_m;                 /* the farthest that this moved a joint or a visual vertex, metres */
     supple_harm harm;               /* of what is shown; NAN and -1 where nothing is flesh, or trust is off */
     double trust;                   /* share of the vertices that flesh moves which are trusted in full */
 } supple_stats;

@@ -33,9 +33,10 @@ static const cost costs[] = {
     {&spl_method_reference, 20, 20, 0, 0.03, 0, 0},
 };
 
-#define POLISH_US 0.8 /* a vertex, of an equilibrium in contact: the polish and the limbs that yield */
-#define SLIDE_US  6.0 /* a vertex of skin that slides */
-#define STEP_MS   3.6 /* a step of subspace in motion */
+#define POLISH_US                                                                                                      \
+    0.8 /* a vertex, of an equilibrium in contact: the polish, and limbs where they yield (measured with both) */
+#define SLIDE_US 6.0 /* a vertex of skin that slides */
+#define STEP_MS  3.6 /* a step of subspace in motion */
 
 static bool asks_self(const supple_sim_config *sc)
 {

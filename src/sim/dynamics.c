@@ -180,7 +180,8 @@ supple_result spl_dynamics_clip(supple_sim *sim, int32_t clip, double time, supp
     while (result == SUPPLE_OK && (double)d->index < place - nearly) result = step_clip(sim, stats, error);
     if (result != SUPPLE_OK) return result;
     d->time = time;
-    take_clip(sim, clip, time);              /* what does not ride on flesh is in the frame's own pose */
+    take_clip(sim, clip, time); /* what does not ride on flesh is in the frame's own pose */
+    spl_flesh_sim_turn(&sim->flesh, &sim->pose);
     double share = (double)d->index - place; /* of the state before */
     if (!(share > nearly)) return show(sim, sim->flesh.x, stats, error);
     for (size_t i = 0; i < coordinates(sim); i++)
@@ -244,6 +245,7 @@ supple_result spl_dynamics_pose(supple_sim *sim, const float *matrices, double d
     if (result != SUPPLE_OK) return result;
     memcpy(d->last, matrices, 16 * (size_t)sim->scene->joint_count * sizeof *d->last);
     spl_pose_from_matrices(&sim->pose, sim->scene, matrices);
+    sim->context.time = fmax(d->time, (double)d->index * d->h); /* not before the last step, by rounding */
     result = spl_flesh_sim_pose(f, &sim->context, &sim->pose, error);
     if (result != SUPPLE_OK) return result;
     memcpy(d->shown, f->x, coordinates(sim) * sizeof *d->shown);

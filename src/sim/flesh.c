@@ -17,7 +17,7 @@ const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_POLISH] = {"polish", "", 0, 0, 2, "the mesh is moved out of flesh it touches; auto: without dynamics",
                           "auto|on|off"},
     [SPL_FLESH_YIELD] = {"yield", "", 0, 0, 1, "limbs are turned aside whose bones the motion takes into other flesh",
-                         "on|off"},
+                         "off|on"},
     [SPL_FLESH_TRUST] = {"trust", "", 0, 0, 1, "flesh is shown only where it is no worse than the file's own skinning",
                          "on|off"},
     [SPL_FLESH_OWN] = {"own", "", 0, 0, 1, "the file's own skinning: blended matrices, or dual quaternions",
@@ -144,8 +144,10 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
         result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
         if (result == SUPPLE_OK) spl_contacts_bear(f->contacts, f->sunk->share);
     }
-    if (result == SUPPLE_OK && options.self && s->common[SPL_FLESH_YIELD] == 0)
+    if (result == SUPPLE_OK && options.self && s->common[SPL_FLESH_YIELD] == 1) {
         result = spl_yield_create(&f->solid, f->sunk, s->config, s->pool, &f->yield, error);
+        if (result == SUPPLE_OK) result = spl_aside_create(s->scene, &f->allocator, &f->aside, error);
+    }
     /* The polish knows nothing of the last frame: flesh that swings would have it come and go. */
     bool polish = s->common[SPL_FLESH_POLISH] == 1 || (s->common[SPL_FLESH_POLISH] == 0 && !s->sim->dynamics);
     if (result != SUPPLE_OK || !options.self || !polish) return result;
@@ -205,6 +207,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_statics_destroy(f->reference);
     spl_polish_destroy(f->polish);
     spl_yield_destroy(f->yield);
+    spl_aside_release(&f->aside);
     spl_sunk_destroy(f->sunk);
     spl_contacts_destroy(f->contacts);
     spl_world_release(&f->world);
@@ -289,7 +292,7 @@ static supple_result yield(spl_flesh_sim *f, const spl_method_context *c, double
     if (result == SUPPLE_OK && degrees > TOLD_DEGREES && !f->told) {
         f->told = true;
         spl_log(c->config, SUPPLE_LOG_INFO,
-                "frame %d: the motion takes bones into other flesh; limbs are turned aside (yield=off leaves them)",
+                "frame %d: the motion takes bones into other flesh; limbs are turned aside, out of the animator's pose",
                 (int)f->frame);
     }
     return result;
@@ -300,6 +303,7 @@ supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, 
     int32_t contacts = 0;
     double elapsed = f->has_past ? c->time - f->time : 0;
     f->time = c->time;
+    if (f->yield) spl_aside_keep(&f->aside, pose);
     if (f->contacts) spl_contacts_list(f->contacts, &contacts);
     /* In motion nothing is sought until flesh has met flesh. */
     bool apart = c->dt > 0 && contacts == 0 && (!f->yield || spl_yield_angle(f->yield) == 0);
@@ -313,8 +317,26 @@ supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, 
     return SUPPLE_OK;
 }
 
+void spl_flesh_sim_turn(spl_flesh_sim *f, spl_pose *pose)
+{
+    if (!f->yield) return;
+    spl_aside_keep(&f->aside, pose);
+    spl_yield_turn(f->yield, pose);
+}
+
+/* By how much the frame's limbs are turned aside, and how far that has moved anything. */
+static void tell_yield(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats)
+{
+    if (!f->yield) return;
+    double angle = spl_yield_angle(f->yield), metre = fabs(f->solid.drive.to_solver);
+    stats->yield_deg = angle * (180 / M_PI);
+    stats->yield_m =
+        angle > 0 ? metre * spl_aside_measure(&f->aside, frame->pose, frame->rest, frame->context->pool) : 0;
+}
+
 supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error)
 {
+    f->time = c->time; /* none passes */
     supple_result result = spl_flesh_sim_pose(f, c, pose, error);
     if (result != SUPPLE_OK) return result;
     spl_inertia inertia = {&f->solid, &f->past, f->x, f->velocity};
@@ -470,6 +492,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
         spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
         spl_measure_penetration(&f->measure, x, frame->out, c->pool, stats);
     }
+    tell_yield(f, frame, stats);
     if (is_verified(f)) result = compare(f, c, stats, error);
     f->stepped++;
     return result;

@@ -8,6 +8,7 @@
 #include "contact/sunk.h"
 #include "contact/yield.h"
 #include "methods/skinning.h"
+#include "sim/aside.h"
 #include "sim/follow.h"
 #include "sim/measure.h"
 #include "sim/world.h"
@@ -50,7 +51,8 @@ typedef struct spl_flesh_sim {
     spl_contacts *contacts; /* NULL: none are wanted */
     spl_polish *polish;     /* of the visual mesh around self-contacts; NULL without */
     spl_sunk *sunk;         /* bones in other flesh; NULL without self-contacts */
-    spl_yield *yield;       /* of bones to flesh; NULL without */
+    spl_yield *yield;       /* of bones to flesh; NULL unless it is asked for */
+    spl_aside aside;        /* how far that moves limbs */
     double time;            /* of the last pose */
     bool told;              /* that limbs were turned */
     int32_t stepped;        /* frames since the last reset */
@@ -104,9 +106,12 @@ typedef struct spl_flesh_frame {
     float *out;
 } spl_flesh_frame;
 
-/* Drives the bones to a pose. Limbs whose bones are in other flesh are turned aside in it; in motion only while there
- * are contacts. */
+/* Drives the bones to a pose. Where `yield` is on, limbs whose bones are in other flesh are turned aside in it; in
+ * motion only while there are contacts. */
 supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, spl_pose *pose, supple_error *error);
+
+/* Turns limbs in the pose of a moment after the last one, as they were turned then: for what does not ride on flesh. */
+void spl_flesh_sim_turn(spl_flesh_sim *f, spl_pose *pose);
 
 /* Moves the body to a pose: into equilibrium where the context's dt is 0, else by one step of dynamics. Times, and what
  * a method counts, are added to those of earlier steps of the frame. After a failure the body has no past. */

@@ -512,6 +512,8 @@ static supple_stats empty_stats(void)
                           .verify_mean = NAN,
                           .verify_max = NAN,
                           .max_bend_deg = NAN,
+                          .yield_deg = NAN,
+                          .yield_m = NAN,
                           .harm = {-1, NAN, NAN, NAN, NAN, NAN, NAN},
                           .trust = NAN};
 }
@@ -562,6 +564,7 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
     stats.ms_pose = spl_now_ms() - start;
     sim->context.dt = 0;
     sim->context.velocity = NULL;
+    if (isfinite(dt)) sim->flesh.time = sim->context.time - dt; /* a host's poses have no other time */
     swap_positions(sim);
     sim->amount.take = -1;
     bool kept = !isfinite(dt) && spl_amount_replay(sim, sim->context.clip, sim->context.time, &stats);

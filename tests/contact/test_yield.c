@@ -124,6 +124,185 @@ TEST(a_slow_swing_is_turned_aside_without_jumps)
     arm_free(&w);
 }
 
+/* ---- a hand through the hip, there and back in two seconds ---- */
+
+typedef struct swing {
+    double angle[61];  /* at 30 Hz, radians */
+    spl_vec3 hand[61]; /* metres */
+    double fastest;    /* radians a second */
+    double largest;    /* radians */
+} swing;
+
+static spl_vec3 place_of(const arm *w, int32_t node)
+{
+    const double *m = w->pose.world[node].m;
+    return spl_scale(spl_v3(m[12], m[13], m[14]), fabs(w->solid.drive.to_solver));
+}
+
+static spl_quat rotation_of(const arm *w, int32_t node)
+{
+    spl_mat3 linear = spl_mat3_linear(&w->pose.world[node]);
+    return spl_quat_from_mat3(&linear);
+}
+
+/* By how much the pose's shoulder is turned against the motion's, as a rotation of the world. */
+static spl_quat turn_at(arm *w, double degrees, double elapsed)
+{
+    lower(w, degrees);
+    spl_quat before = rotation_of(w, w->shoulder);
+    if (spl_yield_pose(w->yield, &w->pose, elapsed, w->pool, NULL) != SUPPLE_OK) abort();
+    return spl_quat_mul(rotation_of(w, w->shoulder), spl_quat_conjugate(before));
+}
+
+static double angle_between(spl_quat a, spl_quat b)
+{
+    spl_quat q = spl_quat_mul(a, spl_quat_conjugate(b));
+    return 2 * atan2(spl_norm(spl_v3(q.x, q.y, q.z)), fabs(q.w));
+}
+
+static swing swing_at(arm *w, int rate)
+{
+    swing s = {.fastest = 0};
+    spl_quat last = spl_quat_identity();
+    int32_t hand = node_of(w->demo.scene, "hand.L");
+    spl_yield_reset(w->yield);
+    for (int k = 0; k <= 2 * rate; k++) {
+        double degrees = 30 + 45 * (1 - cos(M_PI * k / rate)); /* 30 to 120 and back */
+        spl_quat turn = turn_at(w, degrees, 1.0 / rate);
+        s.fastest = fmax(s.fastest, angle_between(turn, last) * rate);
+        s.largest = fmax(s.largest, angle_between(turn, spl_quat_identity()));
+        CHECK_NEAR(spl_yield_angle(w->yield), angle_between(turn, spl_quat_identity()), 1e-9);
+        last = turn;
+        if (k * 30 % rate != 0) continue;
+        s.angle[k * 30 / rate] = angle_between(turn, spl_quat_identity());
+        s.hand[k * 30 / rate] = place_of(w, hand);
+    }
+    return s;
+}
+
+TEST(a_hand_goes_through_a_hip_alike_at_30_and_120_hertz)
+{
+    arm w;
+    arm_make(&w, 1);
+    swing slow = swing_at(&w, 30), fast = swing_at(&w, 120);
+    double most = SPL_YIELD_MOST_DEGREES * M_PI / 180, bound = 2 * most * SPL_YIELD_EASE / exp(1), apart = 0, far = 0;
+    for (int k = 0; k <= 60; k++) {
+        apart = fmax(apart, fabs(slow.angle[k] - fast.angle[k]));
+        far = fmax(far, spl_distance(slow.hand[k], fast.hand[k]));
+    }
+    printf("    turned by up to %.1f and %.1f degrees, %.0f and %.0f degrees a second; %.1f degrees, %.1f mm apart\n",
+           slow.largest * 180 / M_PI, fast.largest * 180 / M_PI, slow.fastest * 180 / M_PI, fast.fastest * 180 / M_PI,
+           apart * 180 / M_PI, 1000 * far);
+    CHECK(slow.largest > 0.1 && slow.largest <= most + 1e-9 && fast.largest <= most + 1e-9);
+    CHECK(slow.fastest < bound && fast.fastest < bound);
+    CHECK(apart < 0.7 * M_PI / 180 && far < 0.012);
+    arm_free(&w);
+}
+
+/* The arm lowered, and pushed into the body by so many metres: no turn brings that out. */
+static void bury(arm *w, double degrees, double depth)
+{
+    lower(w, degrees);
+    double way = depth / fabs(w->solid.drive.to_solver) * (w->pose.world[w->shoulder].m[12] > 0 ? -1 : 1);
+    for (int32_t n = 0; n < w->demo.scene->node_count; n++)
+        if (is_below(w, n)) w->pose.world[n].m[12] += way;
+}
+
+TEST(no_motion_turns_a_limb_farther_than_is_documented)
+{
+    arm w;
+    arm_make(&w, 1);
+    double most = 0;
+    for (int k = 0; k < 16; k++) {
+        bury(&w, 70 + 5 * (k % 4), 0.05 * (k / 4));
+        spl_quat before = rotation_of(&w, w.shoulder);
+        REQUIRE(spl_yield_pose(w.yield, &w.pose, k % 2 ? 1.0 / 30 : 1, w.pool, NULL) == SUPPLE_OK);
+        double angle = angle_between(rotation_of(&w, w.shoulder), before) * 180 / M_PI;
+        CHECK(angle <= SPL_YIELD_MOST_DEGREES + 1e-9);
+        most = fmax(most, angle);
+    }
+    CHECK(most > 0.99 * SPL_YIELD_MOST_DEGREES);
+    arm_free(&w);
+}
+
+/* A chest has a bone for each shoulder and one for the neck. Where there is no collar bone, and that to the shoulder is
+ * as long as an upper arm, its joint is still not the arm's to turn: head and other arm would turn along, or the arm
+ * come off its shoulder. */
+TEST(a_limb_turns_alone_however_long_the_bone_to_it)
+{
+    arm w;
+    arm_make(&w, 1);
+    const supple_scene *scene = w.demo.scene;
+    const spl_bones *bones = &w.demo.body->bones;
+    int32_t shoulder = node_of(scene, "shoulder.L"), chest = scene->node[shoulder].parent;
+    for (int32_t b = 0; b < bones->bone_count; b++) {
+        if (bones->bone[b].node != shoulder) continue;
+        bones->bone[b].node = chest;
+        bones->bone[b].head = spl_sub(bones->bone[b].tail, spl_v3(0, 0.4 / w.demo.body->metre, 0));
+    }
+    bones->merged_into[shoulder] = chest;
+    spl_yield_destroy(w.yield);
+    REQUIRE(spl_yield_create(&w.solid, w.sunk, NULL, w.pool, &w.yield, NULL) == SUPPLE_OK);
+    size_t size = (size_t)scene->node_count * sizeof *w.pose.world;
+    spl_mat4 *before = malloc(size);
+    lower(&w, IN_THE_HIP);
+    memcpy(before, w.pose.world, size);
+    CHECK(yielded(&w, IN_THE_HIP, 1) > 0.02);
+    int32_t moved = 0;
+    for (int32_t n = 0; n < scene->node_count; n++) {
+        bool same = memcmp(&before[n], &w.pose.world[n], sizeof *before) == 0;
+        if (!is_below(&w, n)) CHECK(same);
+        moved += !same;
+    }
+    CHECK(moved >= 3);
+    const double *p = w.pose.world[w.shoulder].m, *q = before[w.shoulder].m;
+    CHECK_NEAR(spl_distance(spl_v3(p[12], p[13], p[14]), spl_v3(q[12], q[13], q[14])), 0, 1e-12);
+    free(before);
+    arm_free(&w);
+}
+
+/* The hero's head with the long bone from its chest to its neck: a chain that carries little and reaches far. It had
+ * the chest's joint turned, with both arms. */
+TEST(a_head_is_no_limb)
+{
+    arm w;
+    arm_make(&w, 1);
+    int32_t neck = node_of(w.demo.scene, "neck"), count = w.demo.scene->node_count;
+    size_t size = (size_t)count * sizeof *w.pose.world;
+    spl_mat4 *before = malloc(size);
+    for (double depth = 0.5; depth < 0.8; depth += 0.05) { /* it is pulled down into the hips */
+        spl_pose_sample(&w.pose, w.demo.scene, -1, 0);
+        for (int32_t n = 0; n < count; n++) {
+            int32_t up = n;
+            while (up >= 0 && up != neck) up = w.demo.scene->node[up].parent;
+            if (up < 0) continue;
+            w.pose.world[n].m[12] += 0.05 / fabs(w.solid.drive.to_solver);
+            w.pose.world[n].m[13] -= depth / fabs(w.solid.drive.to_solver);
+        }
+        memcpy(before, w.pose.world, size);
+        CHECK(spl_yield_pose(w.yield, &w.pose, 1, w.pool, NULL) == SUPPLE_OK);
+        CHECK(memcmp(before, w.pose.world, size) == 0);
+    }
+    free(before);
+    arm_free(&w);
+}
+
+TEST(a_moment_between_poses_is_turned_as_the_last_one)
+{
+    arm w;
+    arm_make(&w, 1);
+    size_t size = (size_t)w.demo.scene->node_count * sizeof *w.pose.world;
+    spl_mat4 *turned = malloc(size);
+    CHECK(yielded(&w, IN_THE_HIP, 1) > 0.02);
+    memcpy(turned, w.pose.world, size);
+    lower(&w, IN_THE_HIP);
+    spl_yield_turn(w.yield, &w.pose);
+    for (int32_t n = 0; n < w.demo.scene->node_count; n++)
+        for (int i = 0; i < 16; i++) CHECK_NEAR(w.pose.world[n].m[i], turned[n].m[i], 1e-12);
+    free(turned);
+    arm_free(&w);
+}
+
 TEST(the_same_bits_at_any_number_of_threads)
 {
     int32_t threads[3] = {1, 2, 7};
@@ -165,5 +344,7 @@ TEST(creation_survives_every_failed_allocation)
 
 TEST_CASES(RUN(bones_that_are_in_no_flesh_stay_to_the_last_bit),
            RUN(an_arm_swung_into_the_body_is_turned_aside_as_a_whole), RUN(a_turn_fades_and_is_forgotten),
-           RUN(a_slow_swing_is_turned_aside_without_jumps), RUN(the_same_bits_at_any_number_of_threads),
-           RUN(creation_survives_every_failed_allocation))
+           RUN(a_slow_swing_is_turned_aside_without_jumps), RUN(a_hand_goes_through_a_hip_alike_at_30_and_120_hertz),
+           RUN(no_motion_turns_a_limb_farther_than_is_documented), RUN(a_limb_turns_alone_however_long_the_bone_to_it),
+           RUN(a_head_is_no_limb), RUN(a_moment_between_poses_is_turned_as_the_last_one),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(creation_survives_every_failed_allocation))

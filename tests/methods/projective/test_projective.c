@@ -203,25 +203,46 @@ TEST(flesh_jiggles_and_comes_to_rest)
     actor_free(&a);
 }
 
-TEST(a_resting_contact_does_not_jitter)
+/* How far a vertex of the body is from where it was, at most, metres. */
+static double strayed(const actor *a, const double *from)
+{
+    double most = 0;
+    for (size_t i = 0; i < numbers(a); i += 3)
+        most = fmax(most,
+                    spl_distance(spl_v3(a->x[i], a->x[i + 1], a->x[i + 2]), spl_v3(from[i], from[i + 1], from[i + 2])));
+    return most;
+}
+
+/* How far from where it was, 4 s after a bend, the flesh of a held pose comes in a second. */
+static double restlessness(double degrees)
 {
     actor a;
     actor_prepare(&a, "arm", 24, true);
     actor_init(&a);
     for (int k = 0; k <= 60; k++) {
-        bend(&a, 120.0 * k / 60);
+        bend(&a, degrees * k / 60);
         CHECK(act(&a, 1.0 / 120) == SUPPLE_OK);
     }
-    for (int k = 0; k < 240; k++) CHECK(act(&a, 1.0 / 120) == SUPPLE_OK);
-    double most = 0;
-    for (int k = 0; k < 30; k++) {
+    for (int k = 0; k < 480; k++) CHECK(act(&a, 1.0 / 120) == SUPPLE_OK);
+    double *held = copy(&a), most = 0;
+    for (int k = 0; k < 120; k++) {
         CHECK(act(&a, 1.0 / 120) == SUPPLE_OK);
-        most = fmax(most, pace_of(&a));
+        CHECK(a.stats.contacts >= 5);
+        most = fmax(most, strayed(&a, held));
     }
-    CHECK(a.stats.contacts >= 5);
-    printf("    %d contacts, %.1e m/s\n", (int)a.stats.contacts, most);
-    CHECK(most < 1e-4);
+    printf("    %.0f degrees: %d contacts, %.1e m\n", degrees, (int)a.stats.contacts, most);
+    free(held);
     actor_free(&a);
+    return most;
+}
+
+/* Positions over time: velocities are damped around contacts after each step, and are small whatever x does. At 120
+ * degrees 0.04 um is reached. At 140 degrees 0.3 mm is: flesh that still creeps, 0.5 um after 15 s; without that
+ * damping it shakes by 47 mm. */
+TEST(a_resting_contact_does_not_jitter)
+{
+    CHECK(restlessness(120) < 1e-6);
+    CHECK(restlessness(140) < 6e-4);
 }
 
 /* Flesh that bears a quarter of its contacts has ties a quarter as stiff, in the mean: the pairs may differ. */
