@@ -39,7 +39,7 @@ const double *spl_barrier_all_steps(spl_barrier *b, const double *d, const doubl
 /* ---- candidates ---- */
 
 /* The largest of the first and of the second primitive of a pair, added up. */
-static double reach_of(const spl_barrier *b, const spl_pair *p)
+double spl_barrier_reach(const spl_barrier *b, const spl_pair *p)
 {
     int first = p->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
     double reach[2] = {0, 0};
@@ -47,7 +47,7 @@ static double reach_of(const spl_barrier *b, const spl_pair *p)
     return reach[0] + reach[1];
 }
 
-static bool is_of_world(const spl_barrier *b, const spl_pair *p)
+bool spl_barrier_is_world(const spl_barrier *b, const spl_pair *p)
 {
     return p->v[0] >= b->body_count || p->v[3] >= b->body_count;
 }
@@ -79,12 +79,13 @@ static double mean_stiffness(const spl_barrier *b, const spl_pair *p)
 /* What the barrier is between a pair. `x`: positions now, for lengths of edges of the world. */
 static spl_potential potential_of(const spl_barrier *b, const spl_pair *pair, const double *x)
 {
-    spl_potential p = {.pair = *pair, .offset = reach_of(b, pair), .width = b->options.width};
+    spl_potential p = {.pair = *pair, .offset = spl_barrier_reach(b, pair), .width = b->options.width};
     double corner[4][3];
-    if (is_of_world(b, pair)) {
+    if (spl_barrier_is_world(b, pair)) {
         spl_barrier_corners(pair, x, corner);
     } else {
         spl_barrier_corners(pair, b->solid->drive.rest, corner);
+        p.offset *= spl_barrier_ease(b, pair);
         double d = sqrt(spl_pair_nearest((spl_pair_kind)pair->kind, corner).square);
         p.offset = fmin(p.offset, REST_SHARE * d);
         p.width = d > REST_LEAST * b->solid->diagonal ? fmin(p.width, d - p.offset) : 0;

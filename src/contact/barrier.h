@@ -11,7 +11,8 @@
  * Its stiffness is the mean elastic stiffness of the pair's vertices.
  *
  * Bones whose motion takes them through each other cannot be kept apart by flesh. Their pairs are *released*: no
- * barrier, no bound, between what the two bones carry. */
+ * barrier, no bound, between what the two bones carry. Where bones come so near that there is no room for the offsets,
+ * these become smaller. */
 #ifndef SPL_CONTACT_BARRIER_H
 #define SPL_CONTACT_BARRIER_H
 
@@ -78,15 +79,21 @@ bool spl_barrier_released(const spl_barrier *b, int32_t bone, int32_t other);
 void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool released);
 int32_t spl_barrier_released_count(const spl_barrier *b);
 
-/* Releases the pairs of bones that stop the step from x to x + d before `share` of it, obstacles standing; returns how
- * many more are released now. */
-supple_result spl_barrier_release_stopping(spl_barrier *b, const double *x, const double *d, double share,
-                                           int32_t *count, supple_error *error);
+/* What stops the step from x to x + d, obstacles standing: the offsets between these bones become `less` of what they
+ * are; where that is less than a hundredth, or `less` is 0, their pairs are released. Returns for how many pairs of
+ * bones something changed. */
+supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
+                                   supple_error *error);
 
-/* Takes pairs of bones that are released back where nothing of theirs touches at x and `keep` (bones x bones; may be
- * NULL) does not say otherwise; returns how many. */
+/* Takes pairs of bones that are released back where nothing of theirs crosses at x and `keep` (bones x bones; may be
+ * NULL) does not say otherwise, and lets offsets that gave way grow again as far as gaps allow. Returns how many pairs
+ * of bones are still released without being in `keep`: something of theirs crosses. */
 supple_result spl_barrier_take_back(spl_barrier *b, const double *x, const bool *keep, int32_t *count,
                                     supple_error *error);
+
+/* All shares of offsets, bones x bones, 0 for released pairs: to be kept and restored. */
+void spl_barrier_keep(const spl_barrier *b, double *ease);
+void spl_barrier_restore(spl_barrier *b, const double *ease);
 
 /* Whether any edge passes through a triangle at x, released pairs aside: what must never be. */
 int32_t spl_barrier_crossings(spl_barrier *b, const double *x);

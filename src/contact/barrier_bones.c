@@ -6,6 +6,11 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <string.h>
+
+static const double LEAST_EASE = 0.01; /* of offsets: less is none, and pairs are released */
+static const double STOP_SLACK = 0.1;  /* of a gap: what comes nearer stops a step */
+static const double TAKEN = 0.8;       /* of the room that there is, when offsets grow again */
 
 int32_t spl_barrier_bone(const spl_barrier *b, int32_t vertex)
 {
@@ -21,6 +26,7 @@ void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool relea
 {
     size_t n = (size_t)b->bone_count, p = (size_t)bone, q = (size_t)other;
     b->released[n * p + q] = b->released[n * q + p] = released;
+    b->ease[n * p + q] = b->ease[n * q + p] = released ? 0 : 1;
 }
 
 int32_t spl_barrier_released_count(const spl_barrier *b)
@@ -31,15 +37,54 @@ int32_t spl_barrier_released_count(const spl_barrier *b)
     return count;
 }
 
-/* ---- which pairs are of released bones ---- */
+void spl_barrier_keep(const spl_barrier *b, double *ease)
+{
+    memcpy(ease, b->ease, (size_t)b->bone_count * (size_t)b->bone_count * sizeof *ease);
+}
 
-static bool is_released(const spl_barrier *b, const spl_pair *pair)
+void spl_barrier_restore(spl_barrier *b, const double *ease)
+{
+    for (size_t i = 0; i < (size_t)b->bone_count * (size_t)b->bone_count; i++) {
+        b->ease[i] = ease[i];
+        b->released[i] = ease[i] == 0;
+    }
+}
+
+/* ---- which pairs are of which bones ---- */
+
+/* Calls `visit` with the places, in arrays of bones x bones, of all pairs of bones of a pair of the body. */
+typedef void visit_fn(void *context, size_t at, size_t mirrored);
+
+static void visit_bones(const spl_barrier *b, const spl_pair *pair, visit_fn *visit, void *context)
 {
     int first = pair->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
+    size_t n = (size_t)b->bone_count;
     for (int i = 0; i < first; i++)
-        for (int k = first; k < 4; k++)
-            if (spl_barrier_released(b, b->bone[pair->v[i]], b->bone[pair->v[k]])) return true;
-    return false;
+        for (int k = first; k < 4; k++) {
+            size_t p = (size_t)b->bone[pair->v[i]], q = (size_t)b->bone[pair->v[k]];
+            visit(context, n * p + q, n * q + p);
+        }
+}
+
+typedef struct question {
+    const spl_barrier *b;
+    bool released;
+    double ease;
+} question;
+
+static void ask(void *context, size_t at, size_t mirrored)
+{
+    question *q = context;
+    (void)mirrored;
+    q->released = q->released || q->b->released[at];
+    q->ease = fmin(q->ease, q->b->ease[at]);
+}
+
+double spl_barrier_ease(const spl_barrier *b, const spl_pair *pair)
+{
+    question q = {b, false, 1};
+    visit_bones(b, pair, ask, &q);
+    return q.ease;
 }
 
 /* Both sides have vertices where flesh crosses at rest. */
@@ -54,10 +99,11 @@ static bool overlaps(const spl_barrier *b, const spl_pair *pair)
 bool spl_barrier_refuse(const void *context, const spl_pair *pair)
 {
     const spl_barrier *b = context;
-    bool world = pair->v[0] >= b->body_count || pair->v[3] >= b->body_count;
-    if (world) return b->inverse;
+    if (spl_barrier_is_world(b, pair)) return b->inverse;
     if (!b->options.self || overlaps(b, pair)) return true;
-    return is_released(b, pair) != b->inverse;
+    question q = {b, false, 1};
+    visit_bones(b, pair, ask, &q);
+    return q.released != b->inverse;
 }
 
 int32_t spl_barrier_crossings(spl_barrier *b, const double *x)
@@ -65,104 +111,152 @@ int32_t spl_barrier_crossings(spl_barrier *b, const double *x)
     return spl_pairs_crossings(b->pairs, spl_barrier_all(b, x), b->pool, NULL, NULL);
 }
 
-/* ---- releasing ---- */
+/* ---- giving way ---- */
 
-static int32_t release_pair(spl_barrier *b, const spl_pair *pair)
+typedef struct giving {
+    spl_barrier *b;
+    bool *touched; /* bones x bones: had its turn */
+    double less;
+    int32_t count;
+} giving;
+
+static void give(void *context, size_t at, size_t mirrored)
 {
-    int first = pair->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
-    int32_t count = 0;
-    for (int i = 0; i < first; i++)
-        for (int k = first; k < 4; k++) {
-            int32_t p = spl_barrier_bone(b, pair->v[i]), q = spl_barrier_bone(b, pair->v[k]);
-            if (p < 0 || q < 0 || spl_barrier_released(b, p, q)) continue;
-            spl_barrier_release(b, p, q, true);
-            count++;
-        }
-    return count;
+    giving *g = context;
+    spl_barrier *b = g->b;
+    if (g->touched[at] || b->released[at]) return;
+    g->touched[at] = g->touched[mirrored] = true;
+    g->count++;
+    b->ease[at] = b->ease[mirrored] = b->ease[at] * g->less;
+    if (b->ease[at] >= LEAST_EASE) return;
+    b->released[at] = b->released[mirrored] = true;
+    b->ease[at] = b->ease[mirrored] = 0;
 }
 
-supple_result spl_barrier_release_stopping(spl_barrier *b, const double *x, const double *d, double share,
-                                           int32_t *count, supple_error *error)
+supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
+                                   supple_error *error)
 {
+    size_t n = (size_t)b->bone_count;
     double from[4][3], to[4][3], most;
-    supple_result result = spl_barrier_max_step(b, x, d, NULL, 0.1, &most, error);
+    giving g = {b, spl_new(&b->allocator, n * n, sizeof *g.touched), less, 0};
     *count = 0;
-    if (result != SUPPLE_OK) return result;
+    supple_result result = g.touched ? spl_barrier_max_step(b, x, d, NULL, STOP_SLACK, &most, error)
+                                     : spl_fail_memory(error, "contacts that give way");
     const double *step = spl_barrier_all_steps(b, d, NULL);
-    for (int32_t i = 0; i < b->count; i++) {
+    for (int32_t i = 0; result == SUPPLE_OK && i < b->count; i++) {
         const spl_potential *p = &b->potential[i];
-        if (!(p->width > 0)) continue;
+        if (!(p->width > 0) || spl_barrier_is_world(b, &p->pair)) continue;
         spl_barrier_corners(&p->pair, b->at, from);
         spl_barrier_corners(&p->pair, step, to);
-        if (spl_pair_ccd((spl_pair_kind)p->pair.kind, from, to, p->offset, 0.1, share) < share)
-            *count += release_pair(b, &p->pair);
+        if (spl_pair_ccd((spl_pair_kind)p->pair.kind, from, to, p->offset, STOP_SLACK, 1) < 1)
+            visit_bones(b, &p->pair, give, &g);
     }
-    return SUPPLE_OK;
+    *count = g.count;
+    spl_free(&b->allocator, g.touched);
+    return result;
 }
 
 /* ---- taking back ---- */
 
-/* The bones of released pairs that touch: closer than their offset, or crossing. */
-static void mark(spl_barrier *b, const spl_pair *pair, bool *touching)
+/* What is known of each pair of bones at one x. */
+typedef struct taking {
+    spl_barrier *b;
+    bool *crossing;
+    double *room; /* the least distance of a pair over its offset, at most 1 */
+    double here;  /* of the pair under way */
+} taking;
+
+static void mark_crossing(void *context, size_t at, size_t mirrored)
 {
-    int first = pair->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
-    size_t n = (size_t)b->bone_count;
-    for (int i = 0; i < first; i++)
-        for (int k = first; k < 4; k++) {
-            size_t p = (size_t)b->bone[pair->v[i]], q = (size_t)b->bone[pair->v[k]];
-            touching[n * p + q] = touching[n * q + p] = true;
-        }
+    const taking *t = context;
+    t->crossing[at] = t->crossing[mirrored] = true;
 }
 
-typedef struct marking {
-    spl_barrier *b;
-    bool *touching;
-} marking;
-
-static void mark_crossing(void *context, const int32_t edge[2], const int32_t triangle[3])
+static void mark_room(void *context, size_t at, size_t mirrored)
 {
-    const marking *m = context;
+    const taking *t = context;
+    t->room[at] = t->room[mirrored] = fmin(t->room[at], t->here);
+}
+
+static void note_crossing(void *context, const int32_t edge[2], const int32_t triangle[3])
+{
+    const taking *t = context;
     for (int i = 0; i < 2; i++) {
         spl_pair pair = {SPL_PAIR_POINT_TRIANGLE, {edge[i], triangle[0], triangle[1], triangle[2]}};
-        mark(m->b, &pair, m->touching);
+        visit_bones(t->b, &pair, mark_crossing, context);
     }
 }
 
-static supple_result find_touching(spl_barrier *b, const double *all, bool *touching, supple_error *error)
+/* Of the pairs of bones whose offsets gave way, all offsets counting whole. */
+static void find_room(taking *t, const double *all)
 {
+    spl_barrier *b = t->b;
     double corner[4][3];
-    marking m = {b, touching};
-    supple_result result = spl_barrier_seek(b, all, NULL, error);
-    if (result != SUPPLE_OK) return result;
     for (int32_t i = 0; i < b->count; i++) {
         const spl_potential *p = &b->potential[i];
+        double ease = spl_barrier_is_world(b, &p->pair) ? 1 : spl_barrier_ease(b, &p->pair);
+        if (ease == 1 || !(p->width > 0)) continue;
         spl_barrier_corners(&p->pair, all, corner);
-        double d = sqrt(spl_pair_nearest((spl_pair_kind)p->pair.kind, corner).square);
-        if (p->width > 0 && !(d > p->offset)) mark(b, &p->pair, touching);
+        double d = sqrt(spl_pair_nearest((spl_pair_kind)p->pair.kind, corner).square),
+               whole = spl_barrier_reach(b, &p->pair);
+        t->here = whole > 0 ? fmin(1, d / whole) : 1;
+        visit_bones(b, &p->pair, mark_room, t);
     }
-    if (spl_pairs_crossings(b->pairs, all, b->pool, mark_crossing, &m) < 0)
-        return spl_fail_memory(error, "released contacts");
-    return SUPPLE_OK;
+}
+
+/* Both kinds of pairs, of released bones and of others. */
+static supple_result look(taking *t, const double *all, supple_error *error)
+{
+    spl_barrier *b = t->b;
+    supple_result result = SUPPLE_OK;
+    for (int kind = 0; kind < 2 && result == SUPPLE_OK; kind++) {
+        b->inverse = kind == 0;
+        result = spl_barrier_seek(b, all, NULL, error);
+        if (result == SUPPLE_OK) find_room(t, all);
+        if (result == SUPPLE_OK && kind == 0 && spl_pairs_crossings(b->pairs, all, b->pool, note_crossing, t) < 0)
+            result = spl_fail_memory(error, "released contacts");
+    }
+    b->inverse = false;
+    return result;
+}
+
+/* New shares of offsets; returns how many pairs stay released without being kept so. */
+static int32_t take(const taking *t, const bool *keep)
+{
+    spl_barrier *b = t->b;
+    size_t n = (size_t)b->bone_count;
+    int32_t left = 0;
+    for (size_t p = 0; p < n; p++)
+        for (size_t q = 0; q <= p; q++) {
+            size_t at = n * p + q, mirrored = n * q + p;
+            bool kept = keep && keep[at];
+            if (b->released[at] && (kept || t->crossing[at])) {
+                left += !kept;
+                continue;
+            }
+            double ease = t->room[at] < 1 ? TAKEN * t->room[at] : 1;
+            b->released[at] = b->released[mirrored] = false;
+            b->ease[at] = b->ease[mirrored] = fmax(b->ease[at], ease);
+        }
+    return left;
 }
 
 supple_result spl_barrier_take_back(spl_barrier *b, const double *x, const bool *keep, int32_t *count,
                                     supple_error *error)
 {
-    *count = 0;
-    if (spl_barrier_released_count(b) == 0) return SUPPLE_OK;
     size_t n = (size_t)b->bone_count;
-    bool *touching = spl_new(&b->allocator, n * n, sizeof *touching);
-    if (!touching) return spl_fail_memory(error, "released contacts");
-    b->inverse = true;
-    supple_result result = find_touching(b, spl_barrier_all(b, x), touching, error);
-    b->inverse = false;
-    for (size_t p = 0; result == SUPPLE_OK && p < n; p++)
-        for (size_t q = 0; q <= p; q++) {
-            size_t at = n * p + q;
-            if (!b->released[at] || touching[at] || (keep && keep[at])) continue;
-            spl_barrier_release(b, (int32_t)p, (int32_t)q, false);
-            ++*count;
-        }
-    spl_free(&b->allocator, touching);
+    bool any = false;
+    *count = 0;
+    for (size_t i = 0; i < n * n; i++) any = any || b->ease[i] < 1;
+    if (!any) return SUPPLE_OK;
+    taking t = {.b = b,
+                .crossing = spl_new(&b->allocator, n * n, sizeof *t.crossing),
+                .room = spl_new(&b->allocator, n * n, sizeof *t.room)};
+    supple_result result = t.crossing && t.room ? SUPPLE_OK : spl_fail_memory(error, "released contacts");
+    for (size_t i = 0; result == SUPPLE_OK && i < n * n; i++) t.room[i] = 1;
+    if (result == SUPPLE_OK) result = look(&t, spl_barrier_all(b, x), error);
+    if (result == SUPPLE_OK) *count = take(&t, keep);
+    spl_free(&b->allocator, t.crossing);
+    spl_free(&b->allocator, t.room);
     return result;
 }

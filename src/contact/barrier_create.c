@@ -20,10 +20,10 @@ void spl_barrier_destroy(spl_barrier *b)
     if (!b) return;
     supple_allocator a = b->allocator;
     spl_pairs_destroy(b->pairs);
-    void *blocks[] = {b->point,     b->edge,   b->triangle, b->fixed,         b->reach,
-                      b->stiffness, b->bone,   b->released, b->overlapping,   b->x,
-                      b->d,         b->at,     b->step,     b->energy,        b->gradient,
-                      b->potential, b->active, b->element,  b->element_values};
+    void *blocks[] = {b->point,     b->edge,      b->triangle, b->fixed,   b->reach,
+                      b->stiffness, b->bone,      b->released, b->ease,    b->overlapping,
+                      b->x,         b->d,         b->at,       b->step,    b->energy,
+                      b->gradient,  b->potential, b->active,   b->element, b->element_values};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, b);
 }
@@ -128,13 +128,15 @@ static bool take_memory(spl_barrier *b)
     b->stiffness = spl_new(a, n, sizeof *b->stiffness);
     b->bone = spl_new(a, n, sizeof *b->bone);
     b->released = spl_new(a, bones * bones, sizeof *b->released);
+    b->ease = spl_new(a, bones * bones, sizeof *b->ease);
+    for (size_t i = 0; b->ease && i < bones * bones; i++) b->ease[i] = 1;
     b->overlapping = spl_new(a, n, sizeof *b->overlapping);
     b->x = spl_new(a, n, 3 * sizeof *b->x);
     b->d = spl_new(a, n, 3 * sizeof *b->d);
     b->at = spl_new(a, n, 3 * sizeof *b->at);
     b->step = spl_new(a, n, 3 * sizeof *b->step);
-    return b->fixed && b->reach && b->stiffness && b->bone && b->released && b->overlapping && b->x && b->d && b->at &&
-           b->step;
+    return b->fixed && b->reach && b->stiffness && b->bone && b->released && b->ease && b->overlapping && b->x &&
+           b->d && b->at && b->step;
 }
 
 /* Flesh that crosses at rest: nothing tells there what is outside. */

@@ -21,6 +21,7 @@ struct spl_barrier {
     int32_t *bone;     /* by vertex of the body; -1 inside */
     int32_t bone_count;
     bool *released;    /* bones x bones, symmetric */
+    double *ease;      /* the same: of offsets, 0 to 1 */
     bool *overlapping; /* by vertex: of primitives that cross at rest */
     int32_t overlaps;  /* vertices of these */
     double edge_mean;  /* of the surface at rest, metres */
@@ -60,6 +61,15 @@ const double *spl_barrier_all_steps(spl_barrier *b, const double *d, const doubl
 
 /* Makes the candidates of the pairs that are near along a way (d NULL: at x). */
 supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error);
+
+/* The reaches of both sides of a pair, added up. */
+double spl_barrier_reach(const spl_barrier *b, const spl_pair *p);
+
+/* Whether one side is of the world. */
+bool spl_barrier_is_world(const spl_barrier *b, const spl_pair *p);
+
+/* The least of the offsets' shares between the bones of a pair of the body. */
+double spl_barrier_ease(const spl_barrier *b, const spl_pair *pair);
 
 /* Refuses pairs of released bones; with b->inverse all others. */
 bool spl_barrier_refuse(const void *context, const spl_pair *pair);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double FIRST_SHIFT = 1e-3;
+
 struct spl_ic0 {
     supple_allocator allocator;
     spl_pattern pattern; /* scalar */
@@ -128,13 +130,18 @@ static supple_result check_values(const spl_ic0 *f, supple_error *error)
     return SUPPLE_OK;
 }
 
+double spl_ic0_less(double shift)
+{
+    return shift > FIRST_SHIFT ? shift / 4 : 0;
+}
+
 supple_result spl_ic0_factorise(spl_ic0 *f, const double *values, double *shift, supple_error *error)
 {
     for (size_t e = 0; e < f->pattern.start[f->pattern.n]; e++) f->input[e] = values[f->source[e]];
     supple_result result = check_values(f, error);
     if (result != SUPPLE_OK) return result;
     /* A shift of the largest absolute row sum makes the matrix diagonally dominant: the loop ends for any sane one. */
-    for (double s = 0; s<1e8; s = s> 0 ? 4 * s : 1e-3) {
+    for (double s = shift ? *shift : 0; s<1e8; s = s> 0 ? 4 * s : FIRST_SHIFT) {
         if (shift) *shift = s;
         if (attempt(f, s)) return SUPPLE_OK;
     }

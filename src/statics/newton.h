@@ -18,6 +18,7 @@ typedef struct spl_extended {
     spl_rows rows;
     spl_factor *factor; /* direct */
     spl_ic0 *ic0;       /* or PCG */
+    double shift;       /* where its next factorisation begins */
     size_t *place;      /* by entry of the assembly's pattern: its entry here */
     double *values;
     int32_t *pair; /* 2 each: nodes */

@@ -143,7 +143,8 @@ static supple_result factorise_extended(spl_newton *n)
     n->stats->ms.assemble += middle - began;
     if (result != SUPPLE_OK) return result;
     result = c->factor ? spl_factor_factorise(c->factor, c->values, n->error)
-                       : spl_ic0_factorise(c->ic0, c->values, NULL, n->error);
+                       : spl_ic0_factorise(c->ic0, c->values, &c->shift, n->error);
+    c->shift = spl_ic0_less(c->shift);
     n->stats->factorisations++;
     n->stats->ms.factorise += spl_now_ms() - middle;
     return result;

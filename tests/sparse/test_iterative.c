@@ -49,7 +49,7 @@ TEST(ic0_is_exact_without_fill)
             for (int32_t k = 1; k <= 4; k++) {
                 matrix m = matrix_make(exact[s], 40, block, 4);
                 spl_ic0 *f;
-                double shift = -1, *A = matrix_dense(&m), *b = random_vector(m.n * (size_t)k, 1);
+                double shift = 0, *A = matrix_dense(&m), *b = random_vector(m.n * (size_t)k, 1);
                 double *x = malloc(m.n * (size_t)k * sizeof *x);
                 REQUIRE(spl_ic0_create(&m.pattern, &a, &f, NULL) == SUPPLE_OK);
                 REQUIRE(spl_ic0_factorise(f, m.values, &shift, NULL) == SUPPLE_OK);
@@ -101,7 +101,7 @@ TEST(ic0_shifts_until_it_succeeds)
     spl_ic0 *f;
     spl_factor *exact;
     supple_error error;
-    double shift;
+    double shift = 0;
     REQUIRE(spl_factor_create(&p, NULL, &a, NULL, &exact, NULL) == SUPPLE_OK);
     CHECK(spl_factor_factorise(exact, values, NULL) == SUPPLE_OK); /* it is positive definite */
     REQUIRE(spl_ic0_create(&p, &a, &f, NULL) == SUPPLE_OK);

@@ -11,7 +11,11 @@ static const double NEAR = 0.05;  /* of the barrier's width: as near a held vert
 static const double LEAVE = 0.5;  /* of every gap, that a step along the path leaves */
 static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose solve */
 
-enum { ROUNDS = 8, LOOSE_STEPS = 40, RELEASES = 20 };
+static const double STALLED = 0.7; /* of what was missing before a round: more means that nothing comes of it */
+static const double THINNER = 0.3; /* what offsets that stop bones become of themselves */
+static const double SHRUNK[] = {0.3, 0.1, 0.03}; /* of its distance to the bone, flesh that is to be disentangled */
+
+enum { ROUNDS = 8, LOOSE_STEPS = 40, GIVEN = 6, REGROWN = 3 };
 
 /* ---- creation ---- */
 
@@ -28,6 +32,16 @@ static supple_result make_loose(spl_arrival *a, const spl_statics_options *from,
         spl_statics_create(&a->solid->elements, none, &a->allocator, a->pool, &options, &a->loose, error);
     spl_free(&a->allocator, none);
     return result;
+}
+
+static supple_result make_bones(spl_arrival *a, supple_error *error)
+{
+    size_t n = (size_t)a->solid->body->bones.bone_count;
+    a->crossing = spl_new(&a->allocator, n * n, sizeof *a->crossing);
+    a->kept = spl_new(&a->allocator, n * n, sizeof *a->kept);
+    a->tangled = spl_new(&a->allocator, n, sizeof *a->tangled);
+    if (!a->crossing || !a->kept || !a->tangled) return spl_fail_memory(error, "a solver with contact");
+    return spl_held_create(a->solid, a->pins->held, a->pool, &a->bones, error);
 }
 
 static supple_result make_pins(spl_arrival *a, supple_error *error)
@@ -59,6 +73,7 @@ supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, s
     out->step = spl_new(al, n, 3 * sizeof *out->step);
     supple_result result =
         out->x && out->goal && out->step ? SUPPLE_OK : spl_fail_memory(error, "a solver with contact");
+    if (result == SUPPLE_OK) result = make_bones(out, error);
     if (result == SUPPLE_OK) result = make_pins(out, error);
     if (result == SUPPLE_OK) result = spl_pose_path_create(solid, &out->path, error);
     if (result == SUPPLE_OK)
@@ -78,6 +93,10 @@ void spl_arrival_release(spl_arrival *a)
     spl_statics_destroy(a->held);
     spl_statics_destroy(a->loose);
     spl_pose_path_release(&a->path);
+    spl_held_release(&a->bones);
+    spl_free(al, a->crossing);
+    spl_free(al, a->kept);
+    spl_free(al, a->tangled);
     spl_free(al, a->x);
     spl_free(al, a->goal);
     spl_free(al, a->step);
@@ -90,6 +109,8 @@ void spl_arrival_reset(spl_arrival *a)
 {
     memcpy(a->x, a->solid->drive.rest, 3 * (size_t)a->solid->elements.vertex_count * sizeof *a->x);
     spl_pose_path_reset(&a->path);
+    for (int32_t i = 0; i < a->bones.bone_count * a->bones.bone_count; i++) a->kept[i] = 1;
+    spl_barrier_restore(a->barrier, a->kept);
 }
 
 /* ---- one step along the path ---- */
@@ -143,40 +164,60 @@ static void shift_targets(spl_arrival *a)
         }
 }
 
-/* Lets held vertices loose until they are as good as in place. */
+/* Lets held vertices loose until they are as good as in place, or no longer come nearer. */
 static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
 {
     spl_statics_problem loose = *problem;
-    double near = NEAR * spl_barrier_look(a->barrier).width;
+    double near = NEAR * spl_barrier_look(a->barrier).width, before = INFINITY;
     supple_result result = SUPPLE_OK;
     loose.pin = a->pin;
     loose.pin_count = a->pin_count;
     set_pins(a);
-    a->loosened++;
     for (int round = 0; round < ROUNDS && result == SUPPLE_OK; round++) {
         spl_statics_stats stats;
         result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
         a->iterations += stats.iterations;
-        if (distance_left(a) <= near) break;
+        double left = distance_left(a);
+        if (left <= near || (left > STALLED * before && round > 1)) break;
+        before = left;
         shift_targets(a);
     }
     return result;
 }
 
-/* Releases what still stops held vertices, and takes them to their places. */
-static supple_result force(spl_arrival *a, bool *arrived, supple_error *error)
+/* Bones that cross at the goal are released; `crossing` says which. */
+static supple_result release_crossing(spl_arrival *a, supple_error *error)
 {
-    supple_result result = SUPPLE_OK;
-    *arrived = false;
-    for (int i = 0; i < RELEASES && result == SUPPLE_OK && !*arrived; i++) {
+    int32_t n = a->bones.bone_count;
+    if (spl_held_crossings(&a->bones, a->goal, a->crossing, a->pool) < 0)
+        return spl_fail_memory(error, "a solver with contact");
+    for (int32_t p = 0; p < n; p++)
+        for (int32_t q = 0; q < p; q++) {
+            if (!a->crossing[(size_t)n * (size_t)p + (size_t)q]) continue;
+            a->freed += !spl_barrier_released(a->barrier, p, q);
+            spl_barrier_release(a->barrier, p, q, true);
+        }
+    return SUPPLE_OK;
+}
+
+/* Lets bones arrive: what stops them gives way, its offsets first, then all of it. */
+static supple_result press(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+{
+    bool arrived;
+    a->loosened++;
+    for (int i = 0;; i++) {
         int32_t count;
+        supple_result result = loosen(a, problem, error);
+        if (result == SUPPLE_OK) result = move(a, true, 0.1, &arrived, error);
+        if (result != SUPPLE_OK || arrived) return result;
+        a->missing = fmax(a->missing, distance_left(a));
         for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->pins->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
-        result = spl_barrier_release_stopping(a->barrier, a->x, a->step, 1, &count, error);
-        a->freed += count;
-        if (result == SUPPLE_OK) result = move(a, true, 0.1, arrived, error);
-        if (count == 0) break;
+        result = spl_barrier_give_way(a->barrier, a->x, a->step, i < GIVEN - 2 ? THINNER : 0, &count, error);
+        if (result != SUPPLE_OK) return result;
+        if (i == GIVEN || count == 0) break;
     }
-    return result;
+    return spl_fail(error, SUPPLE_ERROR_SOLVE, "contact: bones cannot arrive at their places, %.3g m are left",
+                    distance_left(a));
 }
 
 static supple_result take_step(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
@@ -185,16 +226,64 @@ static supple_result take_step(spl_arrival *a, const spl_statics_problem *proble
     memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
     spl_solid_carry(&a->path.solid, &a->path.last, a->goal, a->pool);
     spl_drive_hold(&a->path.solid.drive, a->pins->held, a->goal);
-    supple_result result = move(a, false, LEAVE, &arrived, error);
-    if (result != SUPPLE_OK || arrived) return result;
-    result = loosen(a, problem, error);
-    if (result == SUPPLE_OK) result = move(a, true, 0.1, &arrived, error);
-    if (result != SUPPLE_OK || arrived) return result;
-    a->missing = fmax(a->missing, distance_left(a));
-    result = force(a, &arrived, error);
-    if (result == SUPPLE_OK && !arrived)
-        return spl_fail(error, SUPPLE_ERROR_SOLVE, "contact: bones cannot arrive at their places, %.3g m are left",
-                        distance_left(a));
+    supple_result result = release_crossing(a, error);
+    if (result == SUPPLE_OK) result = move(a, false, LEAVE, &arrived, error);
+    return result != SUPPLE_OK || arrived ? result : press(a, problem, error);
+}
+
+/* ---- disentangling ---- */
+
+/* Flesh of bones that were released, drawn in to its bone. */
+static void shrink(spl_arrival *a, double share, double *x)
+{
+    const spl_drive *d = &a->solid->drive;
+    for (int32_t v = 0; v < a->solid->elements.vertex_count; v++) {
+        int32_t b = spl_barrier_bone(a->barrier, v);
+        if (a->pins->held[v] >= 0 || !a->tangled[b]) continue;
+        const spl_bone *bone = &d->body->bones.bone[b];
+        const double *X = d->rest + 3 * (size_t)v;
+        spl_vec3 p = spl_v3(X[0], X[1], X[2]);
+        double along = spl_drive_along(d, b, p);
+        spl_vec3 axis = spl_lerp(spl_drive_rest(d, bone->head), spl_drive_rest(d, bone->tail), fmin(fmax(along, 0), 1));
+        p = spl_drive_move(d, b, along, spl_lerp(axis, p, share));
+        memcpy(x + 3 * (size_t)v, &p, sizeof p);
+    }
+}
+
+/* Bones that are released although they do not cross; `tangled` has each of them. */
+static void list_tangled(spl_arrival *a)
+{
+    int32_t n = a->bones.bone_count;
+    memset(a->tangled, 0, (size_t)n * sizeof *a->tangled);
+    for (int32_t p = 0; p < n; p++)
+        for (int32_t q = 0; q <= p; q++) {
+            if (!spl_barrier_released(a->barrier, p, q) || a->crossing[(size_t)n * (size_t)p + (size_t)q]) continue;
+            a->tangled[p] = a->tangled[q] = true;
+        }
+}
+
+/* Flesh that is still in other flesh when its bones are out of each other: shrunk to its bones it is free, and from
+ * there it grows to where it belongs. Where even that crosses it is left, for another frame. */
+static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error)
+{
+    int32_t n = a->bones.bone_count, left = 0;
+    supple_result result = SUPPLE_OK;
+    *free = false;
+    list_tangled(a);
+    spl_barrier_keep(a->barrier, a->kept);
+    for (int32_t p = 0; p < n; p++)
+        for (int32_t q = 0; q < n; q++)
+            if (a->tangled[p]) spl_barrier_release(a->barrier, p, q, true);
+    for (size_t k = 0; k < sizeof SHRUNK / sizeof *SHRUNK && result == SUPPLE_OK && !*free; k++) {
+        memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
+        shrink(a, SHRUNK[k], a->goal);
+        result = spl_barrier_take_back(a->barrier, a->goal, a->crossing, &left, error);
+        *free = left == 0 && spl_barrier_crossings(a->barrier, a->goal) == 0;
+    }
+    if (*free)
+        memcpy(a->x, a->goal, coordinates(a) * sizeof *a->x);
+    else
+        spl_barrier_restore(a->barrier, a->kept);
     return result;
 }
 
@@ -212,28 +301,43 @@ static void follow_root(spl_arrival *a)
     }
 }
 
+/* Equilibrium where the bones are. Offsets that gave way grow again as flesh makes room, in a few rounds. */
+static supple_result settle(spl_arrival *a, const spl_statics_problem *held, bool grow, spl_statics_stats *stats,
+                            supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    for (int i = 0; i < (grow ? REGROWN : 1) && result == SUPPLE_OK; i++) {
+        int32_t left;
+        if (i > 0) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, &left, error);
+        if (result == SUPPLE_OK) result = spl_statics_solve(a->held, held, a->x, stats, error);
+        a->iterations += stats->iterations;
+    }
+    return result;
+}
+
 supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
                                 supple_error *error)
 {
     spl_statics_problem held = *problem;
-    int32_t back;
+    int32_t left = 0;
+    bool freed = false;
     held.pin = a->pins->pin;
     held.pin_count = a->pins->count;
     held.extra = spl_barrier_extra(a->barrier);
-    spl_statics_problem loose = held;
     a->loosened = a->freed = a->iterations = 0;
     a->missing = 0;
     follow_root(a);
     spl_pose_path_begin(&a->path);
     a->steps = (int32_t)fmax(1, ceil(a->path.turn / a->turn));
-    supple_result result = spl_barrier_take_back(a->barrier, a->x, NULL, &back, error);
+    supple_result result = SUPPLE_OK;
     for (int32_t k = 1; k <= a->steps && result == SUPPLE_OK; k++) {
         spl_pose_path_take(&a->path, (double)k / a->steps);
-        result = take_step(a, &loose, error);
+        result = take_step(a, &held, error);
+        if (result == SUPPLE_OK) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, &left, error);
     }
-    if (result == SUPPLE_OK) result = spl_statics_solve(a->held, &held, a->x, stats, error);
-    if (result != SUPPLE_OK) return result;
-    a->iterations += stats->iterations;
-    memcpy(x, a->x, coordinates(a) * sizeof *x);
-    return SUPPLE_OK;
+    if (result == SUPPLE_OK && left > 0) result = disentangle(a, &freed, error);
+    a->disentangled = freed;
+    if (result == SUPPLE_OK) result = settle(a, &held, freed, stats, error);
+    if (result == SUPPLE_OK) memcpy(x, a->x, coordinates(a) * sizeof *x);
+    return result;
 }

@@ -14,6 +14,7 @@
 #include "body/pins.h"
 #include "body/pose_path.h"
 #include "contact/barrier.h"
+#include "contact/held.h"
 #include "statics/statics.h"
 
 typedef struct spl_arrival {
@@ -24,6 +25,10 @@ typedef struct spl_arrival {
     spl_statics *held, *loose; /* bones hold; all is free */
     spl_pose_path path;
     const spl_pins *pins; /* of the held solver: islands */
+    spl_held bones;       /* what they hold firmly */
+    bool *crossing;       /* bones x bones: pairs that cross where the last step led */
+    double *kept;         /* bones x bones: the barrier's offsets, to be restored */
+    bool *tangled;        /* by bone: its flesh is to be disentangled */
     double *x;            /* 3 x vertices: nothing touches */
     double *goal;         /* 3 x vertices: where the step leads */
     double *step;         /* 3 x vertices */
@@ -35,6 +40,7 @@ typedef struct spl_arrival {
     int32_t steps;      /* along the path */
     int32_t loosened;   /* of these, in which bones were let loose */
     int32_t iterations; /* Newton steps in all */
+    bool disentangled;  /* flesh was shrunk to its bones and grew again */
     int32_t freed;      /* pairs of bones that were released in it */
     double missing;     /* how far what bones hold was from its place before it was released, metres */
 } spl_arrival;

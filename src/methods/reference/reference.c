@@ -11,7 +11,7 @@
 #define CONTACT_TURN (15 * M_PI / 180) /* of a joint in one step on its way to a pose, where flesh meets flesh */
 
 enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS, P_STILL, P_WIDTH };
-enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_GAP, V_COUNT };
+enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_DISENTANGLED, V_GAP, V_COUNT };
 
 static const spl_parameter PARAMETERS[] = {
     [P_ENERGY] = {"energy", "", 1, 0, 3, "what flesh is made of", "arap|corot|neohookean|stvk"},
@@ -91,6 +91,7 @@ static void tell_contact(reference *r, supple_stats *stats)
                                                [V_RELEASED] = {"released", spl_barrier_released_count(r->barrier)},
                                                [V_FREED] = {"newly_released", a->freed},
                                                [V_MISSING] = {"missing_m", a->missing},
+                                               [V_DISENTANGLED] = {"disentangled", a->disentangled},
                                                [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN}};
     memcpy(r->value, value, sizeof value);
     stats->contacts = s.pairs;
