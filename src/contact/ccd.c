@@ -68,28 +68,12 @@ static double time_along(const motion *m, const double x[4][3], spl_vec3 r, doub
     return time;
 }
 
-static spl_vec3 side(const double x[4][3], int from, int to)
-{
-    return spl_v3(x[to][0] - x[from][0], x[to][1] - x[from][1], x[to][2] - x[from][2]);
-}
-
-/* The way between the nearest places is a small difference where they are close, and its direction loses digits. Inside
- * both it is across the triangle, or across both edges, which loses none. */
-static spl_vec3 across(const motion *m, const double x[4][3], spl_vec3 r)
-{
-    spl_vec3 n = m->kind == SPL_PAIR_POINT_TRIANGLE ? spl_cross(side(x, 1, 2), side(x, 1, 3))
-                                                    : spl_cross(side(x, 0, 1), side(x, 2, 3));
-    return spl_dot(n, r) < 0 ? spl_scale(n, -1) : n;
-}
-
 /* A time in which the distance cannot fall from where it is to `limit`. */
 static double safe_step(const motion *m, const double x[4][3], const spl_nearest *n, double distance, double limit)
 {
     double way[3];
     for (int k = 0; k < 3; k++) way[k] = n->w[0] * x[0][k] + n->w[1] * x[1][k] + n->w[2] * x[2][k] + n->w[3] * x[3][k];
     spl_vec3 r = spl_v3(way[0], way[1], way[2]);
-    bool inside = n->w[0] != 0 && n->w[1] != 0 && n->w[2] != 0 && n->w[3] != 0;
-    if (inside) r = across(m, x, r);
     return fmax((distance - limit) / m->speed, time_along(m, x, r, limit));
 }
 

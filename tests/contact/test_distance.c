@@ -110,14 +110,30 @@ TEST(no_sampled_place_is_nearer)
     }
 }
 
-/* A turn of the edges by 1e-3 down to 1e-15, where 2x2 systems of equations lose everything. The way across is 0.01, by
- * construction, and the places are off by the angle's share of it at most. */
+/* Edges that are turned by 1e-3 down to 1e-16, where 2x2 systems of equations lose everything, in frames in which no
+ * number is exact. They cross at a distance of 0.01, by construction. */
 TEST(nearly_parallel_edges_keep_their_digits)
 {
-    for (double turn = 1e-3; turn > 1e-16; turn /= 10) {
-        double x[4][3] = {{-1, 0, 0}, {1.25, 0, 0}, {-1.5, -1.5 * turn, 0.01}, {1, turn, 0.01}};
-        spl_nearest n = spl_pair_nearest(SPL_PAIR_EDGE_EDGE, (const double(*)[3])x);
-        CHECK_NEAR(sqrt(n.square), 0.01, 1e-17);
+    random_state r = {3};
+    for (double turn = 1e-3; turn > 1e-17; turn /= 2) {
+        double u[3], n[3], v[3], x[4][3], length = 0, along = 0;
+        random_vector(&r, 1, u);
+        random_vector(&r, 1, n);
+        for (int k = 0; k < 3; k++) length += u[k] * u[k];
+        for (int k = 0; k < 3; k++) u[k] /= sqrt(length);
+        for (int k = 0; k < 3; k++) along += n[k] * u[k];
+        for (int k = 0; k < 3; k++) n[k] -= along * u[k];
+        length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        for (int k = 0; k < 3; k++) n[k] /= length;
+        for (int k = 0; k < 3; k++) v[k] = u[(k + 1) % 3] * n[(k + 2) % 3] - u[(k + 2) % 3] * n[(k + 1) % 3];
+        for (int k = 0; k < 3; k++) {
+            x[0][k] = -1.1 * u[k];
+            x[1][k] = 1.3 * u[k];
+            x[2][k] = 0.01 * n[k] - 0.7 * (u[k] + turn * v[k]);
+            x[3][k] = 0.01 * n[k] + 0.9 * (u[k] + turn * v[k]);
+        }
+        spl_nearest at = spl_pair_nearest(SPL_PAIR_EDGE_EDGE, (const double(*)[3])x);
+        CHECK_NEAR(sqrt(at.square), 0.01, 5e-16);
     }
 }
 
@@ -126,7 +142,17 @@ TEST(parallel_edges_are_nearest_at_an_end)
     double x[4][3] = {{0, 0, 0}, {1, 0, 0}, {0.25, 1, 0}, {3, 1, 0}};
     spl_nearest n = spl_pair_nearest(SPL_PAIR_EDGE_EDGE, (const double(*)[3])x);
     CHECK(n.square == 1);
-    CHECK(n.w[0] == 0 || n.w[1] == 0 || n.w[2] == 0 || n.w[3] == 0);
+    random_state r = {4};
+    for (int i = 0; i < 10000; i++) { /* parallel to rounding */
+        double stretch = random_signed(&r), shift = random_signed(&r);
+        random_pair(&r, SHAPE_ANY, x);
+        for (int k = 0; k < 3; k++) {
+            x[2][k] = x[0][k] + shift * (x[1][k] - x[0][k]) + 0.1 * (k == 0);
+            x[3][k] = x[2][k] + stretch * (x[1][k] - x[0][k]);
+        }
+        n = spl_pair_nearest(SPL_PAIR_EDGE_EDGE, (const double(*)[3])x);
+        CHECK(n.w[0] == 0 || n.w[1] == 0 || n.w[2] == 0 || n.w[3] == 0 || fabs(stretch) < 0.1);
+    }
 }
 
 TEST(corners_without_a_part_have_weight_zero)

@@ -126,7 +126,7 @@ static bool all_near(const all *q, const spl_pair *pair)
 
 static void all_try(all *q, spl_pair_kind kind, int32_t a, int32_t b, int32_t c, int32_t d)
 {
-    spl_pair pair = {kind, {a, b, c, d}};
+    spl_pair pair = {(int32_t)kind, {a, b, c, d}};
     const bool *fixed = q->p->fixed;
     if (fixed && fixed[a] && fixed[b] && fixed[c] && fixed[d]) return;
     if ((q->refuse && q->refuse(NULL, &pair)) || !all_near(q, &pair)) return;
@@ -195,12 +195,12 @@ static bool refuse_some(const void *context, const spl_pair *pair)
 
 TEST(all_pairs_within_a_radius_are_found)
 {
-    sheets s = make_sheets(6, 1);
+    sheets s = make_sheets(test_size(6, 4), 1);
     all q = {.p = &s.p};
     spl_pairs *pairs;
     REQUIRE(spl_pairs_create(&s.p, NULL, NULL, &s.a, &pairs, NULL) == SUPPLE_OK);
-    check_static(&s, pairs, &q, 0.03, NULL, 1000);
-    check_static(&s, pairs, &q, 0.2, NULL, 10000); /* room has to grow */
+    check_static(&s, pairs, &q, 0.03, NULL, 500);
+    check_static(&s, pairs, &q, 0.2, NULL, 5000); /* room has to grow */
     check_static(&s, pairs, &q, 0, NULL, 0);
     spl_pairs_destroy(pairs);
     free(q.pair);
@@ -308,7 +308,7 @@ TEST(an_edge_of_one_vertex_is_a_point)
 /* All that come near are there; of the others few are. All fly by 5, which must not make pairs. */
 TEST(no_pair_that_comes_near_in_motion_is_missing)
 {
-    sheets s = make_sheets(5, 5);
+    sheets s = make_sheets(test_size(5, 3), 5);
     s.p.reach = s.reach;
     all q = {.p = &s.p, .x = s.x, .d = s.d, .radius = 0.02};
     spl_pairs *pairs;
@@ -321,7 +321,7 @@ TEST(no_pair_that_comes_near_in_motion_is_missing)
         while (at < count && all_order(&list[at], &q.pair[i]) < 0) at++;
         missing += at == count || all_order(&list[at], &q.pair[i]) != 0;
     }
-    CHECK(q.count > 1000 && missing == 0);
+    CHECK(q.count > 500 && missing == 0);
     CHECK(count < 4 * q.count);
     for (int32_t i = 1; i < count; i++) CHECK(all_order(&list[i - 1], &list[i]) < 0);
     spl_pairs_destroy(pairs);
