@@ -2,7 +2,7 @@
 
 #include "math/vec3.h"
 
-/* Grazing motions need most, and random ones 3 to 4; what is reached by then is returned, which is early, not late. */
+/* Enough for all but the tightest turns next to each other; what is reached by then is returned: early, not late. */
 enum { MOST_STEPS = 512 };
 
 /* The search ends this near to the gap that is to be left, as a share of it. */
@@ -47,31 +47,33 @@ static spl_nearest nearest_at(const motion *m, double t, double x[4][3])
     return spl_pair_nearest(m->kind, (const double(*)[3])x);
 }
 
-/* The time for which the two stay `limit` apart along the way r between their nearest places at x. All corners go
- * straight, so each corner of one against each of the other says when, and along r the two are convex hulls of them.
- * Where a pair slides past, this is far more than the distance over the speed. */
-static double time_along(const motion *m, const double x[4][3], const double r[3], double limit)
+/* The time for which the two stay `limit` apart along r; 0 where they are not. All corners go straight, so each corner
+ * of one against each of the other says when, and along r the two are what lies between their corners. Right for any r;
+ * good for the way between their nearest places. Where a pair slides past, this is far more than the distance over the
+ * speed. */
+static double time_along(const motion *m, const double x[4][3], spl_vec3 r, double limit)
 {
     int split = spl_pair_split(m->kind);
-    double place[4], pace[4], time = INFINITY, length = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
-    if (!(length > 0)) return 0;
+    double place[4], pace[4], time = INFINITY, length = spl_norm(r);
     for (int i = 0; i < 4; i++) {
-        place[i] = (x[i][0] * r[0] + x[i][1] * r[1] + x[i][2] * r[2]) / length;
-        pace[i] = (m->d[i][0] * r[0] + m->d[i][1] * r[1] + m->d[i][2] * r[2]) / length;
+        place[i] = (x[i][0] * r.x + x[i][1] * r.y + x[i][2] * r.z) / length;
+        pace[i] = (m->d[i][0] * r.x + m->d[i][1] * r.y + m->d[i][2] * r.z) / length;
     }
     for (int i = 0; i < split; i++)
         for (int j = split; j < 4; j++) {
             double room = place[i] - place[j] - limit, closing = pace[j] - pace[i];
+            if (!(room > 0)) return 0;
             if (closing > 0) time = fmin(time, room / closing);
         }
-    return time > 0 ? time : 0;
+    return time;
 }
 
 /* A time in which the distance cannot fall from where it is to `limit`. */
 static double safe_step(const motion *m, const double x[4][3], const spl_nearest *n, double distance, double limit)
 {
-    double r[3];
-    for (int k = 0; k < 3; k++) r[k] = n->w[0] * x[0][k] + n->w[1] * x[1][k] + n->w[2] * x[2][k] + n->w[3] * x[3][k];
+    double way[3];
+    for (int k = 0; k < 3; k++) way[k] = n->w[0] * x[0][k] + n->w[1] * x[1][k] + n->w[2] * x[2][k] + n->w[3] * x[3][k];
+    spl_vec3 r = spl_v3(way[0], way[1], way[2]);
     return fmax((distance - limit) / m->speed, time_along(m, x, r, limit));
 }
 

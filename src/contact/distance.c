@@ -24,21 +24,17 @@ static double along(spl_vec3 a, spl_vec3 e)
     return ee > 0 ? clamp(-spl_dot(a, e) / ee) : 0;
 }
 
-/* Where |r + s u + t v| is least over all s and t, by u and the part of v across it (Gram-Schmidt, twice, so that what
- * is left of v is across u to rounding even where they are nearly parallel). u should be the longer. Returns the square
- * of the sine between them, 0 where there is none. */
+/* Where |r + s u + t v| is least over all s and t, by u and the part of v across it (modified Gram-Schmidt: r loses its
+ * part along u first, so that the rounding of `across`, which grows as they become parallel, finds nothing there). u
+ * should be the longer. Returns the square of the sine between them, 0 where there is none. */
 static double least_squares(spl_vec3 r, spl_vec3 u, spl_vec3 v, double *s, double *t)
 {
     double uu = spl_dot(u, u), vv = spl_dot(v, v);
     if (!(uu > 0) || !(vv > 0)) return 0;
-    double k = spl_dot(u, v) / uu;
+    double k = spl_dot(u, v) / uu, first = -spl_dot(u, r) / uu;
     spl_vec3 across = spl_madd(v, u, -k);
-    double more = spl_dot(u, across) / uu;
-    across = spl_madd(across, u, -more);
-    k += more;
     double cc = spl_dot(across, across);
     if (!(cc > 0)) return 0;
-    double first = -spl_dot(u, r) / uu;
     *t = -spl_dot(across, spl_madd(r, u, first)) / cc;
     *s = first - k * *t;
     return cc / vv;

@@ -155,7 +155,7 @@ static void set_common(query *q)
     for (int k = 0; k < 3; k++) q->common[k] = isfinite(sum[k] / count) ? sum[k] / count : 0;
 }
 
-/* ---- tests ---- */
+/* ---- tests; that one of the two is free was asked with their boxes ---- */
 
 /* How much nearer to each other the two may come, at most: the paces of both, seen from their mean. */
 static double approach(const query *q, const spl_pair *pair)
@@ -194,7 +194,7 @@ static bool comes_near(const query *q, const spl_pair *pair)
 static bool is_pair(const query *q, const spl_pair *pair)
 {
     const spl_pairs *s = q->s;
-    return any_free(s, pair->v, 4) && comes_near(q, pair) && !(s->refuse && s->refuse(s->context, pair));
+    return comes_near(q, pair) && !(s->refuse && s->refuse(s->context, pair));
 }
 
 static bool holds(const int32_t *triangle, int32_t v)
@@ -296,7 +296,7 @@ static bool test_crossing(const void *context, int32_t a, int32_t b, spl_pair *o
     const int32_t *e = q->s->p.edge + 2 * (size_t)a, *t = q->s->p.triangle + 3 * (size_t)b;
     if (holds(t, e[0]) || holds(t, e[1])) return false;
     *out = (spl_pair){.v = {a, b, 0, 0}};
-    return (any_free(q->s, e, 2) || any_free(q->s, t, 3)) && passes(q, e, t) && !refused(q->s, e, t);
+    return passes(q, e, t) && !refused(q->s, e, t);
 }
 
 int32_t spl_pairs_crossings(spl_pairs *s, const double *x, spl_pool *pool,
