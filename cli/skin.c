@@ -26,6 +26,7 @@ static const cli_option options[] = {
     {"--clip", "NAME", "a clip by name, index, or all (the first one); give it again for more", true},
     {"--motion", "FILE", "a motion from elsewhere: .bvh onto the skeleton, .pc2 for --method none", false},
     {"--map", "FILE.json", "which joint of a .bvh moves which joint (by their names)", false},
+    {"--frames-fast", NULL, "do not solve what comes before --frames A:B, where flesh meets flesh", false},
     {"--fps", "N", "frames per second (the motion's or the file's own, else 30)", false},
     {"--frames", "A:B", "frames A to B, both included, from 0, up to the clip's end (the whole clip)", false},
     {"--body", "KIND", "tets, prism, or a .msh, .mesh or .vtk file of your own in the bind pose's space (tets)", false},
@@ -254,6 +255,7 @@ static int create_sim(job *j, const cli_arguments *arguments)
     const char *rehearse = cli_get(arguments, "--rehearse", 0);
     if (rehearse && strcmp(rehearse, "on") != 0 && strcmp(rehearse, "off") != 0)
         return cli_usage_error("--rehearse %.40s: takes on or off", rehearse);
+    sc.lead_in = !cli_get(arguments, "--frames-fast", 0);
     sc.rehearse = !rehearse || strcmp(rehearse, "on") == 0;
     code = cli_amounts(arguments, amounts, &sc);
     if (code) return code;
@@ -497,6 +499,7 @@ static supple_result run_range(job *j, int r, supple_error *error)
     if (result == SUPPLE_OK)
         result =
             supple_sim_judge(j->sim, range->clip, range->first_frame, range->frame_count, j->fps, !j->dump_path, error);
+    if (result == SUPPLE_OK) result = supple_sim_lead_in(j->sim, range->clip, range->first_frame, j->fps, error);
     cli_progress_begin(&j->progress, clip);
     for (int k = 0; k < range->frame_count && result == SUPPLE_OK; k++) {
         int frame = range->first_frame + k;

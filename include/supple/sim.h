@@ -60,6 +60,7 @@ typedef struct supple_sim_config {
                              _SUPPLE_AMOUNT counts by itself */
     bool rehearse; /* where the body is made here: its parts are tried on a coarse one first, and those that cannot be
                       trusted get another role (on); see supple_sim_rehearse for what follows from poses */
+    bool lead_in;  /* supple_sim_judge and supple_sim_lead_in play what comes before a range (on) */
 } supple_sim_config;
 
 /* What flesh must not enter, as bits: itself, the world's colliders; or what the method does unless it is told. */
@@ -183,6 +184,13 @@ SUPPLE_API void supple_sim_reset(supple_sim *sim);
  * dump). The next step starts as the first one did. Without flesh, or with trust=off, there is nothing to do. */
 SUPPLE_API supple_result supple_sim_judge(supple_sim *sim, int32_t clip, int32_t first_frame, int32_t frame_count,
                                           double fps, bool keep, supple_error *error);
+
+/* Plays frames 0 to first_frame - 1 of a clip (frame k is at k / fps seconds) from the bind pose on, without showing
+ * them, so that the frames that follow are those of the whole clip, to the bit. Needed where flesh meets flesh without
+ * dynamics: how it lies depends on the way it came. Elsewhere, and with `lead_in` off, there is nothing to do. Forgets
+ * the past. supple_sim_judge does the same before it begins. */
+SUPPLE_API supple_result supple_sim_lead_in(supple_sim *sim, int32_t clip, int32_t first_frame, double fps,
+                                            supple_error *error);
 
 /* Tries poses of the clips and swings of the joints, a dozen at most, without dynamics, and finds how much of the flesh
  * can be trusted in them: what live steps start from. For hosts whose poses are not known before. */

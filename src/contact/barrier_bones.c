@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const double LEAST_EASE = 0.01; /* of offsets: less is none, and pairs are released */
+static const double THIN = 0.25;       /* of the barrier's width: offsets that are none */
 static const double STOP_SLACK = 0.1;  /* of a gap: what comes nearer stops a step */
 static const double TAKEN = 0.8;       /* of the room that there is, when offsets grow again */
 
@@ -148,8 +149,9 @@ supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double
         if (!(p->width > 0) || spl_barrier_is_world(b, &p->pair)) continue;
         spl_barrier_corners(&p->pair, b->at, from);
         spl_barrier_corners(&p->pair, step, to);
-        if (spl_pair_ccd((spl_pair_kind)p->pair.kind, from, to, p->offset, STOP_SLACK, 1) < 1)
-            visit_bones(b, &p->pair, give, &g);
+        if (spl_pair_ccd((spl_pair_kind)p->pair.kind, from, to, p->offset, STOP_SLACK, 1) >= 1) continue;
+        g.less = p->offset > THIN * b->options.width ? less : 0; /* else there is nothing to make smaller */
+        visit_bones(b, &p->pair, give, &g);
     }
     *count = g.count;
     spl_free(&b->allocator, g.touched);

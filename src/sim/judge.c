@@ -38,6 +38,7 @@ static supple_result compute(supple_sim *sim, const range *r, supple_error *erro
     supple_result result = spl_progress(&sim->config, "flesh", 0, error);
     bool kept = true, swings = spl_amount_swings(sim);
     spl_pops_set_rate(&a->pops, r->fps);
+    if (result == SUPPLE_OK) result = spl_sim_lead_in(sim, r->clip, r->first, r->fps, error);
     for (int32_t k = 0; k < r->count && result == SUPPLE_OK; k++) {
         result = supple_sim_step_clip(sim, r->clip, time_of(r, k), error);
         if (result == SUPPLE_OK) result = spl_progress(&sim->config, "flesh", (double)(k + 1) / r->count, error);

@@ -26,7 +26,8 @@ supple_sim_config supple_sim_config_default(void)
                                .root_inertia = 1,
                                .collide = SUPPLE_COLLIDE_AUTO,
                                .amount = 1,
-                               .rehearse = true};
+                               .rehearse = true,
+                               .lead_in = true};
 }
 
 /* ---- creation ---- */
@@ -333,6 +334,7 @@ static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error 
     double start = spl_now_ms();
     sim->setup =
         (supple_setup){.ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN};
+    sim->lead_in = sc->lead_in;
     sim->fps = sc->fps;
     supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
     if (result == SUPPLE_OK) result = spl_sim_set_common(sim, sc, error);

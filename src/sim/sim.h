@@ -25,6 +25,7 @@ struct supple_sim {
     spl_dynamics dynamics;
     spl_amount amount; /* of what flesh does, that is shown */
     double fps;        /* of the clips' frame numbers */
+    bool lead_in;      /* what comes before a range of a clip is played where it counts */
     int32_t frame;     /* the next one of host poses */
     int32_t max_tets;  /* of a body that "auto" made fit a budget; 0: the method's own */
     bool ready;        /* the method's init succeeded */
@@ -56,6 +57,10 @@ void spl_sim_set_time(supple_sim *sim, int32_t clip, double time);
 
 /* The pose of a clip's moment, and its morphs. */
 void spl_sim_pose_clip(supple_sim *sim, int32_t clip, double time);
+
+/* Plays what comes before a frame of a clip, where frames depend on those before them (supple_sim_lead_in), from the
+ * present state on. */
+supple_result spl_sim_lead_in(supple_sim *sim, int32_t clip, int32_t first_frame, double fps, supple_error *error);
 
 /* Forgets the past of method and flesh. */
 void spl_sim_forget(supple_sim *sim);

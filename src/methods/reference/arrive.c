@@ -4,6 +4,8 @@
 #include "core/memory.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double PULL = 30;    /* of a held vertex's elastic stiffness: its spring while it is loose */
@@ -178,6 +180,7 @@ static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, 
         result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
         a->iterations += stats.iterations;
         double left = distance_left(a);
+        if (getenv("SPLDBG")) fprintf(stderr, "  loose round %d its %d conv %d still %d shortest %.3g left %.4g gap %.3g pairs %d ms %.0f (eval %.0f hess %.0f asm %.0f fac %.0f solve %.0f) inner %d ana %d\n", round, stats.iterations, stats.converged, stats.still, stats.shortest, left, spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats.ms.total, stats.ms.evaluate, stats.ms.hessian, stats.ms.assemble, stats.ms.factorise, stats.ms.solve, stats.inner, stats.analyses);
         if (left <= near || (left > STALLED * before && round > 1)) break;
         before = left;
         shift_targets(a);
@@ -212,6 +215,7 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
         if (result != SUPPLE_OK || arrived) return result;
         a->missing = fmax(a->missing, distance_left(a));
         for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->pins->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
+        if (getenv("SPLDBG")) fprintf(stderr, " give way %d missing %.4g\n", i, distance_left(a));
         result = spl_barrier_give_way(a->barrier, a->x, a->step, i < GIVEN - 2 ? THINNER : 0, &count, error);
         if (result != SUPPLE_OK) return result;
         if (i == GIVEN || count == 0) break;
@@ -311,6 +315,7 @@ static supple_result settle(spl_arrival *a, const spl_statics_problem *held, boo
         if (i > 0) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, &left, error);
         if (result == SUPPLE_OK) result = spl_statics_solve(a->held, held, a->x, stats, error);
         a->iterations += stats->iterations;
+        if (getenv("SPLDBG")) fprintf(stderr, "  settle its %d conv %d still %d shortest %.3g gap %.3g pairs %d ms %.0f (eval %.0f hess %.0f asm %.0f fac %.0f solve %.0f) inner %d ana %d\n", stats->iterations, stats->converged, stats->still, stats->shortest, spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats->ms.total, stats->ms.evaluate, stats->ms.hessian, stats->ms.assemble, stats->ms.factorise, stats->ms.solve, stats->inner, stats->analyses);
     }
     return result;
 }
