@@ -13,29 +13,6 @@ static const double REST_LEAST = 1e-7; /* of the diagonal: pairs that touch at r
 static const double SLACK = 0.2;       /* of a gap, that a step leaves */
 static const double LONGEST = 2;       /* mean edges: what one step moves at most */
 
-/* ---- positions with obstacles ---- */
-
-const double *spl_barrier_all(spl_barrier *b, const double *x)
-{
-    if (b->vertex_count == b->body_count) return x;
-    size_t body = 3 * (size_t)b->body_count;
-    memcpy(b->x, x, body * sizeof *x);
-    memcpy(b->x + body, b->obstacles->position, 3 * (size_t)b->obstacles->vertex_count * sizeof *x);
-    return b->x;
-}
-
-const double *spl_barrier_all_steps(spl_barrier *b, const double *d, const double *shift)
-{
-    if (b->vertex_count == b->body_count) return d;
-    size_t body = 3 * (size_t)b->body_count, rest = 3 * (size_t)b->obstacles->vertex_count;
-    memcpy(b->d, d, body * sizeof *d);
-    if (shift)
-        memcpy(b->d + body, shift, rest * sizeof *d);
-    else
-        memset(b->d + body, 0, rest * sizeof *d);
-    return b->d;
-}
-
 /* ---- candidates ---- */
 
 /* The largest of the first and of the second primitive of a pair, added up. */
@@ -43,13 +20,13 @@ double spl_barrier_reach(const spl_barrier *b, const spl_pair *p)
 {
     int first = p->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
     double reach[2] = {0, 0};
-    for (int i = 0; i < 4; i++) reach[i >= first] = fmax(reach[i >= first], b->reach[p->v[i]]);
+    for (int i = 0; i < 4; i++) reach[i >= first] = fmax(reach[i >= first], b->surface.reach[p->v[i]]);
     return reach[0] + reach[1];
 }
 
 bool spl_barrier_is_world(const spl_barrier *b, const spl_pair *p)
 {
-    return p->v[0] >= b->body_count || p->v[3] >= b->body_count;
+    return p->v[0] >= b->surface.own_count || p->v[3] >= b->surface.own_count;
 }
 
 /* |e_1|^2 |e_2|^2 at these positions. */
@@ -69,8 +46,8 @@ static double mean_stiffness(const spl_barrier *b, const spl_pair *p)
     double sum = 0;
     int count = 0;
     for (int i = 0; i < 4; i++) {
-        if (p->v[i] >= b->body_count) continue;
-        sum += b->stiffness[p->v[i]];
+        if (p->v[i] >= b->surface.own_count) continue;
+        sum += b->surface.stiffness[p->v[i]];
         count++;
     }
     return b->options.stiffness * sum / (count > 0 ? count : 1);
@@ -81,14 +58,14 @@ static spl_potential potential_of(const spl_barrier *b, const spl_pair *pair, co
 {
     spl_potential p = {.pair = *pair, .offset = spl_barrier_reach(b, pair), .width = b->options.width};
     double corner[4][3];
+    p.offset *= spl_barrier_ease(b, pair);
     if (spl_barrier_is_world(b, pair)) {
         spl_barrier_corners(pair, x, corner);
     } else {
-        spl_barrier_corners(pair, b->solid->drive.rest, corner);
-        p.offset *= spl_barrier_ease(b, pair);
+        spl_barrier_corners(pair, b->surface.rest, corner);
         double d = sqrt(spl_pair_nearest((spl_pair_kind)pair->kind, corner).square);
         p.offset = fmin(p.offset, REST_SHARE * d);
-        p.width = d > REST_LEAST * b->solid->diagonal ? fmin(p.width, d - p.offset) : 0;
+        p.width = d > REST_LEAST * b->surface.diagonal ? fmin(p.width, d - p.offset) : 0;
     }
     if (pair->kind == SPL_PAIR_EDGE_EDGE) p.parallel = SPL_POTENTIAL_PARALLEL * edge_squares(corner);
     p.stiffness = mean_stiffness(b, pair);
@@ -170,7 +147,7 @@ static double sum_up(spl_barrier *b)
 
 static double energy_at(void *context, const double *x)
 {
-    evaluation e = {context, spl_barrier_all(context, x), false};
+    evaluation e = {context, x, false};
     spl_parallel_for(e.b->pool, (size_t)e.b->count, SPL_BARRIER_GRAIN, evaluate, &e);
     return sum_up(e.b);
 }
@@ -192,7 +169,7 @@ static void list_active(spl_barrier *b, const double *x)
 static void add_forces(void *context, const double *x, double *force)
 {
     spl_barrier *b = context;
-    memcpy(b->at, spl_barrier_all(b, x), 3 * (size_t)b->vertex_count * sizeof *b->at);
+    memcpy(b->at, x, 3 * (size_t)b->surface.vertex_count * sizeof *b->at);
     evaluation e = {b, b->at, true};
     spl_parallel_for(b->pool, (size_t)b->count, SPL_BARRIER_GRAIN, evaluate, &e);
     list_active(b, e.x);
@@ -200,7 +177,7 @@ static void add_forces(void *context, const double *x, double *force)
         size_t i = (size_t)b->active[k];
         for (size_t c = 0; c < 12; c++) {
             int32_t v = b->potential[i].pair.v[c / 3];
-            if (v < b->body_count) force[3 * (size_t)v + c % 3] -= b->gradient[12 * i + c];
+            force[3 * (size_t)v + c % 3] -= b->gradient[12 * i + c];
         }
     }
 }
@@ -276,12 +253,11 @@ static double longest_of(const double *d, int32_t count)
     return sqrt(most);
 }
 
-supple_result spl_barrier_max_step(spl_barrier *b, const double *x, const double *d, const double *shift, double slack,
-                                   double *share, supple_error *error)
+supple_result spl_barrier_max_step(spl_barrier *b, const double *x, const double *d, double slack, double *share,
+                                   supple_error *error)
 {
-    const double *to = spl_barrier_all_steps(b, d, shift);
-    memcpy(b->at, spl_barrier_all(b, x), 3 * (size_t)b->vertex_count * sizeof *b->at);
-    stepping s = {.b = b, .x = b->at, .d = to, .slack = slack};
+    memcpy(b->at, x, 3 * (size_t)b->surface.vertex_count * sizeof *b->at);
+    stepping s = {.b = b, .x = b->at, .d = d, .slack = slack};
     *share = 0;
     supple_result result = spl_barrier_seek(b, s.x, s.d, error);
     if (result != SUPPLE_OK) return result;
@@ -297,11 +273,11 @@ supple_result spl_barrier_max_step(spl_barrier *b, const double *x, const double
 static supple_result max_step(void *context, const double *x, const double *d, double *share, supple_error *error)
 {
     spl_barrier *b = context;
-    size_t n = 3 * (size_t)b->body_count;
-    double most = longest_of(d, b->body_count), cut = fmin(1, LONGEST * b->edge_mean / fmax(most, 1e-300));
+    size_t n = 3 * (size_t)b->surface.vertex_count;
+    double most = longest_of(d, b->surface.vertex_count), cut = fmin(1, LONGEST * b->edge_mean / fmax(most, 1e-300));
     if (!isfinite(most)) return spl_fail(error, SUPPLE_ERROR_SOLVE, "contact: a step is not finite");
     for (size_t i = 0; i < n; i++) b->step[i] = cut * d[i];
-    supple_result result = spl_barrier_max_step(b, x, b->step, NULL, SLACK, share, error);
+    supple_result result = spl_barrier_max_step(b, x, b->step, SLACK, share, error);
     *share *= cut;
     return result;
 }
@@ -309,7 +285,7 @@ static supple_result max_step(void *context, const double *x, const double *d, d
 static supple_result begin(void *context, const double *x, supple_error *error)
 {
     spl_barrier *b = context;
-    return spl_barrier_seek(b, spl_barrier_all(b, x), NULL, error);
+    return spl_barrier_seek(b, x, NULL, error);
 }
 
 /* ---- for others ---- */
@@ -325,13 +301,13 @@ const spl_extra *spl_barrier_extra(spl_barrier *b)
     return &b->extra;
 }
 
-supple_result spl_barrier_measure(spl_barrier *b, const double *x, double *force, double *energy, supple_error *error)
+const double *spl_barrier_measure(spl_barrier *b, const double *x, double *energy)
 {
-    supple_result result = begin(b, x, error);
-    if (result != SUPPLE_OK) return result;
-    add_forces(b, x, force);
+    if (begin(b, x, NULL) != SUPPLE_OK) return NULL;
+    memset(b->step, 0, 3 * (size_t)b->surface.vertex_count * sizeof *b->step);
+    add_forces(b, x, b->step);
     *energy = sum_up(b);
-    return SUPPLE_OK;
+    return b->step;
 }
 
 spl_barrier_state spl_barrier_look(const spl_barrier *b)
@@ -343,9 +319,4 @@ spl_barrier_state spl_barrier_look(const spl_barrier *b)
 const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index)
 {
     return &b->potential[b->active[index]];
-}
-
-double spl_barrier_stiffness(const spl_barrier *b, int32_t vertex)
-{
-    return b->stiffness[vertex];
 }

@@ -1,4 +1,4 @@
-/* Contact by a barrier: an energy that becomes infinite where the body's surface would touch itself or an obstacle,
+/* Contact by a barrier: an energy that becomes infinite where a surface would touch itself or a thing of the world,
  * with steps that are bounded so that it never does. For Newton's method (fem/extra.h).
  *
  * Pairs are points and triangles, edges and edges of the surface. None are those that share a vertex, and those whose
@@ -16,18 +16,25 @@
 #ifndef SPL_CONTACT_BARRIER_H
 #define SPL_CONTACT_BARRIER_H
 
-#include "body/solid.h"
 #include "contact/potential.h"
+#include "core/threads.h"
 #include "fem/extra.h"
 
-/* Things of the world over vertices of their own, which follow those of the body in all pairs. Borrowed. */
-typedef struct spl_obstacles {
-    int32_t vertex_count, edge_count, triangle_count;
-    double *position;        /* 3 each: where they are now; the caller moves them */
-    const double *radius;    /* by vertex: of what is around it, metres */
-    const int32_t *edge;     /* 2 each, from 0 */
-    const int32_t *triangle; /* 3 each, from 0 */
-} spl_obstacles;
+/* What may touch, over one array of vertices. All is borrowed and must outlive the barrier. */
+typedef struct spl_barrier_surface {
+    int32_t vertex_count, own_count; /* the first own_count vertices have a rest shape; the others are the world's */
+    const double *rest;              /* 3 x own_count, metres */
+    int32_t point_count, edge_count, triangle_count;
+    const int32_t *point;    /* vertices that triangles may meet */
+    const int32_t *edge;     /* 2 each */
+    const int32_t *triangle; /* 3 each */
+    const bool *fixed;       /* by vertex: moved from outside */
+    const double *reach;     /* by vertex: how far around it what it carries reaches, metres */
+    const double *stiffness; /* by vertex of its own: elastic, N/m */
+    const int32_t *bone;     /* by vertex: what moves it: a bone; of the world, a number after those of the bones */
+    int32_t bone_count;      /* of all these */
+    double diagonal;         /* of the rest shape */
+} spl_barrier_surface;
 
 typedef struct spl_barrier_options {
     bool self;        /* the body against itself */
@@ -39,19 +46,18 @@ spl_barrier_options spl_barrier_options_default(void);
 
 typedef struct spl_barrier spl_barrier;
 
-/* `solid`, `held` (by vertex: its bone, or -1) and `obstacles` (may be NULL) must outlive it, as must the pool. */
-supple_result spl_barrier_create(const spl_solid *solid, const int32_t *held, const spl_obstacles *obstacles,
-                                 const spl_barrier_options *options, spl_pool *pool, spl_barrier **out,
-                                 supple_error *error);
+/* The pool must outlive it too. x is 3 x vertex_count in all that follows. */
+supple_result spl_barrier_create(const spl_barrier_surface *surface, const spl_barrier_options *options,
+                                 const supple_allocator *a, spl_pool *pool, spl_barrier **out, supple_error *error);
 void spl_barrier_destroy(spl_barrier *b); /* accepts NULL */
 
 /* For a solver; belongs to the barrier. */
 const spl_extra *spl_barrier_extra(spl_barrier *b);
 
-/* The share of a step of all vertices, held ones too, from x to x + d that is free of touching; obstacles move from
- * where they are by `shift` (3 x their vertices; NULL: they stand). `slack` of each gap is left. */
-supple_result spl_barrier_max_step(spl_barrier *b, const double *x, const double *d, const double *shift, double slack,
-                                   double *share, supple_error *error);
+/* The share of a step of all vertices, fixed ones too, from x to x + d that is free of touching. `slack` of each gap is
+ * left. */
+supple_result spl_barrier_max_step(spl_barrier *b, const double *x, const double *d, double slack, double *share,
+                                   supple_error *error);
 
 /* What the last energy was of. */
 typedef struct spl_barrier_state {
@@ -65,21 +71,17 @@ spl_barrier_state spl_barrier_look(const spl_barrier *b);
 /* Those pairs, for --dump-sim. */
 const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index);
 
-/* Adds the barrier's forces on the vertices of the body at x, whose pairs are sought afresh; returns its energy. */
-supple_result spl_barrier_measure(spl_barrier *b, const double *x, double *force, double *energy, supple_error *error);
-
-/* The elastic stiffness of a vertex of the body at rest, N/m. */
-double spl_barrier_stiffness(const spl_barrier *b, int32_t vertex);
+/* The barrier's energy and forces at x, whose pairs are sought afresh: 3 x vertices, until the next call of anything;
+ * NULL if memory is out. */
+const double *spl_barrier_measure(spl_barrier *b, const double *x, double *energy);
 
 /* ---- pairs of bones ---- */
 
-/* The bone that a vertex of the surface belongs to: that which holds it, else the strongest of its weights. */
-int32_t spl_barrier_bone(const spl_barrier *b, int32_t vertex);
 bool spl_barrier_released(const spl_barrier *b, int32_t bone, int32_t other);
 void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool released);
 int32_t spl_barrier_released_count(const spl_barrier *b);
 
-/* What stops the step from x to x + d, obstacles standing: the offsets between these bones become `less` of what they
+/* What stops the step from x to x + d: the offsets between these bones become `less` of what they
  * are; where that is less than a hundredth, or `less` is 0, their pairs are released. Returns for how many pairs of
  * bones something changed. */
 supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,

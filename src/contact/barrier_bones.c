@@ -13,19 +13,14 @@ static const double THIN = 0.25;       /* of the barrier's width: offsets that a
 static const double STOP_SLACK = 0.1;  /* of a gap: what comes nearer stops a step */
 static const double TAKEN = 0.8;       /* of the room that there is, when offsets grow again */
 
-int32_t spl_barrier_bone(const spl_barrier *b, int32_t vertex)
-{
-    return vertex < b->body_count ? b->bone[vertex] : -1;
-}
-
 bool spl_barrier_released(const spl_barrier *b, int32_t bone, int32_t other)
 {
-    return b->released[(size_t)b->bone_count * (size_t)bone + (size_t)other];
+    return b->released[(size_t)b->surface.bone_count * (size_t)bone + (size_t)other];
 }
 
 void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool released)
 {
-    size_t n = (size_t)b->bone_count, p = (size_t)bone, q = (size_t)other;
+    size_t n = (size_t)b->surface.bone_count, p = (size_t)bone, q = (size_t)other;
     b->released[n * p + q] = b->released[n * q + p] = released;
     b->ease[n * p + q] = b->ease[n * q + p] = released ? 0 : 1;
 }
@@ -33,19 +28,19 @@ void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool relea
 int32_t spl_barrier_released_count(const spl_barrier *b)
 {
     int32_t count = 0;
-    for (int32_t p = 0; p < b->bone_count; p++)
+    for (int32_t p = 0; p < b->surface.bone_count; p++)
         for (int32_t q = 0; q <= p; q++) count += spl_barrier_released(b, p, q);
     return count;
 }
 
 void spl_barrier_keep(const spl_barrier *b, double *ease)
 {
-    memcpy(ease, b->ease, (size_t)b->bone_count * (size_t)b->bone_count * sizeof *ease);
+    memcpy(ease, b->ease, (size_t)b->surface.bone_count * (size_t)b->surface.bone_count * sizeof *ease);
 }
 
 void spl_barrier_restore(spl_barrier *b, const double *ease)
 {
-    for (size_t i = 0; i < (size_t)b->bone_count * (size_t)b->bone_count; i++) {
+    for (size_t i = 0; i < (size_t)b->surface.bone_count * (size_t)b->surface.bone_count; i++) {
         b->ease[i] = ease[i];
         b->released[i] = ease[i] == 0;
     }
@@ -59,10 +54,10 @@ typedef void visit_fn(void *context, size_t at, size_t mirrored);
 static void visit_bones(const spl_barrier *b, const spl_pair *pair, visit_fn *visit, void *context)
 {
     int first = pair->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
-    size_t n = (size_t)b->bone_count;
+    size_t n = (size_t)b->surface.bone_count;
     for (int i = 0; i < first; i++)
         for (int k = first; k < 4; k++) {
-            size_t p = (size_t)b->bone[pair->v[i]], q = (size_t)b->bone[pair->v[k]];
+            size_t p = (size_t)b->surface.bone[pair->v[i]], q = (size_t)b->surface.bone[pair->v[k]];
             visit(context, n * p + q, n * q + p);
         }
 }
@@ -100,8 +95,7 @@ static bool overlaps(const spl_barrier *b, const spl_pair *pair)
 bool spl_barrier_refuse(const void *context, const spl_pair *pair)
 {
     const spl_barrier *b = context;
-    if (spl_barrier_is_world(b, pair)) return b->inverse;
-    if (!b->options.self || overlaps(b, pair)) return true;
+    if (!spl_barrier_is_world(b, pair) && (!b->options.self || overlaps(b, pair))) return true;
     question q = {b, false, 1};
     visit_bones(b, pair, ask, &q);
     return q.released != b->inverse;
@@ -109,7 +103,7 @@ bool spl_barrier_refuse(const void *context, const spl_pair *pair)
 
 int32_t spl_barrier_crossings(spl_barrier *b, const double *x)
 {
-    return spl_pairs_crossings(b->pairs, spl_barrier_all(b, x), b->pool, NULL, NULL);
+    return spl_pairs_crossings(b->pairs, x, b->pool, NULL, NULL);
 }
 
 /* ---- giving way ---- */
@@ -137,18 +131,17 @@ static void give(void *context, size_t at, size_t mirrored)
 supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
                                    supple_error *error)
 {
-    size_t n = (size_t)b->bone_count;
+    size_t n = (size_t)b->surface.bone_count;
     double from[4][3], to[4][3], most;
     giving g = {b, spl_new(&b->allocator, n * n, sizeof *g.touched), less, 0};
     *count = 0;
-    supple_result result = g.touched ? spl_barrier_max_step(b, x, d, NULL, STOP_SLACK, &most, error)
+    supple_result result = g.touched ? spl_barrier_max_step(b, x, d, STOP_SLACK, &most, error)
                                      : spl_fail_memory(error, "contacts that give way");
-    const double *step = spl_barrier_all_steps(b, d, NULL);
     for (int32_t i = 0; result == SUPPLE_OK && i < b->count; i++) {
         const spl_potential *p = &b->potential[i];
-        if (!(p->width > 0) || spl_barrier_is_world(b, &p->pair)) continue;
+        if (!(p->width > 0)) continue;
         spl_barrier_corners(&p->pair, b->at, from);
-        spl_barrier_corners(&p->pair, step, to);
+        spl_barrier_corners(&p->pair, d, to);
         if (spl_pair_ccd((spl_pair_kind)p->pair.kind, from, to, p->offset, STOP_SLACK, 1) >= 1) continue;
         g.less = p->offset > THIN * b->options.width ? less : 0; /* else there is nothing to make smaller */
         visit_bones(b, &p->pair, give, &g);
@@ -196,7 +189,7 @@ static void find_room(taking *t, const double *all)
     double corner[4][3];
     for (int32_t i = 0; i < b->count; i++) {
         const spl_potential *p = &b->potential[i];
-        double ease = spl_barrier_is_world(b, &p->pair) ? 1 : spl_barrier_ease(b, &p->pair);
+        double ease = spl_barrier_ease(b, &p->pair);
         if (ease == 1 || !(p->width > 0)) continue;
         spl_barrier_corners(&p->pair, all, corner);
         double d = sqrt(spl_pair_nearest((spl_pair_kind)p->pair.kind, corner).square),
@@ -226,7 +219,7 @@ static supple_result look(taking *t, const double *all, supple_error *error)
 static int32_t take(const taking *t, const bool *keep)
 {
     spl_barrier *b = t->b;
-    size_t n = (size_t)b->bone_count;
+    size_t n = (size_t)b->surface.bone_count;
     int32_t left = 0;
     for (size_t p = 0; p < n; p++)
         for (size_t q = 0; q <= p; q++) {
@@ -246,7 +239,7 @@ static int32_t take(const taking *t, const bool *keep)
 supple_result spl_barrier_take_back(spl_barrier *b, const double *x, const bool *keep, int32_t *count,
                                     supple_error *error)
 {
-    size_t n = (size_t)b->bone_count;
+    size_t n = (size_t)b->surface.bone_count;
     bool any = false;
     *count = 0;
     for (size_t i = 0; i < n * n; i++) any = any || b->ease[i] < 1;
@@ -256,7 +249,7 @@ supple_result spl_barrier_take_back(spl_barrier *b, const double *x, const bool 
                 .room = spl_new(&b->allocator, n * n, sizeof *t.room)};
     supple_result result = t.crossing && t.room ? SUPPLE_OK : spl_fail_memory(error, "released contacts");
     for (size_t i = 0; result == SUPPLE_OK && i < n * n; i++) t.room[i] = 1;
-    if (result == SUPPLE_OK) result = look(&t, spl_barrier_all(b, x), error);
+    if (result == SUPPLE_OK) result = look(&t, x, error);
     if (result == SUPPLE_OK) *count = take(&t, keep);
     spl_free(&b->allocator, t.crossing);
     spl_free(&b->allocator, t.room);

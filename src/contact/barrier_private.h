@@ -8,28 +8,19 @@
 
 struct spl_barrier {
     supple_allocator allocator;
-    const spl_solid *solid;
-    const spl_obstacles *obstacles; /* or NULL */
+    spl_barrier_surface surface;
+    spl_primitives primitives;
     spl_barrier_options options;
     spl_pool *pool;
-    int32_t body_count, vertex_count; /* vertices of the body; with those of obstacles */
-    int32_t *point, *edge, *triangle;
-    spl_primitives primitives;
-    bool *fixed;       /* by vertex */
-    double *reach;     /* by vertex: deviation of the visual mesh, or an obstacle's radius */
-    double *stiffness; /* by vertex of the body: its elastic one, N/m */
-    int32_t *bone;     /* by vertex of the body; -1 inside */
-    int32_t bone_count;
     bool *released;    /* bones x bones, symmetric */
     double *ease;      /* the same: of offsets, 0 to 1 */
     bool *overlapping; /* by vertex: of primitives that cross at rest */
     int32_t overlaps;  /* vertices of these */
     double edge_mean;  /* of the surface at rest, metres */
-    bool inverse;      /* crossings are asked for of released pairs alone */
+    bool inverse;      /* pairs are asked for of released bones alone */
     spl_pairs *pairs;
-    double *x, *d; /* 3 x vertices, where there are obstacles: positions and steps of all */
-    double *at;    /* 3 x vertices: where the forces were asked for last */
-    double *step;  /* 3 x vertices of the body */
+    double *at;   /* 3 x vertices: where the forces were asked for last */
+    double *step; /* 3 x vertices */
 
     /* candidates: what may come near on the way under way */
     int32_t count, room;
@@ -54,10 +45,6 @@ static inline void spl_barrier_corners(const spl_pair *pair, const double *x, do
     for (int i = 0; i < 4; i++)
         for (int c = 0; c < 3; c++) out[i][c] = x[3 * (size_t)pair->v[i] + (size_t)c];
 }
-
-/* x of the body with the obstacles' positions behind it; `shift` likewise of a step, obstacles moving by `more`. */
-const double *spl_barrier_all(spl_barrier *b, const double *x);
-const double *spl_barrier_all_steps(spl_barrier *b, const double *d, const double *shift);
 
 /* Makes the candidates of the pairs that are near along a way (d NULL: at x). */
 supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error);

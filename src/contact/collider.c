@@ -262,3 +262,16 @@ bool spl_colliders_query(const spl_colliders *c, spl_vec3 p, double reach, int32
     }
     return found;
 }
+
+/* ---- reading ---- */
+
+spl_collider_shape spl_colliders_shape(const spl_colliders *c, int32_t index)
+{
+    return c->item[index].shape;
+}
+
+void spl_colliders_mesh(const spl_colliders *c, int32_t index, spl_collider_geometry *out)
+{
+    const mesh *m = c->item[index].mesh;
+    *out = (spl_collider_geometry){m->vertex_count, m->triangle_count, m->position, m->triangle};
+}

@@ -61,4 +61,17 @@ supple_result spl_colliders_add_mesh(spl_colliders *c, const spl_collider_mesh *
 void spl_colliders_place(spl_colliders *c, int32_t index, const spl_collider_shape *shape);
 void spl_colliders_place_mesh(spl_colliders *c, int32_t index, const double *position);
 
+/* ---- reading them ---- */
+
+/* A collider's kind, and where it is if it is no mesh. */
+spl_collider_shape spl_colliders_shape(const spl_colliders *c, int32_t index);
+
+/* A mesh, its vertices at one place being one; pointers into the set, valid until it changes. */
+typedef struct spl_collider_geometry {
+    int32_t vertex_count, triangle_count;
+    const spl_vec3 *position;
+    const int32_t *triangle;
+} spl_collider_geometry;
+void spl_colliders_mesh(const spl_colliders *c, int32_t index, spl_collider_geometry *out);
+
 #endif

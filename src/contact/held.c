@@ -82,10 +82,10 @@ static supple_result build(spl_held *h, const spl_solid *solid, spl_pool *pool, 
     return SUPPLE_OK;
 }
 
-supple_result spl_held_create(const spl_solid *solid, const int32_t *held, spl_pool *pool, spl_held *out,
-                              supple_error *error)
+supple_result spl_held_create(const spl_solid *solid, const int32_t *held, int32_t bone_count, spl_pool *pool,
+                              spl_held *out, supple_error *error)
 {
-    *out = (spl_held){.allocator = solid->allocator, .bone = held, .bone_count = solid->body->bones.bone_count};
+    *out = (spl_held){.allocator = solid->allocator, .bone = held, .bone_count = bone_count};
     supple_result result = build(out, solid, pool, error);
     if (result != SUPPLE_OK) spl_held_release(out);
     return result;

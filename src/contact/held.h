@@ -16,9 +16,10 @@ typedef struct spl_held {
     bool *rest; /* bones x bones: they cross at rest already */
 } spl_held;
 
-/* `solid` and `held` must outlive it. The only failure is SUPPLE_ERROR_MEMORY. */
-supple_result spl_held_create(const spl_solid *solid, const int32_t *held, spl_pool *pool, spl_held *out,
-                              supple_error *error);
+/* `solid` and `held` must outlive it. `bone_count` is the width of tables of bones, those of the solid or more. The
+ * only failure is SUPPLE_ERROR_MEMORY. */
+supple_result spl_held_create(const spl_solid *solid, const int32_t *held, int32_t bone_count, spl_pool *pool,
+                              spl_held *out, supple_error *error);
 void spl_held_release(spl_held *h);
 
 /* Marks in `crossing` (bones x bones, symmetric) the pairs of bones whose held tetrahedra cross at x and do not at

@@ -65,8 +65,9 @@ typedef struct spl_solution {
     int32_t pin_count;
     const spl_contact_spring *spring; /* what the contacts were answered with */
     int32_t spring_count;
-    spl_barrier *barrier; /* or with a barrier; NULL: without */
-    const double *force;  /* 3 x vertices: external forces and those of inertia; NULL: the solid's force alone */
+    spl_barrier *barrier;    /* or with a barrier; NULL: without */
+    const double *barrier_x; /* its vertices: those of the body, then of the world */
+    const double *force;     /* 3 x vertices: external forces and those of inertia; NULL: the solid's force alone */
 } spl_solution;
 
 enum { SPL_NEEDS_SKIN = 1, SPL_NEEDS_BODY = 2, SPL_NEEDS_MODEL = 4, SPL_NEEDS_ANIMATION = 8 /* of vertices */ };

@@ -119,6 +119,16 @@ static double add_spring(const spl_contact_spring *s, const double *x, double *f
     return 0.5 * s->stiffness * square;
 }
 
+/* Of a barrier, its pairs found afresh; things of the world feel forces too, which do not count here. */
+static double add_barrier(spl_measure *m, const spl_solution *s)
+{
+    double energy = 0;
+    size_t n = 3 * (size_t)m->solid->elements.vertex_count;
+    const double *force = spl_barrier_measure(s->barrier, s->barrier_x, &energy);
+    for (size_t i = 0; force && i < n; i++) m->force[i] += force[i];
+    return energy;
+}
+
 static void measure_balance(spl_measure *m, const spl_solution *s, const double *x, spl_pool *pool, supple_stats *stats)
 {
     spl_elastic elastic = {&m->solid->elements, s->law, s->mu, s->lambda, s->rotation};
@@ -131,8 +141,7 @@ static void measure_balance(spl_measure *m, const spl_solution *s, const double 
             energy += 0.5 * s->pin[i].stiffness * d * d;
         }
     for (int32_t i = 0; i < s->spring_count; i++) energy += add_spring(&s->spring[i], x, m->force);
-    double barrier = 0;
-    if (s->barrier && spl_barrier_measure(s->barrier, x, m->force, &barrier, NULL) == SUPPLE_OK) energy += barrier;
+    if (s->barrier) energy += add_barrier(m, s);
     const double *outer = s->force ? s->force : m->solid->force;
     for (size_t i = 0; outer && i < 3 * (size_t)m->solid->elements.vertex_count; i++) {
         m->force[i] += outer[i];

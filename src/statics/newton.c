@@ -60,6 +60,19 @@ static double shorter(double alpha, double slope0, double energy0, double energy
     return alpha * fmin(0.5, fmax(0.1, best));
 }
 
+/* The share of `length` directions from n->x on that the extra allows. */
+static supple_result bound_step(spl_newton *n, double length, double *share)
+{
+    spl_statics *s = n->s;
+    const spl_extra *extra = n->problem->extra;
+    *share = 1;
+    if (!extra || !extra->max_step) return SUPPLE_OK;
+    memset(s->spread, 0, 3 * (size_t)s->elements->vertex_count * sizeof *s->spread);
+    for (size_t u = 0; u < (size_t)s->free_count; u++)
+        for (size_t c = 0; c < 3; c++) s->spread[3 * (size_t)s->vertex[u] + c] = length * s->direction[3 * u + c];
+    return extra->max_step(extra->context, n->x, s->spread, share, n->error);
+}
+
 /* A projected Hessian can be far too stiff: then the slope has hardly fallen after the whole step. Follows it to where
  * it would vanish if it went on falling as it did, while that gains energy. */
 static void go_on(spl_newton *n, double slope0)
@@ -67,7 +80,9 @@ static void go_on(spl_newton *n, double slope0)
     spl_statics *s = n->s;
     double alpha = 1, here = slope(s), fall = here - slope0;
     for (int i = 0; i < EXTENSIONS && here < 0.5 * slope0; i++) {
-        double more = fall > 0 ? fmin(LONGEST, -here / fall) : LONGEST;
+        double more = fall > 0 ? fmin(LONGEST, -here / fall) : LONGEST, share;
+        if (bound_step(n, more, &share) != SUPPLE_OK || !(share > 0)) return;
+        more *= share;
         move(s, s->trial, alpha + more, n->x);
         spl_point p = spl_newton_evaluate(n, n->x);
         if (!accepts(n, &p, more, here)) {
@@ -80,21 +95,6 @@ static void go_on(spl_newton *n, double slope0)
         fall = (slope(s) - here) / more;
         here = slope(s);
     }
-}
-
-/* The share of the direction that the extra allows. */
-static supple_result bound_step(spl_newton *n, double *share)
-{
-    spl_statics *s = n->s;
-    const spl_extra *extra = n->problem->extra;
-    *share = 1;
-    if (!extra || !extra->max_step) return SUPPLE_OK;
-    memset(s->spread, 0, 3 * (size_t)s->elements->vertex_count * sizeof *s->spread);
-    for (size_t u = 0; u < (size_t)s->free_count; u++)
-        memcpy(s->spread + 3 * (size_t)s->vertex[u], s->direction + 3 * u, 3 * sizeof *s->spread);
-    supple_result result = extra->max_step(extra->context, n->x, s->spread, share, n->error);
-    if (result == SUPPLE_OK) n->stats->shortest = fmin(n->stats->shortest, *share);
-    return result;
 }
 
 /* How far the direction moves a vertex, at most. */
@@ -112,7 +112,7 @@ static double longest(const spl_statics *s)
 static bool search(spl_newton *n, double slope0, double alpha)
 {
     spl_statics *s = n->s;
-    bool whole = alpha == 1, bounded = n->problem->extra && n->problem->extra->max_step;
+    bool whole = alpha == 1;
     memcpy(s->trial, n->x, 3 * (size_t)s->elements->vertex_count * sizeof *n->x);
     for (int i = 0; i < BACKTRACKS; i++) {
         move(s, s->trial, alpha, n->x);
@@ -121,7 +121,7 @@ static bool search(spl_newton *n, double slope0, double alpha)
             n->at = p;
             n->last_full = i == 0 && whole;
             n->still = n->last_full && longest(s) <= s->options.still;
-            if (n->last_full && !bounded) go_on(n, slope0);
+            if (n->last_full) go_on(n, slope0);
             return true;
         }
         alpha = shorter(alpha, slope0, n->at.energy, p.energy);
@@ -159,8 +159,9 @@ static outcome attempt(spl_newton *n, supple_result *result)
     double slope0 = slope(s);
     if (!finite_direction(s) || !(slope0 < 0)) return REFUSED;
     double share;
-    *result = bound_step(n, &share);
+    *result = bound_step(n, 1, &share);
     if (*result != SUPPLE_OK) return FAILED;
+    n->stats->shortest = fmin(n->stats->shortest, share);
     if (share > 0 && search(n, slope0, share)) return MOVED;
     return -slope0 <= ENERGY_NOISE * n->at.scale ? STALLED : REFUSED;
 }

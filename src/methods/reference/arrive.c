@@ -23,64 +23,101 @@ enum { ROUNDS = 8, LOOSE_STEPS = 40, GIVEN = 6, REGROWN = 3 };
 
 static supple_result make_loose(spl_arrival *a, const spl_statics_options *from, supple_error *error)
 {
-    size_t n = (size_t)a->solid->elements.vertex_count;
+    size_t n = (size_t)a->elements.vertex_count;
     int32_t *none = spl_new(&a->allocator, n, sizeof *none);
     if (!none) return spl_fail_memory(error, "a solver with contact");
     for (size_t v = 0; v < n; v++) none[v] = -1;
     spl_statics_options options = *from;
     options.still = ROUGH * spl_barrier_look(a->barrier).width;
     options.max_iterations = LOOSE_STEPS;
-    supple_result result =
-        spl_statics_create(&a->solid->elements, none, &a->allocator, a->pool, &options, &a->loose, error);
+    supple_result result = spl_statics_create(&a->elements, none, &a->allocator, a->pool, &options, &a->loose, error);
     spl_free(&a->allocator, none);
     return result;
 }
 
+static supple_result make_solvers(spl_arrival *a, const spl_arrival_options *o, supple_error *error)
+{
+    supple_result result =
+        spl_statics_create(&a->elements, a->held, &a->allocator, a->pool, &o->statics, &a->solver, error);
+    if (result == SUPPLE_OK) result = make_loose(a, &o->statics, error);
+    return result == SUPPLE_OK ? spl_pose_path_create(a->solid, &a->path, error) : result;
+}
+
 static supple_result make_bones(spl_arrival *a, supple_error *error)
 {
-    size_t n = (size_t)a->solid->body->bones.bone_count;
+    size_t n = (size_t)a->surface.surface.bone_count;
     a->crossing = spl_new(&a->allocator, n * n, sizeof *a->crossing);
     a->kept = spl_new(&a->allocator, n * n, sizeof *a->kept);
     a->tangled = spl_new(&a->allocator, n, sizeof *a->tangled);
     if (!a->crossing || !a->kept || !a->tangled) return spl_fail_memory(error, "a solver with contact");
-    return spl_held_create(a->solid, a->pins->held, a->pool, &a->bones, error);
+    return spl_held_create(a->solid, a->pins->held, (int32_t)n, a->pool, &a->bones, error);
+}
+
+/* What a thing of the world is pulled by: as what it may touch. */
+static double mean_stiffness(const spl_barrier_surface *s)
+{
+    double sum = 0;
+    for (int32_t v = 0; v < s->own_count; v++) sum += s->stiffness[v];
+    return s->own_count > 0 ? sum / s->own_count : 1;
 }
 
 static supple_result make_pins(spl_arrival *a, supple_error *error)
 {
-    int32_t n = a->solid->elements.vertex_count, count = a->pins->count;
-    for (int32_t v = 0; v < n; v++) count += a->pins->held[v] >= 0;
+    const spl_barrier_surface *s = &a->surface.surface;
+    int32_t count = a->pins->count;
+    double mean = mean_stiffness(s);
+    for (int32_t v = 0; v < s->vertex_count; v++) count += a->held[v] >= 0;
     a->pin = spl_new(&a->allocator, (size_t)count, sizeof *a->pin);
     a->pull = spl_new(&a->allocator, (size_t)count, sizeof *a->pull);
     if (!a->pin || !a->pull) return spl_fail_memory(error, "a solver with contact");
     a->pin_count = a->pins->count;
-    for (int32_t v = 0; v < n; v++)
-        if (a->pins->held[v] >= 0) {
-            a->pull[a->pin_count] = PULL * spl_barrier_stiffness(a->barrier, v);
-            a->pin[a->pin_count++].vertex = v;
-        }
+    for (int32_t v = 0; v < s->vertex_count; v++) {
+        if (a->held[v] < 0) continue;
+        a->pull[a->pin_count] = PULL * (v < s->own_count ? s->stiffness[v] : mean);
+        a->pin[a->pin_count++].vertex = v;
+    }
     return SUPPLE_OK;
 }
 
-supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, spl_barrier *barrier,
-                                 const spl_arrival_options *options, spl_pool *pool, spl_arrival *out,
-                                 supple_error *error)
+static supple_result make_arrays(spl_arrival *a, supple_error *error)
 {
-    const supple_allocator *al = &solid->allocator;
-    size_t n = (size_t)solid->elements.vertex_count;
-    *out = (spl_arrival){.allocator = *al, .solid = solid, .barrier = barrier, .pool = pool, .pins = pins};
-    out->turn = options->turn;
-    out->x = spl_new(al, n, 3 * sizeof *out->x);
-    out->goal = spl_new(al, n, 3 * sizeof *out->goal);
-    out->step = spl_new(al, n, 3 * sizeof *out->step);
-    supple_result result =
-        out->x && out->goal && out->step ? SUPPLE_OK : spl_fail_memory(error, "a solver with contact");
-    if (result == SUPPLE_OK) result = make_bones(out, error);
-    if (result == SUPPLE_OK) result = make_pins(out, error);
-    if (result == SUPPLE_OK) result = spl_pose_path_create(solid, &out->path, error);
+    const supple_allocator *al = &a->allocator;
+    size_t n = (size_t)a->surface.surface.vertex_count, own = (size_t)a->surface.surface.own_count;
+    a->held = spl_new(al, n, sizeof *a->held);
+    a->x = spl_new(al, n, 3 * sizeof *a->x);
+    a->goal = spl_new(al, n, 3 * sizeof *a->goal);
+    a->step = spl_new(al, n, 3 * sizeof *a->step);
+    a->from = spl_new(al, n - own, 3 * sizeof *a->from);
+    if (!a->held || !a->x || !a->goal || !a->step || !a->from) return spl_fail_memory(error, "a solver with contact");
+    for (size_t v = 0; v < n; v++) a->held[v] = v < own ? a->pins->held[v] : a->surface.surface.bone[v];
+    a->elements = a->solid->elements;
+    a->elements.vertex_count = (int32_t)n;
+    return SUPPLE_OK;
+}
+
+static supple_result build(spl_arrival *a, const spl_arrival_options *o, supple_error *error)
+{
+    supple_result result = spl_obstacles_create(a->colliders, a->solid->diagonal, &a->allocator, &a->obstacles, error);
     if (result == SUPPLE_OK)
-        result = spl_statics_create(&solid->elements, pins->held, al, pool, &options->statics, &out->held, error);
-    if (result == SUPPLE_OK) result = make_loose(out, &options->statics, error);
+        result = spl_body_surface_create(a->solid, a->pins->held, &a->obstacles, &a->surface, error);
+    if (result == SUPPLE_OK)
+        result = spl_barrier_create(&a->surface.surface, &o->barrier, &a->allocator, a->pool, &a->barrier, error);
+    if (result == SUPPLE_OK) result = make_arrays(a, error);
+    if (result == SUPPLE_OK) result = make_bones(a, error);
+    if (result == SUPPLE_OK) result = make_pins(a, error);
+    return result == SUPPLE_OK ? make_solvers(a, o, error) : result;
+}
+
+supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, const spl_arrival_options *options,
+                                 spl_pool *pool, spl_arrival *out, supple_error *error)
+{
+    *out = (spl_arrival){.allocator = solid->allocator,
+                         .solid = solid,
+                         .pins = pins,
+                         .pool = pool,
+                         .turn = options->turn,
+                         .colliders = options->colliders};
+    supple_result result = build(out, options, error);
     if (result == SUPPLE_OK)
         spl_arrival_reset(out);
     else
@@ -92,34 +129,33 @@ void spl_arrival_release(spl_arrival *a)
 {
     const supple_allocator *al = &a->allocator;
     if (!al->release) return;
-    spl_statics_destroy(a->held);
+    spl_statics_destroy(a->solver);
     spl_statics_destroy(a->loose);
     spl_pose_path_release(&a->path);
     spl_held_release(&a->bones);
-    spl_free(al, a->crossing);
-    spl_free(al, a->kept);
-    spl_free(al, a->tangled);
-    spl_free(al, a->x);
-    spl_free(al, a->goal);
-    spl_free(al, a->step);
-    spl_free(al, a->pin);
-    spl_free(al, a->pull);
+    spl_barrier_destroy(a->barrier);
+    spl_body_surface_release(&a->surface);
+    spl_obstacles_release(&a->obstacles);
+    void *blocks[] = {a->crossing, a->kept, a->tangled, a->held, a->x, a->goal, a->step, a->from, a->pin, a->pull};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(al, blocks[i]);
     *a = (spl_arrival){0};
 }
 
 void spl_arrival_reset(spl_arrival *a)
 {
-    memcpy(a->x, a->solid->drive.rest, 3 * (size_t)a->solid->elements.vertex_count * sizeof *a->x);
+    size_t bones = (size_t)a->surface.surface.bone_count;
+    memcpy(a->x, a->solid->drive.rest, 3 * (size_t)a->surface.surface.own_count * sizeof *a->x);
     spl_pose_path_reset(&a->path);
-    for (int32_t i = 0; i < a->bones.bone_count * a->bones.bone_count; i++) a->kept[i] = 1;
+    for (size_t i = 0; i < bones * bones; i++) a->kept[i] = 1;
     spl_barrier_restore(a->barrier, a->kept);
+    a->begun = false;
 }
 
 /* ---- one step along the path ---- */
 
 static size_t coordinates(const spl_arrival *a)
 {
-    return 3 * (size_t)a->solid->elements.vertex_count;
+    return 3 * (size_t)a->surface.surface.vertex_count;
 }
 
 /* Moves x towards the goal, all vertices or held ones alone, as far as nothing touches; *whole if all the way. */
@@ -127,12 +163,12 @@ static supple_result move(spl_arrival *a, bool held_alone, double slack, bool *w
 {
     double share;
     for (size_t i = 0; i < coordinates(a); i++)
-        a->step[i] = held_alone && a->pins->held[i / 3] < 0 ? 0 : a->goal[i] - a->x[i];
-    supple_result result = spl_barrier_max_step(a->barrier, a->x, a->step, NULL, slack, &share, error);
+        a->step[i] = held_alone && a->held[i / 3] < 0 ? 0 : a->goal[i] - a->x[i];
+    supple_result result = spl_barrier_max_step(a->barrier, a->x, a->step, slack, &share, error);
     if (result != SUPPLE_OK) return result;
     *whole = share >= 1;
     for (size_t i = 0; i < coordinates(a); i++)
-        a->x[i] = *whole && !(held_alone && a->pins->held[i / 3] < 0) ? a->goal[i] : a->x[i] + share * a->step[i];
+        a->x[i] = *whole && !(held_alone && a->held[i / 3] < 0) ? a->goal[i] : a->x[i] + share * a->step[i];
     return SUPPLE_OK;
 }
 
@@ -180,7 +216,14 @@ static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, 
         result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
         a->iterations += stats.iterations;
         double left = distance_left(a);
-        if (getenv("SPLDBG")) fprintf(stderr, "  loose round %d its %d conv %d still %d shortest %.3g left %.4g gap %.3g pairs %d ms %.0f (eval %.0f hess %.0f asm %.0f fac %.0f solve %.0f) inner %d ana %d\n", round, stats.iterations, stats.converged, stats.still, stats.shortest, left, spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats.ms.total, stats.ms.evaluate, stats.ms.hessian, stats.ms.assemble, stats.ms.factorise, stats.ms.solve, stats.inner, stats.analyses);
+        if (getenv("SPLDBG"))
+            fprintf(stderr,
+                    "  loose round %d its %d conv %d still %d shortest %.3g left %.4g gap %.3g pairs %d ms %.0f (eval "
+                    "%.0f hess %.0f asm %.0f fac %.0f solve %.0f) inner %d ana %d\n",
+                    round, stats.iterations, stats.converged, stats.still, stats.shortest, left,
+                    spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats.ms.total,
+                    stats.ms.evaluate, stats.ms.hessian, stats.ms.assemble, stats.ms.factorise, stats.ms.solve,
+                    stats.inner, stats.analyses);
         if (left <= near || (left > STALLED * before && round > 1)) break;
         before = left;
         shift_targets(a);
@@ -188,10 +231,21 @@ static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, 
     return result;
 }
 
+/* The world counts, or it does not yet: all its pairs are released. */
+static void let_world(spl_arrival *a, bool counts)
+{
+    const spl_barrier_surface *s = &a->surface.surface;
+    for (int32_t p = a->solid->body->bones.bone_count; p < s->bone_count; p++)
+        for (int32_t q = 0; q < s->bone_count; q++) {
+            spl_barrier_release(a->barrier, p, q, !counts);
+            a->crossing[(size_t)p * (size_t)s->bone_count + (size_t)q] = !counts;
+        }
+}
+
 /* Bones that cross at the goal are released; `crossing` says which. */
 static supple_result release_crossing(spl_arrival *a, supple_error *error)
 {
-    int32_t n = a->bones.bone_count;
+    int32_t n = a->surface.surface.bone_count;
     if (spl_held_crossings(&a->bones, a->goal, a->crossing, a->pool) < 0)
         return spl_fail_memory(error, "a solver with contact");
     for (int32_t p = 0; p < n; p++)
@@ -200,6 +254,7 @@ static supple_result release_crossing(spl_arrival *a, supple_error *error)
             a->freed += !spl_barrier_released(a->barrier, p, q);
             spl_barrier_release(a->barrier, p, q, true);
         }
+    if (!a->begun) let_world(a, false);
     return SUPPLE_OK;
 }
 
@@ -214,7 +269,7 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
         if (result == SUPPLE_OK) result = move(a, true, 0.1, &arrived, error);
         if (result != SUPPLE_OK || arrived) return result;
         a->missing = fmax(a->missing, distance_left(a));
-        for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->pins->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
+        for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
         if (getenv("SPLDBG")) fprintf(stderr, " give way %d missing %.4g\n", i, distance_left(a));
         result = spl_barrier_give_way(a->barrier, a->x, a->step, i < GIVEN - 2 ? THINNER : 0, &count, error);
         if (result != SUPPLE_OK) return result;
@@ -224,12 +279,21 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
                     distance_left(a));
 }
 
-static supple_result take_step(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+/* The goal of a step along the path: the body carried by its bones, the world at `share` of its own way. */
+static void set_goal(spl_arrival *a, double share)
 {
-    bool arrived;
+    size_t own = 3 * (size_t)a->surface.surface.own_count, m = 3 * (size_t)a->obstacles.vertex_count;
     memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
     spl_solid_carry(&a->path.solid, &a->path.last, a->goal, a->pool);
     spl_drive_hold(&a->path.solid.drive, a->pins->held, a->goal);
+    for (size_t i = 0; i < m && a->begun; i++)
+        a->goal[own + i] = a->from[i] + share * (a->obstacles.position[i] - a->from[i]);
+}
+
+/* To the goal. */
+static supple_result take_step(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+{
+    bool arrived;
     supple_result result = release_crossing(a, error);
     if (result == SUPPLE_OK) result = move(a, false, LEAVE, &arrived, error);
     return result != SUPPLE_OK || arrived ? result : press(a, problem, error);
@@ -242,8 +306,8 @@ static void shrink(spl_arrival *a, double share, double *x)
 {
     const spl_drive *d = &a->solid->drive;
     for (int32_t v = 0; v < a->solid->elements.vertex_count; v++) {
-        int32_t b = spl_barrier_bone(a->barrier, v);
-        if (a->pins->held[v] >= 0 || !a->tangled[b]) continue;
+        int32_t b = a->surface.surface.bone[v];
+        if (a->held[v] >= 0 || !a->tangled[b]) continue;
         const spl_bone *bone = &d->body->bones.bone[b];
         const double *X = d->rest + 3 * (size_t)v;
         spl_vec3 p = spl_v3(X[0], X[1], X[2]);
@@ -257,7 +321,7 @@ static void shrink(spl_arrival *a, double share, double *x)
 /* Bones that are released although they do not cross; `tangled` has each of them. */
 static void list_tangled(spl_arrival *a)
 {
-    int32_t n = a->bones.bone_count;
+    int32_t n = a->surface.surface.bone_count;
     memset(a->tangled, 0, (size_t)n * sizeof *a->tangled);
     for (int32_t p = 0; p < n; p++)
         for (int32_t q = 0; q <= p; q++) {
@@ -270,7 +334,7 @@ static void list_tangled(spl_arrival *a)
  * there it grows to where it belongs. Where even that crosses it is left, for another frame. */
 static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error)
 {
-    int32_t n = a->bones.bone_count, left = 0;
+    int32_t n = a->surface.surface.bone_count, left = 0;
     supple_result result = SUPPLE_OK;
     *free = false;
     list_tangled(a);
@@ -284,6 +348,7 @@ static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error
         result = spl_barrier_take_back(a->barrier, a->goal, a->crossing, &left, error);
         *free = left == 0 && spl_barrier_crossings(a->barrier, a->goal) == 0;
     }
+    if (getenv("SPLDBG")) fprintf(stderr, "disentangle free %d left %d cross %d\n", *free, left, spl_barrier_crossings(a->barrier, a->goal));
     if (*free)
         memcpy(a->x, a->goal, coordinates(a) * sizeof *a->x);
     else
@@ -293,16 +358,68 @@ static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error
 
 /* ---- a frame ---- */
 
-/* The whole body goes along with its root at once: no part meets another by that. */
+/* The whole body goes along with its root at once: no part meets another by that. Not where it could meet the world. */
 static void follow_root(spl_arrival *a)
 {
+    if (a->begun && a->obstacles.vertex_count > 0) return;
     spl_mat4 motion = spl_pose_path_move_root(&a->path);
-    for (size_t i = 0; i < coordinates(a); i += 3) {
+    for (size_t i = 0; i < 3 * (size_t)a->surface.surface.own_count; i += 3) {
         spl_vec3 p = spl_mat4_point(&motion, spl_v3(a->x[i], a->x[i + 1], a->x[i + 2]));
         a->x[i] = p.x;
         a->x[i + 1] = p.y;
         a->x[i + 2] = p.z;
     }
+}
+
+/* Puts a thing of the world aside: away from the body's middle, a plane along its normal. */
+static void put_aside(spl_arrival *a, int32_t collider, spl_vec3 middle, double radius)
+{
+    size_t own = (size_t)a->surface.surface.own_count;
+    const spl_obstacles *o = &a->obstacles;
+    spl_collider_shape shape = spl_colliders_shape(a->colliders, collider);
+    spl_vec3 centre = spl_v3(0, 0, 0);
+    double count = 0, size = 0;
+    for (size_t v = 0; v < (size_t)o->vertex_count; v++) {
+        if (o->collider[v] != collider) continue;
+        const double *p = o->position + 3 * v;
+        centre = spl_add(centre, spl_v3(p[0], p[1], p[2]));
+        count++;
+    }
+    centre = spl_scale(centre, 1 / fmax(count, 1));
+    for (size_t v = 0; v < (size_t)o->vertex_count; v++) {
+        const double *p = o->position + 3 * v;
+        if (o->collider[v] == collider)
+            size = fmax(size, o->radius[v] + spl_distance(centre, spl_v3(p[0], p[1], p[2])));
+    }
+    bool plane = shape.kind == SPL_COLLIDER_PLANE;
+    spl_vec3 way = plane ? spl_scale(shape.b, -1) : spl_unit(spl_sub(centre, middle), spl_v3(0, -1, 0));
+    double near = plane ? spl_dot(spl_sub(shape.a, middle), way) : spl_distance(centre, middle);
+    double far = fmax(0, 1.1 * (radius + (plane ? 0 : size)) - near);
+    for (size_t v = 0; v < (size_t)o->vertex_count; v++) {
+        if (o->collider[v] != collider) continue;
+        const double *p = o->position + 3 * v;
+        spl_vec3 q = spl_madd(spl_v3(p[0], p[1], p[2]), way, far);
+        memcpy(a->x + 3 * (own + v), &q, sizeof q);
+    }
+}
+
+/* The world comes in, the body being in its first pose. */
+static supple_result bring_world(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+{
+    size_t own = (size_t)a->surface.surface.own_count;
+    spl_vec3 middle = spl_v3(0, 0, 0);
+    double radius = 0;
+    a->begun = true;
+    if (a->obstacles.vertex_count == 0) return SUPPLE_OK;
+    for (size_t v = 0; v < own; v++) middle = spl_add(middle, spl_v3(a->x[3 * v], a->x[3 * v + 1], a->x[3 * v + 2]));
+    middle = spl_scale(middle, 1 / (double)own);
+    for (size_t v = 0; v < own; v++)
+        radius = fmax(radius, spl_distance(middle, spl_v3(a->x[3 * v], a->x[3 * v + 1], a->x[3 * v + 2])));
+    for (int32_t i = 0; i < spl_colliders_count(a->colliders); i++) put_aside(a, i, middle, radius);
+    let_world(a, true);
+    memcpy(a->goal, a->x, 3 * own * sizeof *a->x);
+    memcpy(a->goal + 3 * own, a->obstacles.position, 3 * (size_t)a->obstacles.vertex_count * sizeof *a->x);
+    return take_step(a, problem, error);
 }
 
 /* Equilibrium where the bones are. Offsets that gave way grow again as flesh makes room, in a few rounds. */
@@ -313,9 +430,31 @@ static supple_result settle(spl_arrival *a, const spl_statics_problem *held, boo
     for (int i = 0; i < (grow ? REGROWN : 1) && result == SUPPLE_OK; i++) {
         int32_t left;
         if (i > 0) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, &left, error);
-        if (result == SUPPLE_OK) result = spl_statics_solve(a->held, held, a->x, stats, error);
+        if (result == SUPPLE_OK) result = spl_statics_solve(a->solver, held, a->x, stats, error);
         a->iterations += stats->iterations;
-        if (getenv("SPLDBG")) fprintf(stderr, "  settle its %d conv %d still %d shortest %.3g gap %.3g pairs %d ms %.0f (eval %.0f hess %.0f asm %.0f fac %.0f solve %.0f) inner %d ana %d\n", stats->iterations, stats->converged, stats->still, stats->shortest, spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats->ms.total, stats->ms.evaluate, stats->ms.hessian, stats->ms.assemble, stats->ms.factorise, stats->ms.solve, stats->inner, stats->analyses);
+        if (getenv("SPLDBG"))
+            fprintf(stderr,
+                    "  settle its %d conv %d still %d shortest %.3g gap %.3g pairs %d ms %.0f (eval %.0f hess %.0f asm "
+                    "%.0f fac %.0f solve %.0f) inner %d ana %d\n",
+                    stats->iterations, stats->converged, stats->still, stats->shortest,
+                    spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats->ms.total,
+                    stats->ms.evaluate, stats->ms.hessian, stats->ms.assemble, stats->ms.factorise, stats->ms.solve,
+                    stats->inner, stats->analyses);
+    }
+    return result;
+}
+
+/* All steps along the path. *left: pairs of bones that stay released although they do not cross. */
+static supple_result go(spl_arrival *a, const spl_statics_problem *problem, int32_t *left, supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    spl_pose_path_begin(&a->path);
+    a->steps = (int32_t)fmax(1, ceil(a->path.turn / a->turn));
+    for (int32_t k = 1; k <= a->steps && result == SUPPLE_OK; k++) {
+        spl_pose_path_take(&a->path, (double)k / a->steps);
+        set_goal(a, (double)k / a->steps);
+        result = take_step(a, problem, error);
+        if (result == SUPPLE_OK) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, left, error);
     }
     return result;
 }
@@ -331,18 +470,16 @@ supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *probl
     held.extra = spl_barrier_extra(a->barrier);
     a->loosened = a->freed = a->iterations = 0;
     a->missing = 0;
+    if (a->colliders) spl_obstacles_place(&a->obstacles, a->colliders, a->solid->diagonal);
+    if (!a->begun) let_world(a, false);
     follow_root(a);
-    spl_pose_path_begin(&a->path);
-    a->steps = (int32_t)fmax(1, ceil(a->path.turn / a->turn));
-    supple_result result = SUPPLE_OK;
-    for (int32_t k = 1; k <= a->steps && result == SUPPLE_OK; k++) {
-        spl_pose_path_take(&a->path, (double)k / a->steps);
-        result = take_step(a, &held, error);
-        if (result == SUPPLE_OK) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, &left, error);
-    }
+    memcpy(a->from, a->x + 3 * (size_t)a->surface.surface.own_count,
+           3 * (size_t)a->obstacles.vertex_count * sizeof *a->from);
+    supple_result result = go(a, &held, &left, error);
+    if (result == SUPPLE_OK && !a->begun) result = bring_world(a, &held, error);
     if (result == SUPPLE_OK && left > 0) result = disentangle(a, &freed, error);
     a->disentangled = freed;
     if (result == SUPPLE_OK) result = settle(a, &held, freed, stats, error);
-    if (result == SUPPLE_OK) memcpy(x, a->x, coordinates(a) * sizeof *x);
+    if (result == SUPPLE_OK) memcpy(x, a->x, 3 * (size_t)a->surface.surface.own_count * sizeof *x);
     return result;
 }

@@ -7,59 +7,71 @@
  * equilibrium.
  *
  * Where bones still cannot arrive, because the motion takes them through each other, their pairs are released
- * (barrier.h), for as long as they touch. */
+ * (barrier.h), for as long as they touch.
+ *
+ * Things of the world are moved in the same way: their vertices come after the body's and are held like what bones
+ * hold. Before the first frame they stand aside, and come in when the body is in its pose. */
 #ifndef SPL_METHODS_REFERENCE_ARRIVE_H
 #define SPL_METHODS_REFERENCE_ARRIVE_H
 
 #include "body/pins.h"
 #include "body/pose_path.h"
-#include "contact/barrier.h"
+#include "contact/body_surface.h"
 #include "contact/held.h"
 #include "statics/statics.h"
 
 typedef struct spl_arrival {
     supple_allocator allocator;
     const spl_solid *solid;
-    spl_barrier *barrier;
     spl_pool *pool;
-    spl_statics *held, *loose; /* bones hold; all is free */
+    const spl_pins *pins;           /* of the held solver: islands */
+    const spl_colliders *colliders; /* of the world, or NULL */
+    spl_obstacles obstacles;
+    spl_body_surface surface; /* vertices of the body, then of obstacles: all arrays of vertices here are of these */
+    spl_barrier *barrier;
+    spl_elements elements;       /* the solid's, over all vertices; borrowed */
+    int32_t *held;               /* by vertex: -1 where it is free */
+    spl_statics *solver, *loose; /* bones hold; all is free */
     spl_pose_path path;
-    const spl_pins *pins; /* of the held solver: islands */
-    spl_held bones;       /* what they hold firmly */
-    bool *crossing;       /* bones x bones: pairs that cross where the last step led */
-    double *kept;         /* bones x bones: the barrier's offsets, to be restored */
-    bool *tangled;        /* by bone: its flesh is to be disentangled */
-    double *x;            /* 3 x vertices: nothing touches */
-    double *goal;         /* 3 x vertices: where the step leads */
-    double *step;         /* 3 x vertices */
-    spl_pin *pin;         /* of the loose solver: islands, then held vertices */
-    int32_t pin_count;    /* in all */
-    double *pull;         /* by pin: its stiffness */
-    double turn;          /* of a joint in one step at most, radians */
+    spl_held bones;    /* what they hold firmly */
+    bool *crossing;    /* bones x bones, as the barrier's: pairs that cross where the last step led */
+    double *kept;      /* the same: the barrier's offsets, to be restored */
+    bool *tangled;     /* by bone: its flesh is to be disentangled */
+    double *x;         /* 3 x vertices: nothing touches */
+    double *goal;      /* 3 x vertices: where the step leads */
+    double *step;      /* 3 x vertices */
+    double *from;      /* 3 x obstacles' vertices: where the frame began */
+    spl_pin *pin;      /* of the loose solver: islands, then held vertices */
+    double *pull;      /* by pin: its stiffness */
+    int32_t pin_count; /* in all */
+    double turn;       /* of a joint in one step at most, radians */
+    bool begun;        /* a frame has been made, so that obstacles are in place */
     /* what the last frame took */
     int32_t steps;      /* along the path */
     int32_t loosened;   /* of these, in which bones were let loose */
     int32_t iterations; /* Newton steps in all */
     bool disentangled;  /* flesh was shrunk to its bones and grew again */
     int32_t freed;      /* pairs of bones that were released in it */
-    double missing;     /* how far what bones hold was from its place before it was released, metres */
+    double missing;     /* how far what bones hold was from its place before something gave way, metres */
 } spl_arrival;
 
 typedef struct spl_arrival_options {
     spl_statics_options statics; /* of the held solver */
-    double turn;                 /* of a joint in one step at most, radians */
+    spl_barrier_options barrier;
+    double turn; /* of a joint in one step at most, radians */
+    const spl_colliders *colliders;
 } spl_arrival_options;
 
 /* All must outlive it. */
-supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, spl_barrier *barrier,
-                                 const spl_arrival_options *options, spl_pool *pool, spl_arrival *out,
-                                 supple_error *error);
+supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, const spl_arrival_options *options,
+                                 spl_pool *pool, spl_arrival *out, supple_error *error);
 void spl_arrival_release(spl_arrival *a);
 
 /* Back to the bind pose. */
 void spl_arrival_reset(spl_arrival *a);
 
-/* Brings the body to the solid's pose and into equilibrium. `problem` is without pins and extra. x gets the result. */
+/* Brings the body to the solid's pose and into equilibrium. `problem` is without pins and extra. x gets the
+ * result: the vertices of the body. */
 supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
                                 supple_error *error);
 

@@ -29,8 +29,8 @@ typedef struct reference {
     const spl_law *law;
     spl_statics *statics; /* without contact */
     spl_pins pins;
-    spl_barrier *barrier; /* with it */
-    spl_arrival arrival;
+    bool contact;
+    spl_arrival arrival; /* with it */
     supple_named_value value[V_COUNT];
 } reference;
 
@@ -38,14 +38,12 @@ typedef struct reference {
 static supple_result init_contact(reference *r, const spl_method_context *c, const spl_statics_options *statics,
                                   supple_error *error)
 {
-    spl_barrier_options options = spl_barrier_options_default();
-    spl_arrival_options arrival = {.statics = *statics, .turn = CONTACT_TURN};
-    options.width = 1e-3 * c->parameter[P_WIDTH];
-    arrival.statics.still = 1e-3 * c->parameter[P_STILL];
-    supple_result result = spl_barrier_create(c->solid, r->pins.held, NULL, &options, c->pool, &r->barrier, error);
-    if (result == SUPPLE_OK)
-        result = spl_arrival_create(c->solid, &r->pins, r->barrier, &arrival, c->pool, &r->arrival, error);
-    return result;
+    spl_arrival_options options = {
+        .statics = *statics, .barrier = spl_barrier_options_default(), .turn = CONTACT_TURN, .colliders = c->colliders};
+    options.barrier.self = c->collide & SUPPLE_COLLIDE_SELF;
+    options.barrier.width = 1e-3 * c->parameter[P_WIDTH];
+    options.statics.still = 1e-3 * c->parameter[P_STILL];
+    return spl_arrival_create(c->solid, &r->pins, &options, c->pool, &r->arrival, error);
 }
 
 static supple_result reference_init(void *state, const spl_method_context *c, supple_error *error)
@@ -63,7 +61,8 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     options.size = c->solid->diagonal;
     supple_result result =
         spl_pins_create(c->solid, kinds[(int)c->parameter[P_PIN]], c->parameter[P_STIFFNESS], &r->pins, error);
-    if (result == SUPPLE_OK && (c->collide & SUPPLE_COLLIDE_SELF))
+    r->contact = (c->collide & SUPPLE_COLLIDE_SELF) || spl_colliders_count(c->colliders) > 0;
+    if (result == SUPPLE_OK && r->contact)
         result = init_contact(r, c, &options, error);
     else if (result == SUPPLE_OK)
         result =
@@ -78,21 +77,21 @@ static void reference_release(void *state, const spl_method_context *c)
     reference *r = state;
     spl_statics_destroy(r->statics);
     spl_arrival_release(&r->arrival);
-    spl_barrier_destroy(r->barrier);
     spl_pins_release(&r->pins);
 }
 
 static void tell_contact(reference *r, supple_stats *stats)
 {
-    spl_barrier_state s = spl_barrier_look(r->barrier);
+    spl_barrier_state s = spl_barrier_look(r->arrival.barrier);
     const spl_arrival *a = &r->arrival;
-    const supple_named_value value[V_COUNT] = {[V_STEPS] = {"steps", a->steps},
-                                               [V_LOOSENED] = {"loosened", a->loosened},
-                                               [V_RELEASED] = {"released", spl_barrier_released_count(r->barrier)},
-                                               [V_FREED] = {"newly_released", a->freed},
-                                               [V_MISSING] = {"missing_m", a->missing},
-                                               [V_DISENTANGLED] = {"disentangled", a->disentangled},
-                                               [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN}};
+    const supple_named_value value[V_COUNT] = {
+        [V_STEPS] = {"steps", a->steps},
+        [V_LOOSENED] = {"loosened", a->loosened},
+        [V_RELEASED] = {"released", spl_barrier_released_count(r->arrival.barrier)},
+        [V_FREED] = {"newly_released", a->freed},
+        [V_MISSING] = {"missing_m", a->missing},
+        [V_DISENTANGLED] = {"disentangled", a->disentangled},
+        [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN}};
     memcpy(r->value, value, sizeof value);
     stats->contacts = s.pairs;
 }
@@ -100,14 +99,14 @@ static void tell_contact(reference *r, supple_stats *stats)
 static const supple_named_value *reference_values(const void *state, int32_t *count)
 {
     const reference *r = state;
-    *count = r->barrier ? V_COUNT : 0;
+    *count = r->contact ? V_COUNT : 0;
     return r->value;
 }
 
 static void reference_reset(void *state)
 {
     reference *r = state;
-    if (r->barrier) spl_arrival_reset(&r->arrival);
+    if (r->contact) spl_arrival_reset(&r->arrival);
 }
 
 static supple_result reference_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -123,14 +122,14 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
                              .force = c->solid->force};
     spl_statics_stats solved = {0};
     supple_result result;
-    if (r->barrier) {
+    if (r->contact) {
         result = spl_arrival_frame(&r->arrival, &p, x, &solved, error);
         tell_contact(r, stats);
     } else {
         spl_drive_hold(&c->solid->drive, r->pins.held, x);
         result = spl_statics_solve(r->statics, &p, x, &solved, error);
     }
-    stats->iterations = r->barrier ? r->arrival.iterations : solved.iterations;
+    stats->iterations = r->contact ? r->arrival.iterations : solved.iterations;
     stats->residual = solved.residual;
     stats->converged = solved.converged;
     stats->energy = solved.energy;
@@ -146,7 +145,8 @@ static void reference_solution(const void *state, const spl_method_context *c, s
                           .held = r->pins.held,
                           .pin = r->pins.pin,
                           .pin_count = r->pins.count,
-                          .barrier = r->barrier};
+                          .barrier = r->contact ? r->arrival.barrier : NULL,
+                          .barrier_x = r->arrival.x};
 }
 
 const spl_method spl_method_reference = {
