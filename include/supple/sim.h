@@ -96,7 +96,9 @@ typedef struct supple_stats {
     double min_det_f, max_strain;   /* smallest det F, largest |singular value - 1| of a tetrahedron */
     int32_t inverted;               /* tetrahedra turned inside out; also without `measure` */
     int32_t contacts;               /* that were answered */
-    double max_penetration;         /* metres */
+    int32_t crossed;                /* pairs of triangles of what is shown that cross, and did not at rest */
+    double max_penetration;         /* metres: how deep what is shown lies in itself (docs/contact.md) */
+    double max_fold;                /* metres: the same, of creases in themselves alone */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
     supple_harm harm;               /* of what is shown; NAN and -1 where nothing is flesh, or trust is off */
