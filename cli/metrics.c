@@ -46,14 +46,14 @@ static json_t *setup_times(const supple_setup *s, double load_ms)
                      real(s->ms_total + load_ms));
 }
 
-/* Without a body every key is null. */
-static json_t *body_facts(const supple_body *body)
+/* Without a body every key is null but the size that lengths are measured in. */
+static json_t *body_facts(const supple_body *body, double size_m)
 {
     supple_body_info none = {.vertices = -1,
                              .tets = -1,
                              .surface_vertices = -1,
                              .constrained = -1,
-                             .size_m = NAN,
+                             .size_m = size_m,
                              .min_dihedral_deg = NAN,
                              .max_dihedral_deg = NAN,
                              .volume = NAN};
@@ -76,7 +76,7 @@ void cli_metrics_setup(cli_metrics *m, const supple_scene *scene, const supple_s
                         json_pack("{s:i,s:i,s:i}", "vertices", (int)supple_scene_vertex_count(scene), "triangles",
                                   (int)supple_scene_triangle_count(scene), "joints",
                                   (int)supple_scene_joint_count(scene)));
-    json_object_set_new(m->root, "body", body_facts(supple_sim_body(sim)));
+    json_object_set_new(m->root, "body", body_facts(supple_sim_body(sim), s->size_m));
     json_object_set_new(m->root, "setup_ms", setup_times(s, load_ms));
 }
 

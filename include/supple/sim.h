@@ -110,6 +110,7 @@ typedef struct supple_setup {
     const char *method;   /* the method that "auto" chose, or the one asked for */
     int32_t thread_count; /* threads that it uses */
     double ms_load, ms_body, ms_weights, ms_factor, ms_upsample, ms_total; /* NAN: no such stage */
+    double size_m; /* the character's diagonal at rest in the metres of all lengths; NAN: no flesh, no measures */
 } supple_setup;
 
 /* Defaults: method "auto", no settings. */

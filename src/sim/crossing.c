@@ -29,15 +29,17 @@ static void gather(const supple_sim *sim, int32_t *triangle, bool *mirrored, flo
 }
 
 /* Metres a unit of the world: the solver's, else those that a body would have. */
-static supple_result find_metre(const supple_sim *sim, const supple_sim_config *sc, double *out, supple_error *error)
+static supple_result find_metre(supple_sim *sim, const supple_sim_config *sc, double *out, supple_error *error)
 {
     spl_size size;
     *out = fabs(sim->flesh.solid.drive.to_solver);
     if (sim->has_flesh) return SUPPLE_OK;
     supple_result result =
         spl_size_find(sim->scene, sc->body_config ? sc->body_config->size_m : 0, sim->position, &size, error);
-    if (result == SUPPLE_OK) *out = size.world;
-    return result;
+    if (result != SUPPLE_OK) return result;
+    *out = size.world;
+    sim->setup.size_m = size.size_m;
+    return SUPPLE_OK;
 }
 
 supple_result spl_sim_cross_create(supple_sim *sim, const supple_sim_config *sc, supple_error *error)

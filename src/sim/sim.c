@@ -330,8 +330,8 @@ static supple_result take_rest(supple_sim *sim, supple_error *error)
 static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
-    sim->setup =
-        (supple_setup){.ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN};
+    sim->setup = (supple_setup){
+        .ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN, .size_m = NAN};
     sim->fps = sc->fps;
     supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
     if (result == SUPPLE_OK) result = spl_sim_set_common(sim, sc, error);
@@ -348,6 +348,7 @@ static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error 
     if (result == SUPPLE_OK) result = init_method(sim, sc, error);
     if (result == SUPPLE_OK) result = spl_amount_create(sim, sc, error);
     if (result == SUPPLE_OK) result = take_rest(sim, error);
+    if (result == SUPPLE_OK && sim->has_flesh) sim->setup.size_m = sim->flesh.body->size_m;
     if (result == SUPPLE_OK) result = spl_sim_cross_create(sim, sc, error);
     if (result == SUPPLE_OK && sc->slide) result = spl_sim_slide_create(sim, sc, error);
     if (result != SUPPLE_OK) return result;

@@ -190,6 +190,8 @@ static supple_result make_room(spl_crossings *c, spl_pool *pool, supple_error *e
     c->normal = spl_new(a, n, sizeof *c->normal);
     c->face = spl_new(a, m, sizeof *c->face);
     c->pairs.first = spl_new(a, m + 1, sizeof *c->pairs.first);
+    c->pairs.other = spl_new(a, m, sizeof *c->pairs.other); /* frames with more are rare */
+    c->pairs.room = m;
     c->at_rest.first = spl_new(a, m + 1, sizeof *c->at_rest.first);
     c->way = spl_new(a, n, sizeof *c->way);
     c->inside = spl_new(a, n, sizeof *c->inside);
@@ -198,8 +200,8 @@ static supple_result make_room(spl_crossings *c, spl_pool *pool, supple_error *e
     c->queue = spl_new(a, n, sizeof *c->queue);
     c->number = spl_new(a, n, sizeof *c->number);
     c->probe = spl_new(a, n, sizeof *c->probe);
-    if (!c->rest || !c->x || !c->normal || !c->face || !c->pairs.first || !c->at_rest.first || !c->way || !c->inside ||
-        !c->inside_at_rest || !c->queued || !c->queue || !c->number || !c->probe)
+    if (!c->rest || !c->x || !c->normal || !c->face || !c->pairs.first || !c->pairs.other || !c->at_rest.first ||
+        !c->way || !c->inside || !c->inside_at_rest || !c->queued || !c->queue || !c->number || !c->probe)
         return spl_fail_memory(error, "the crossings");
     int32_t threads = pool ? spl_pool_thread_count(pool) : 1;
     c->room_count = threads < 1 ? 1 : threads < SPL_CROSS_ROOMS ? threads : SPL_CROSS_ROOMS;
