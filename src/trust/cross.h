@@ -1,8 +1,8 @@
 /* Self-crossing: how far the visual mesh of a frame passes through itself, whatever moved it. From triangles and
  * positions alone: it knows nothing of bodies, methods or contacts, and shares no code with how contacts are found.
  *
- * Vertices that are at one place in the file's rest shape (rounded to 1e-5 of its diagonal) are one. What is measured
- * in a frame:
+ * Vertices that are at one place in the rest shape, which is the file's bind pose (rounded to 1e-5 of its diagonal) are
+ * one. What is measured in a frame:
  *
  *   crossed  pairs of triangles that pass through each other, share no vertex, and did not cross in the rest shape.
  *   inside   the corners of such triangles, and from there on their neighbours, while the deformed mesh surrounds them:
