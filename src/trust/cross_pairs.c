@@ -122,8 +122,8 @@ static void list_pairs(void *context, size_t begin, size_t end)
 {
     const pair_work *w = context;
     for (size_t s = begin; s < end; s++) {
+        if (w->out->first[s + 1] == w->out->first[s]) continue; /* without pairs there may be no list */
         int32_t *to = w->out->other + w->out->first[s];
-        if (w->out->first[s + 1] == w->out->first[s]) continue;
         int32_t count = ask(w->c, (int32_t)s, to);
         qsort(to, (size_t)count, sizeof *to, by_number);
     }

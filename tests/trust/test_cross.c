@@ -158,6 +158,26 @@ TEST(what_crosses_at_rest_does_not_count)
     move(&m, BALL, BALL, spl_v3(-0.04, 0, 0));
     spl_crossing found = measure(&m);
     CHECK(found.crossed > 20 && found.depth > 0.02 && found.depth < 0.09);
+    move(&m, BALL, BALL, spl_v3(-0.003, 0, 0)); /* 53 mm deep, but all of that was inside before */
+    found = measure(&m);
+    CHECK(found.crossed > 5 && found.depth < 0.01);
+    mesh_free(&m);
+}
+
+/* Two small balls, whole within the large ones, lie before the tip of either: they are no way out. */
+TEST(a_sheet_that_faces_the_vertex_is_no_way_out)
+{
+    mesh m = mesh_make(4 * BALL, 4 * BALL_TRIANGLES);
+    put_ball(&m, 0, 0, spl_v3(0, 0, 0), 0.1);
+    put_ball(&m, BALL, BALL_TRIANGLES, spl_v3(0.3, 0, 0), 0.1);
+    put_ball(&m, 2 * BALL, 2 * BALL_TRIANGLES, spl_v3(0, 0.5, 0), 0.02);
+    put_ball(&m, 3 * BALL, 3 * BALL_TRIANGLES, spl_v3(0, 0.7, 0), 0.02);
+    to_rest(&m);
+    move(&m, BALL, BALL, spl_v3(-0.12, 0, 0));
+    move(&m, 2 * BALL, BALL, spl_v3(0.123, -0.5, 0)); /* 3 mm from the tips at x = 0.1 and 0.08 */
+    move(&m, 3 * BALL, BALL, spl_v3(0.057, -0.7, 0));
+    spl_crossing found = measure(&m);
+    CHECK_NEAR(found.depth, 0.02, 3e-4);
     mesh_free(&m);
 }
 
@@ -425,8 +445,8 @@ TEST(every_failed_allocation_is_survived)
 }
 
 TEST_CASES(RUN(balls_are_as_deep_in_each_other_as_they_were_pushed), RUN(what_does_not_cross_reads_zero),
-           RUN(what_crosses_at_rest_does_not_count), RUN(a_fold_is_as_deep_as_it_was_folded),
-           RUN(the_same_bits_at_any_number_of_threads), RUN(rigid_motion_changes_nothing), RUN(units_do_not_matter),
-           RUN(seams_do_not_matter), RUN(mirrored_frames_are_measured_alike),
-           RUN(pairs_are_those_that_trying_all_finds), RUN(meshes_without_triangles_read_zero),
-           RUN(every_failed_allocation_is_survived))
+           RUN(what_crosses_at_rest_does_not_count), RUN(a_sheet_that_faces_the_vertex_is_no_way_out),
+           RUN(a_fold_is_as_deep_as_it_was_folded), RUN(the_same_bits_at_any_number_of_threads),
+           RUN(rigid_motion_changes_nothing), RUN(units_do_not_matter), RUN(seams_do_not_matter),
+           RUN(mirrored_frames_are_measured_alike), RUN(pairs_are_those_that_trying_all_finds),
+           RUN(meshes_without_triangles_read_zero), RUN(every_failed_allocation_is_survived))
