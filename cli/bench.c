@@ -33,7 +33,7 @@ static const struct {
     {"steklov", "the Steklov-Poincare paper's tables: surface and volume, with and without contacts"},
     {"mixed", "the mixed paper's sizes: a frame by its parts, solver by solver, beside the authors' times"},
     {"weights", "weights of bones on tetrahedra: bounded biharmonic by its stages, heat, the file's own"},
-    {"contact", "finding contacts, and measuring penetration, on posed characters"},
+    {"contact", "finding contacts on posed characters"},
     {"projective", "the projective paper's sizes: a step by its parts, with and without contacts"},
     {"cl", "the same on an OpenCL device: matrix formats, kernels by events, steps"},
     {"subspace", "the multi-domain paper's tables: trained models by ranks and sizes, beside the unreduced solver"},

@@ -26,6 +26,16 @@ static double penetration(const json_t *method, size_t k)
     return cli_plain_number(json_object_get(frame_of(method, k), "max_penetration"));
 }
 
+static double fold(const json_t *method, size_t k)
+{
+    return cli_plain_number(json_object_get(frame_of(method, k), "max_fold"));
+}
+
+static double crossed(const json_t *method, size_t k)
+{
+    return cli_plain_number(json_object_get(frame_of(method, k), "crossed"));
+}
+
 static double strain(const json_t *method, size_t k)
 {
     return cli_plain_number(json_object_get(frame_of(method, k), "max_strain"));
@@ -56,8 +66,14 @@ static double frame_time(const json_t *method, size_t k)
 static const struct {
     const char *id, *which; /* in words.json; beyond its title */
     frame_value *value;
-} kinds[] = {{"volume", ", lowest of all joints", volume}, {"penetration", "", penetration}, {"strain", "", strain},
-             {"error", ", largest", error_largest},        {"error", ", mean", error_mean},  {"time", "", frame_time}};
+} kinds[] = {{"volume", ", lowest of all joints", volume},
+             {"penetration", ", deepest", penetration},
+             {"penetration", ", folds alone", fold},
+             {"crossed", "", crossed},
+             {"strain", "", strain},
+             {"error", ", largest", error_largest},
+             {"error", ", mean", error_mean},
+             {"time", "", frame_time}};
 
 /* A table that is folded away, up to its first row: a column a method. */
 static void open_table(const cli_plain *p, const json_t *clip, const json_t *about, const char *which, const char *row)

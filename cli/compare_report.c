@@ -91,6 +91,8 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
                        .ms_max = NAN,
                        .peak_mb = NAN,
                        .penetration = NAN,
+                       .fold = NAN,
+                       .crossed = NAN,
                        .joint_volume = NAN,
                        .strain = NAN,
                        .inverted = NAN,
@@ -110,6 +112,8 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
     json_array_foreach(frames, i, frame)
     {
         s->penetration = fmax(s->penetration, number(json_object_get(frame, "max_penetration")));
+        s->fold = fmax(s->fold, number(json_object_get(frame, "max_fold")));
+        s->crossed = fmax(s->crossed, number(json_object_get(frame, "crossed")));
         s->strain = fmax(s->strain, number(json_object_get(frame, "max_strain")));
         s->inverted = fmax(s->inverted, number(json_object_get(frame, "inverted")));
         s->joint_volume = fmin(s->joint_volume, worst_joint(frame));
@@ -129,14 +133,19 @@ void cli_compare_summarise(const cli_compare *c, const cli_compare_method *m, cl
     if (count > 0) s->error_mean = sum / count;
 }
 
+static json_t *whole(double value)
+{
+    return isfinite(value) ? json_integer((json_int_t)value) : json_null();
+}
+
 static json_t *table_of(const cli_summary *s)
 {
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "setup_ms", real(s->setup_ms),
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "setup_ms", real(s->setup_ms),
                      "body_ms", real(s->body_ms), "ms_median", real(s->ms_median), "ms_min", real(s->ms_min), "ms_max",
-                     real(s->ms_max), "peak_mb", real(s->peak_mb), "max_penetration", real(s->penetration),
-                     "min_joint_volume", real(s->joint_volume), "max_strain", real(s->strain), "inverted",
-                     isfinite(s->inverted) ? json_integer((json_int_t)s->inverted) : json_null(), "error_mean",
-                     real(s->error_mean), "error_max", real(s->error_max), "trust", real(s->trust), "worse",
+                     real(s->ms_max), "peak_mb", real(s->peak_mb), "max_penetration", real(s->penetration), "max_fold",
+                     real(s->fold), "crossed", whole(s->crossed), "min_joint_volume", real(s->joint_volume),
+                     "max_strain", real(s->strain), "inverted", whole(s->inverted), "error_mean", real(s->error_mean),
+                     "error_max", real(s->error_max), "trust", real(s->trust), "worse",
                      isfinite(s->trust) ? json_integer((json_int_t)s->worse) : json_null());
 }
 

@@ -46,14 +46,14 @@ static json_t *setup_times(const supple_setup *s, double load_ms)
                      real(s->ms_total + load_ms));
 }
 
-/* Without a body every key is null. */
-static json_t *body_facts(const supple_body *body)
+/* Without a body every key is null but the size that lengths are measured in. */
+static json_t *body_facts(const supple_body *body, double size_m)
 {
     supple_body_info none = {.vertices = -1,
                              .tets = -1,
                              .surface_vertices = -1,
                              .constrained = -1,
-                             .size_m = NAN,
+                             .size_m = size_m,
                              .min_dihedral_deg = NAN,
                              .max_dihedral_deg = NAN,
                              .volume = NAN};
@@ -76,7 +76,7 @@ void cli_metrics_setup(cli_metrics *m, const supple_scene *scene, const supple_s
                         json_pack("{s:i,s:i,s:i}", "vertices", (int)supple_scene_vertex_count(scene), "triangles",
                                   (int)supple_scene_triangle_count(scene), "joints",
                                   (int)supple_scene_joint_count(scene)));
-    json_object_set_new(m->root, "body", body_facts(supple_sim_body(sim)));
+    json_object_set_new(m->root, "body", body_facts(supple_sim_body(sim), s->size_m));
     json_object_set_new(m->root, "setup_ms", setup_times(s, load_ms));
 }
 
@@ -127,7 +127,9 @@ void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time,
     json_object_set_new(o, "inverted", count(s->inverted));
     json_object_set_new(o, "min_det_f", real(s->min_det_f));
     json_object_set_new(o, "contacts", count(s->contacts));
+    json_object_set_new(o, "crossed", count(s->crossed));
     json_object_set_new(o, "max_penetration", real(s->max_penetration));
+    json_object_set_new(o, "max_fold", real(s->max_fold));
     json_object_set_new(o, "max_strain", real(s->max_strain));
     json_object_set_new(o, "joint_volume", joint_volumes(sim));
     json_object_set_new(o, "max_bend_deg", real(s->max_bend_deg));

@@ -38,7 +38,17 @@ function kinds(report) {
             choices: [['', 'lowest of all joints'], ...jointNames(report).map((n) => [n, n])],
             value: (m, k, joint) => jointVolume(frame(m, k), joint),
         },
-        {id: 'penetration', zero: true, value: (m, k) => frame(m, k).max_penetration},
+        {
+            id: 'penetration',
+            zero: true,
+            choiceLabel: 'Of all, or folds',
+            choices: [
+                ['max_penetration', 'deepest'],
+                ['max_fold', 'folds alone'],
+            ],
+            value: (m, k, which) => frame(m, k)[which],
+        },
+        {id: 'crossed', zero: true, value: (m, k) => frame(m, k).crossed},
         {id: 'strain', zero: true, value: (m, k) => frame(m, k).max_strain},
         {
             id: 'error',

@@ -97,7 +97,9 @@ typedef struct supple_stats {
     double min_det_f, max_strain;   /* smallest det F, largest |singular value - 1| of a tetrahedron */
     int32_t inverted;               /* tetrahedra turned inside out; also without `measure` */
     int32_t contacts;               /* that were answered */
-    double max_penetration;         /* metres */
+    int32_t crossed;                /* pairs of triangles of what is shown that cross, and did not at rest */
+    double max_penetration;         /* metres: how deep what is shown lies in itself (docs/contact.md) */
+    double max_fold;                /* metres: the same, of creases in themselves alone */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
     double yield_deg;               /* largest turn of a limb that yields; NAN where none may */
@@ -111,6 +113,7 @@ typedef struct supple_setup {
     const char *method;   /* the method that "auto" chose, or the one asked for */
     int32_t thread_count; /* threads that it uses */
     double ms_load, ms_body, ms_weights, ms_factor, ms_upsample, ms_total; /* NAN: no such stage */
+    double size_m; /* the character's diagonal at rest in the metres of all lengths; NAN: no flesh, no measures */
 } supple_setup;
 
 /* Defaults: method "auto", no settings. */

@@ -1,6 +1,5 @@
-/* A tree of boxes over tetrahedra: which of them may hold a point. Built once over the rest shape, its boxes are made
- * again in every frame. The measure of penetration asks it; contacts are found by a hash (hits.h), which is faster
- * where all points are asked and shares nothing with this. */
+/* A tree of boxes over tetrahedra: which of them may hold a point. Built over the rest shape, for what is asked once;
+ * contacts are found by a hash (hits.h), which is faster where all points are asked in every frame. */
 #ifndef SPL_CONTACT_TET_TREE_H
 #define SPL_CONTACT_TET_TREE_H
 

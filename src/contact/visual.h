@@ -1,4 +1,4 @@
-/* The visual mesh's flesh as points that sit on the body: what the measure of penetration and the polish share. */
+/* The visual mesh's flesh as points that sit on the body: what the polish moves. */
 #ifndef SPL_CONTACT_VISUAL_H
 #define SPL_CONTACT_VISUAL_H
 

@@ -186,7 +186,7 @@ static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *e
     if (result == SUPPLE_OK) result = make_buffers(f, s, error);
     if (result == SUPPLE_OK) result = make_contacts(f, s, error);
     f->measures = s->sim->measure;
-    if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, s->pool, &f->measure, error);
+    if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, &f->measure, error);
     f->baseline = s->baseline;
     if (result == SUPPLE_OK && f->baseline) return spl_follow_create(&f->solid, &f->follow, error);
     return result == SUPPLE_OK ? make_verify(f, s, error) : result;
@@ -490,7 +490,6 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
         spl_solution solution;
         frame->method->solution(frame->state, c, &solution);
         spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
-        spl_measure_penetration(&f->measure, x, frame->out, c->pool, stats);
     }
     tell_yield(f, frame, stats);
     if (is_verified(f)) result = compare(f, c, stats, error);
@@ -498,13 +497,12 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     return result;
 }
 
-supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, const float *visual, spl_pool *pool,
-                                   supple_stats *stats, supple_error *error)
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
+                                   supple_error *error)
 {
     supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
     if (result != SUPPLE_OK) return result;
     spl_follow_pose(&f->follow, pose, f->x);
     spl_measure_frame(&f->measure, NULL, f->x, pool, stats);
-    spl_measure_penetration(&f->measure, f->x, visual, pool, stats);
     return SUPPLE_OK;
 }

@@ -126,8 +126,8 @@ supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, 
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
                                  supple_error *error);
 
-/* The measures of a baseline's frame, whose visual vertices are given: as if its body were skinned linearly. */
-supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, const float *visual, spl_pool *pool,
-                                   supple_stats *stats, supple_error *error);
+/* The measures of a baseline's frame: as if its body were skinned linearly. */
+supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
+                                   supple_error *error);
 
 #endif

@@ -66,7 +66,7 @@ static supple_result find_regions(spl_measure *m, supple_error *error)
 
 /* ---- creation ---- */
 
-supple_result spl_measure_create(const spl_solid *solid, spl_pool *pool, spl_measure *out, supple_error *error)
+supple_result spl_measure_create(const spl_solid *solid, spl_measure *out, supple_error *error)
 {
     size_t n = (size_t)solid->elements.vertex_count, m = (size_t)solid->elements.count;
     const supple_allocator *a = &solid->allocator;
@@ -78,7 +78,6 @@ supple_result spl_measure_create(const spl_solid *solid, spl_pool *pool, spl_mea
                                ? spl_stars_create(&solid->elements, a, &out->stars, error)
                                : spl_fail_memory(error, "the measures");
     if (result == SUPPLE_OK) result = find_regions(out, error);
-    if (result == SUPPLE_OK) result = spl_penetration_create(solid, pool, &out->penetration, error);
     if (result != SUPPLE_OK) spl_measure_release(out);
     return result;
 }
@@ -87,7 +86,6 @@ void spl_measure_release(spl_measure *m)
 {
     if (!m->allocator.release) return;
     spl_stars_release(&m->stars);
-    spl_penetration_destroy(m->penetration);
     spl_free(&m->allocator, m->region);
     spl_free(&m->allocator, m->tet);
     spl_free(&m->allocator, m->force);
@@ -172,9 +170,4 @@ void spl_measure_frame(spl_measure *m, const spl_solution *solution, const doubl
         r->ratio = volume / r->rest;
     }
     if (solution) measure_balance(m, solution, x, pool, stats);
-}
-
-void spl_measure_penetration(spl_measure *m, const double *x, const float *visual, spl_pool *pool, supple_stats *stats)
-{
-    stats->max_penetration = spl_penetration_measure(m->penetration, x, visual, pool);
 }

@@ -2,7 +2,6 @@
 #ifndef SPL_SIM_MEASURE_H
 #define SPL_SIM_MEASURE_H
 
-#include "contact/penetration.h"
 #include "fem/residual.h"
 #include "methods/method.h"
 
@@ -23,18 +22,14 @@ typedef struct spl_measure {
     int32_t *tet;              /* of the regions */
     double *force, *magnitude; /* 3 x and 1 x vertices */
     double *scratch;
-    spl_penetration *penetration;
 } spl_measure;
 
-supple_result spl_measure_create(const spl_solid *solid, spl_pool *pool, spl_measure *out, supple_error *error);
+supple_result spl_measure_create(const spl_solid *solid, spl_measure *out, supple_error *error);
 void spl_measure_release(spl_measure *m);
 
 /* Fills volume_ratio, inverted, min_det_f, max_strain and the joints' volumes; with a solution also residual and
  * energy. */
 void spl_measure_frame(spl_measure *m, const spl_solution *solution, const double *x, spl_pool *pool,
                        supple_stats *stats);
-
-/* Fills max_penetration (contact/penetration.h): of the visual vertices, 3 floats each in world space, at x. */
-void spl_measure_penetration(spl_measure *m, const double *x, const float *visual, spl_pool *pool, supple_stats *stats);
 
 #endif

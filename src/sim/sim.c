@@ -332,8 +332,8 @@ static supple_result take_rest(supple_sim *sim, supple_error *error)
 static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
-    sim->setup =
-        (supple_setup){.ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN};
+    sim->setup = (supple_setup){
+        .ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN, .size_m = NAN};
     sim->lead_in = sc->lead_in;
     sim->fps = sc->fps;
     supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
@@ -351,6 +351,8 @@ static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error 
     if (result == SUPPLE_OK) result = init_method(sim, sc, error);
     if (result == SUPPLE_OK) result = spl_amount_create(sim, sc, error);
     if (result == SUPPLE_OK) result = take_rest(sim, error);
+    if (result == SUPPLE_OK && sim->has_flesh) sim->setup.size_m = sim->flesh.body->size_m;
+    if (result == SUPPLE_OK) result = spl_sim_cross_create(sim, sc, error);
     if (result == SUPPLE_OK && sc->slide) result = spl_sim_slide_create(sim, sc, error);
     if (result != SUPPLE_OK) return result;
     sim->setup.method = sim->method->name;
@@ -415,6 +417,7 @@ void supple_sim_destroy(supple_sim *sim)
     if (!sim) return;
     supple_allocator a = sim->allocator;
     if (sim->ready) sim->method->release(sim->state, &sim->context);
+    spl_cross_destroy(sim->cross);
     spl_amount_release(sim);
     spl_sim_device_release(sim);
     spl_slide_destroy(sim->skin);
@@ -472,7 +475,7 @@ static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *
         sim->method->step(sim->state, &sim->context, &sim->pose, sim->rest, sim->position, stats, error);
     stats->ms_solve = spl_now_ms() - start;
     if (result == SUPPLE_OK && sim->has_flesh)
-        result = spl_flesh_sim_follow(&sim->flesh, &sim->pose, sim->position, sim->pool, stats, error);
+        result = spl_flesh_sim_follow(&sim->flesh, &sim->pose, sim->pool, stats, error);
     return result;
 }
 
@@ -510,7 +513,9 @@ static supple_stats empty_stats(void)
                           .max_strain = NAN,
                           .inverted = -1,
                           .contacts = -1,
+                          .crossed = -1,
                           .max_penetration = NAN,
+                          .max_fold = NAN,
                           .verify_mean = NAN,
                           .verify_max = NAN,
                           .max_bend_deg = NAN,
@@ -544,8 +549,8 @@ static bool is_finite(const supple_sim *sim)
     return finite;
 }
 
-/* The end of a frame that was made in the other buffer: it is shown if it is sound. */
-static supple_result end_frame(supple_sim *sim, supple_result result, supple_error *error)
+/* The end of a frame that was made in the other buffer: it is shown, and measured as it is shown, if it is sound. */
+static supple_result end_frame(supple_sim *sim, supple_result result, supple_stats *stats, supple_error *error)
 {
     if (result == SUPPLE_OK && !is_finite(sim)) {
         result = spl_fail(error, SUPPLE_ERROR_SOLVE, "the mesh is beyond what numbers can hold in this pose");
@@ -553,6 +558,7 @@ static supple_result end_frame(supple_sim *sim, supple_result result, supple_err
         if (sim->skin) spl_slide_reset(sim->skin);
         sim->dynamics.running = false;
     }
+    if (result == SUPPLE_OK && sim->amount.mode != SPL_AMOUNT_SEEING) result = spl_sim_cross_frame(sim, stats, error);
     if (result != SUPPLE_OK) swap_positions(sim);
     return result;
 }
@@ -574,7 +580,7 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
     if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
     if (result == SUPPLE_OK && sim->amount.mode != SPL_AMOUNT_SEEING)
         result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
-    result = end_frame(sim, result, error);
+    result = end_frame(sim, result, &stats, error);
     finish_frame(sim, &stats);
     return result;
 }
@@ -598,7 +604,7 @@ static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, co
     if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
     if (result == SUPPLE_OK)
         result = spl_sim_slide_frame(sim, matrices ? -1 : clip, time, matrices ? time : (double)NAN, &stats, error);
-    result = end_frame(sim, result, error);
+    result = end_frame(sim, result, &stats, error);
     finish_frame(sim, &stats);
     return result;
 }

@@ -6,6 +6,7 @@
 #include "methods/method.h"
 #include "scene/parts.h"
 #include "sim/amount.h"
+#include "sim/crossing.h"
 #include "sim/dynamics.h"
 #include "slide/slide.h"
 
@@ -23,12 +24,13 @@ struct supple_sim {
     spl_flesh_sim flesh; /* of a method that moves a body */
     bool has_flesh;
     spl_dynamics dynamics;
-    spl_amount amount; /* of what flesh does, that is shown */
-    double fps;        /* of the clips' frame numbers */
-    bool lead_in;      /* what comes before a range of a clip is played where it counts */
-    int32_t frame;     /* the next one of host poses */
-    int32_t max_tets;  /* of a body that "auto" made fit a budget; 0: the method's own */
-    bool ready;        /* the method's init succeeded */
+    spl_amount amount;    /* of what flesh does, that is shown */
+    spl_crossings *cross; /* what is shown, through itself; NULL: it is not measured */
+    double fps;           /* of the clips' frame numbers */
+    bool lead_in;         /* what comes before a range of a clip is played where it counts */
+    int32_t frame;        /* the next one of host poses */
+    int32_t max_tets;     /* of a body that "auto" made fit a budget; 0: the method's own */
+    bool ready;           /* the method's init succeeded */
     spl_pose pose;
     spl_part *part;
     int32_t part_count;

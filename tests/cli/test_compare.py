@@ -526,7 +526,8 @@ def section_plain(tool, cases, folder):
         head, *rows = page.tables[0]
         assert [row[0].split()[0] for row in rows] == ["linear", "dualquat", "reference"]
         for title, key, scale in (("Joint volume", "min_joint_volume", 100), ("Error, largest", "error_max", 1000), ("Strain", "max_strain", 100),
-                                  ("Frame, median", "ms_median", 1), ("Penetration", "max_penetration", 1000)):
+                                  ("Frame, median", "ms_median", 1), ("Penetration", "max_penetration", 1000),
+                                  ("folds alone", "max_fold", 1000)):
             column, = [i for i, words in enumerate(head) if words.startswith(title)]
             for row, m in zip(rows, page.json["methods"]):
                 assert row[column].rstrip("\u2605") == shown(m["table"][key], scale), (title, row, m["table"])
@@ -535,15 +536,15 @@ def section_plain(tool, cases, folder):
         assert "reference" not in stars["Error, largest mm"], "it is no distance from itself"
 
     def frames():
-        """Per clip: volume, penetration, strain, two errors, time, and the volume of each joint."""
-        assert len(page.tables) == 1 + 2 * 7, len(page.tables)
-        for clip, start in ((0, 1), (1, 8)):
+        """Per clip: volume, penetration of all and of folds, crossing triangles, strain, two errors, time, and the volume of each joint."""
+        assert len(page.tables) == 1 + 2 * 9, len(page.tables)
+        for clip, start in ((0, 1), (1, 10)):
             frames = range(4 * clip, 4 * clip + 4)
-            head, *rows = page.tables[start + 3]
+            head, *rows = page.tables[start + 5]
             assert [words.strip() for words in head] == ["frame", "linear", "dualquat", "reference"], head
             for row, k in zip(rows, frames, strict=True):
                 assert row == [str(30 + k % 4), *(shown(m["error"][k]["max"], 1000) for m in page.json["methods"][:2]), shown(None)], row
-            joints = page.tables[start + 6][1:]
+            joints = page.tables[start + 8][1:]
             volumes = [m["metrics"]["frames"] for m in page.json["methods"]]
             for row in joints:
                 least = [min((v[k]["joint_volume"].get(row[0].strip()) for k in frames), default=None) if v[0]["joint_volume"] else None for v in volumes]

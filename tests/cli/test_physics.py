@@ -12,7 +12,7 @@ import mouth
 from tool import check, data, same_files, session
 
 SMALL = ("--clip", "bend", "--resolution", 24)
-FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "max_penetration",
+FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "crossed", "max_penetration", "max_fold",
           "max_strain", "joint_volume"}
 TIMES = {"total", "pose", "contact", "solve", "upsample", "slide"}
 BODY = {"kind", "vertices", "tets", "surface_vertices", "constrained", "size_m", "min_dihedral_deg", "max_dihedral_deg", "volume"}
@@ -102,7 +102,7 @@ def check_metrics(tool, folder):
         assert abs(frame["time"] - frame["frame"] / 30) < 1e-6
         for key in ("iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "max_strain"):
             assert isinstance(frame[key], (int, float)) and math.isfinite(frame[key]), key
-        assert 0 <= frame["max_penetration"] < 0.1 and frame["ms"]["slide"] is None
+        assert 0 <= frame["max_fold"] <= frame["max_penetration"] < 0.1 and frame["crossed"] >= 0 and frame["ms"]["slide"] is None
         assert list(frame["joint_volume"]) == ["forearm"] and 0.5 < frame["joint_volume"]["forearm"] < 1.5
     names = sorted(os.listdir(dump))
     assert names == sorted([f"{name}.npy" for name in ("bone", "joint", "lame", "merged", "rest", "role", "skin", "surface", "tets")] +
@@ -121,8 +121,10 @@ def check_baseline_metrics(tool, folder):
     with open(metrics, encoding="utf-8") as file:
         m = json.load(file)
     assert BODY <= set(m["body"]) and SETUP <= set(m["setup_ms"]) and m["body"]["kind"] is None
+    assert m["body"]["size_m"] > 0 and all(m["body"][key] is None for key in BODY - {"size_m"}), m["body"]
     for frame in m["frames"]:
         assert FRAMES <= set(frame) and frame["residual"] is None and frame["inverted"] is None and frame["joint_volume"] is None
+        assert frame["crossed"] >= 0 and frame["max_penetration"] >= frame["max_fold"] >= 0
 
 
 def write(folder, name, text):

@@ -415,6 +415,7 @@ const checks = {
         assert.deepEqual(charts, [
             ['volume', 4],
             ['penetration', 4],
+            ['crossed', 4],
             ['strain', 3],
             ['error', 3],
             ['time', 4],

@@ -192,6 +192,53 @@ def depths(folder):
         assert abs(found["deepest_mm"] - depth) < 0.3 and code == (depth > 0), said
 
 
+def bodies(folder):
+    """The same balls as the surface of a body that was dumped: what bones hold on both sides is counted apart, what they hold on one side is not."""
+    dump = os.path.join(folder, "balls")
+    os.makedirs(dump)
+    (a, ta), (b, tb) = sphere((0, 0, 0), 0.1), sphere((0.3, 0, 0), 0.1)
+    rest = np.vstack([[[9.0, 9.0, 9.0]], a, b])  # the first vertex is within the flesh, and of no triangle
+    frame = rest.copy()
+    frame[1 + len(a):, 0] -= 0.12
+    np.save(os.path.join(dump, "surface.npy"), (np.vstack([ta, tb + len(a)]) + 1).astype(np.int32))
+    np.save(os.path.join(dump, "rest.npy"), rest)
+    np.save(os.path.join(dump, "x_0006.npy"), rest)
+    np.save(os.path.join(dump, "x_0007.npy"), frame)
+    found = {}
+    for name, held in (("free", []), ("one", range(1, 1 + len(a))), ("both", range(len(rest)))):
+        bone = np.full(len(rest), -1, np.int32)
+        bone[list(held)] = 3
+        np.save(os.path.join(dump, "bone.npy"), bone)
+        code, said = check("check_cross.py", "--sim", dump, "--every", 1, "--json", "--bound", 0.1)
+        found[name] = json.loads(said)
+        assert code == (name != "both") and found[name]["frames"] == 2, said
+    for name in ("free", "one"):
+        f = found[name]
+        assert abs(f["deepest_mm"] - 20) < 0.3 and f["at_frame"] == 7 and f["held_most"] == 0 and f["pairs_most"] > 50, f
+    assert found["both"]["deepest_mm"] == found["both"]["pairs_most"] == 0 and found["both"]["held_most"] == found["free"]["pairs_most"], found
+    for arguments in ((), ("--sim", dump, "x.glb", "x.npy"), ("x.glb",)):
+        assert check("check_cross.py", *arguments)[0] == 2, arguments
+
+
+def measure(tool, arm):
+    """The tool's own measure of what it shows is that of the judge, pair by pair, whichever unit the file is in; the body is judged beside it."""
+    files = [os.path.join(arm.folder, name) for name in ("bent.npy", "bent.json", "bent")]
+    for method in ("linear", "dualquat", "mixed"):
+        for size in ("file", "4"):
+            dump = () if method != "mixed" else ("--dump-sim", files[2])
+            tool.good("skin", arm.glb, "--method", method, "--clip", 0, "--resolution", 20, "--frames", "37:39", "--size", size, "-o", files[0],
+                      "--metrics", files[1], *dump)
+            with open(files[1], encoding="utf-8") as file:
+                m = json.load(file)
+            _, said = check("check_cross.py", arm.glb, files[0], "--every", 1, "--json", "--metres", m["body"]["size_m"])
+            found, ours = json.loads(said), 1000 * max(f["max_penetration"] for f in m["frames"])
+            print(f"    {method}, --size {size}: {ours:.2f} mm, {found['deepest_mm']:.2f} by the judge")
+            assert abs(ours - found["deepest_mm"]) < 0.1 and found["deepest_mm"] > 1, said
+            assert max(f["crossed"] for f in m["frames"]) == found["pairs_most"] > 10, said
+    _, said = check("check_cross.py", "--sim", files[2], "--every", 1, "--json")
+    assert json.loads(said)["frames"] == 3 and json.loads(said)["deepest_mm"] > 1, said
+
+
 def numbers(tool, arm):
     """check_linear and the readers of caches are content with what the tool wrote, and not with a vertex that is off by a little or is no number."""
     base = os.path.join(arm.folder, "cache")
@@ -287,6 +334,8 @@ def main():
         for case in (good_results, torn, stretched, folded, cracked, lost, far, popping, not_finite, crossing):
             cases.run(case.__name__, case, arm)
         cases.run("depths_of_two_spheres", depths, folder)
+        cases.run("depths_of_bodies", bodies, folder)
+        cases.run("measure_of_the_tool", measure, tool, arm)
         cases.run("numbers", numbers, tool, arm)
         cases.run("equilibrium", equilibrium, tool, arm)
         cases.run("corpus", corpus, tool, arm)

@@ -68,6 +68,16 @@ def check_arrows(root):
     assert not wrong, "\n    ".join([""] + wrong)
 
 
+def check_measure(root):
+    """How far a mesh passes through itself is measured from triangles alone: by nothing that finds contacts, nor knows of bodies and methods."""
+    allowed, names = {"core", "math", "geom", "trust"}, tracked(root, "src/trust/cross*")
+    assert len(names) > 4, names
+    own = {name[len("src/"):] for name in names}
+    wrong = [f"{name}: {path}" for name in names for public, path in includes(root, name)
+             if not public and (path.split("/")[0] not in allowed or (path.startswith("trust/") and path not in own))]
+    assert not wrong, wrong
+
+
 def check_outside(root, folder):
     """The tool and the examples stand on the public headers: <supple/...>, the system's, and their own."""
     wrong = []
@@ -191,6 +201,7 @@ def main():
     root = os.path.abspath(parser.parse_args().root)
     cases = Cases()
     cases.run("includes_under_src_run_one_way", check_arrows, root)
+    cases.run("the_measure_of_crossings_stands_alone", check_measure, root)
     for folder in ("cli", "examples"):
         cases.run(f"{folder}_stands_on_public_headers", check_outside, root, folder)
     cases.run("public_headers_stand_alone", check_public, root)

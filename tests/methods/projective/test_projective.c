@@ -113,7 +113,7 @@ static double residual_of(actor *a)
 {
     spl_measure measure;
     spl_solution solution;
-    if (spl_measure_create(&a->f.solid, NULL, &measure, NULL) != SUPPLE_OK) abort();
+    if (spl_measure_create(&a->f.solid, &measure, NULL) != SUPPLE_OK) abort();
     spl_method_projective.solution(a->state, &a->c, &solution);
     spl_measure_frame(&measure, &solution, a->x, NULL, &a->stats);
     spl_measure_release(&measure);

@@ -1,15 +1,15 @@
-/* Flesh in contact, as it is seen: a fold that does not enter itself, a dent in a belly. */
+/* Flesh in contact, as it is seen: a fold that enters itself by little, a dent in a belly. */
 #include "methods/steklov/steklov.h"
 #include "sim/posed.h"
 #include "test.h"
 
-static supple_sim *make(posed *p, const char *settings, const char *collider)
+static supple_sim *make(posed *p, const char *settings, int32_t collide, const char *collider)
 {
     supple_sim_config sc = supple_sim_config_default();
     supple_error error = {0};
     supple_sim *sim = NULL;
     sc.measure = true;
-    sc.collide = collider ? SUPPLE_COLLIDE_WORLD : SUPPLE_COLLIDE_SELF;
+    sc.collide = collide;
     sc.colliders = &collider;
     sc.collider_count = collider != NULL;
     if (posed_try(p, "steklov", settings, &sc, NULL, &sim, &error) != SUPPLE_OK) {
@@ -19,29 +19,34 @@ static supple_sim *make(posed *p, const char *settings, const char *collider)
     return sim;
 }
 
-/* To 150 degrees; with bones that do not taper what lies between them has no place. */
-TEST(a_folded_arm_does_not_enter_itself)
+/* To 150 degrees; with bones that do not taper what lies between them has no place. The measure that shared the blind
+ * spots of contact had less than 0.4 mm here. By triangles that cross (trust/cross.h) it is 7.4 mm, all of it at the
+ * bottom of the fold, where neighbours within two edges are no contacts; without contact it is far more. */
+TEST(a_folded_arm_enters_itself_by_little)
 {
-    static const char *const ways[] = {"formulation=volume", "formulation=volume taper=0"};
+    static const char *const ways[] = {"formulation=volume", "formulation=volume taper=0", "formulation=volume"};
     posed p = posed_make("arm", 36, NULL);
-    double deepest[2] = {0};
-    int32_t inverted[2] = {0};
-    for (int k = 0; k < 2; k++) {
-        supple_sim *sim = make(&p, ways[k], NULL);
+    double deepest[3] = {0};
+    int32_t inverted[3] = {0}, crossed[3] = {0};
+    for (int k = 0; k < 3; k++) {
+        supple_sim *sim = make(&p, ways[k], k < 2 ? SUPPLE_COLLIDE_SELF : SUPPLE_COLLIDE_NONE, NULL);
         for (int degrees = 72; degrees <= 150; degrees += 6) {
             puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), degrees);
             CHECK(posed_step(sim) == SUPPLE_OK);
-            CHECK(supple_sim_stats(sim)->converged && supple_sim_stats(sim)->residual < 1e-5);
-            deepest[k] = fmax(deepest[k], supple_sim_stats(sim)->max_penetration);
-            inverted[k] = supple_sim_stats(sim)->inverted;
+            const supple_stats *s = supple_sim_stats(sim);
+            CHECK(s->converged && s->residual < 1e-5);
+            deepest[k] = fmax(deepest[k], s->max_penetration);
+            crossed[k] = s->crossed > crossed[k] ? s->crossed : crossed[k];
+            inverted[k] = s->inverted;
         }
-        CHECK(supple_sim_stats(sim)->contacts > 40);
+        if (k < 2) CHECK(supple_sim_stats(sim)->contacts > 40);
         supple_sim_destroy(sim);
         puppet_rest(&p.puppet);
     }
-    printf("    deepest: %.2f mm; inverted: %d, %d with bones that do not taper\n", 1e3 * deepest[0], (int)inverted[0],
-           (int)inverted[1]);
-    CHECK(deepest[0] < 4e-4); /* 1% of the arm's radius of 34 to 57 mm */
+    printf(
+        "    deepest: %.2f mm, %d pairs, without contact %.2f mm, %d; inverted: %d, %d with bones that do not taper\n",
+        1e3 * deepest[0], (int)crossed[0], 1e3 * deepest[2], (int)crossed[2], (int)inverted[0], (int)inverted[1]);
+    CHECK(deepest[0] < 8.5e-3 && 3 * deepest[0] < deepest[2]);
     CHECK(3 * inverted[0] < inverted[1]);
     posed_free(&p);
 }
@@ -60,7 +65,7 @@ TEST(a_ball_dents_a_belly)
     puppet_bind(&p.puppet);
     p.demo = demo_body_of(scene, 44, 0);
     REQUIRE(p.demo.body);
-    supple_sim *sim = make(&p, "formulation=volume", path);
+    supple_sim *sim = make(&p, "formulation=volume", SUPPLE_COLLIDE_WORLD, path);
     remove(path);
     CHECK(posed_step(sim) == SUPPLE_OK);
     const spl_solid *s = &sim->flesh.solid;
@@ -84,4 +89,4 @@ TEST(a_ball_dents_a_belly)
     posed_free(&p);
 }
 
-TEST_CASES(RUN(a_folded_arm_does_not_enter_itself), RUN(a_ball_dents_a_belly))
+TEST_CASES(RUN(a_folded_arm_enters_itself_by_little), RUN(a_ball_dents_a_belly))
