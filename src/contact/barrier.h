@@ -97,6 +97,9 @@ supple_result spl_barrier_take_back(spl_barrier *b, const double *x, const bool 
 void spl_barrier_keep(const spl_barrier *b, double *ease);
 void spl_barrier_restore(spl_barrier *b, const double *ease);
 
+/* Marks the bones (bone_count) of all that crosses at x, released or not. Returns false if memory is out. */
+bool spl_barrier_mark_crossing(spl_barrier *b, const double *x, bool *bone);
+
 /* Whether any edge passes through a triangle at x, released pairs aside: what must never be. */
 int32_t spl_barrier_crossings(spl_barrier *b, const double *x);
 

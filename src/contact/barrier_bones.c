@@ -106,6 +106,30 @@ int32_t spl_barrier_crossings(spl_barrier *b, const double *x)
     return spl_pairs_crossings(b->pairs, x, b->pool, NULL, NULL);
 }
 
+typedef struct marking {
+    const spl_barrier *b;
+    bool *bone;
+} marking;
+
+static void mark_bones(void *context, const int32_t edge[2], const int32_t triangle[3])
+{
+    const marking *m = context;
+    for (int i = 0; i < 2; i++) m->bone[m->b->surface.bone[edge[i]]] = true;
+    for (int i = 0; i < 3; i++) m->bone[m->b->surface.bone[triangle[i]]] = true;
+}
+
+bool spl_barrier_mark_crossing(spl_barrier *b, const double *x, bool *bone)
+{
+    marking m = {b, bone};
+    bool ok = true;
+    for (int kind = 0; kind < 2; kind++) {
+        b->inverse = kind == 0;
+        ok = spl_pairs_crossings(b->pairs, x, b->pool, mark_bones, &m) >= 0 && ok;
+    }
+    b->inverse = false;
+    return ok;
+}
+
 /* ---- giving way ---- */
 
 typedef struct giving {

@@ -15,7 +15,7 @@ static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose s
 
 static const double STALLED = 0.7; /* of what was missing before a round: more means that nothing comes of it */
 static const double THINNER = 0.3; /* what offsets that stop bones become of themselves */
-static const double SHRUNK[] = {0.3, 0.1, 0.03}; /* of its distance to the bone, flesh that is to be disentangled */
+static const double SHRUNK[] = {0.6, 0.5, 0.42, 0.35, 0.3, 0.25, 0.2, 0.15}; /* of its distance to the bone, flesh that is to be disentangled */
 
 enum { ROUNDS = 8, LOOSE_STEPS = 40, GIVEN = 6, REGROWN = 3 };
 
@@ -301,33 +301,33 @@ static supple_result take_step(spl_arrival *a, const spl_statics_problem *proble
 
 /* ---- disentangling ---- */
 
-/* Flesh of bones that were released, drawn in to its bone. */
-static void shrink(spl_arrival *a, double share, double *x)
+/* Where a bone takes a vertex that is drawn in to it: `share` of its distance at rest is left. */
+static spl_vec3 drawn_in(const spl_drive *d, int32_t b, int32_t v, double share)
 {
-    const spl_drive *d = &a->solid->drive;
-    for (int32_t v = 0; v < a->solid->elements.vertex_count; v++) {
-        int32_t b = a->surface.surface.bone[v];
-        if (a->held[v] >= 0 || !a->tangled[b]) continue;
-        const spl_bone *bone = &d->body->bones.bone[b];
-        const double *X = d->rest + 3 * (size_t)v;
-        spl_vec3 p = spl_v3(X[0], X[1], X[2]);
-        double along = spl_drive_along(d, b, p);
-        spl_vec3 axis = spl_lerp(spl_drive_rest(d, bone->head), spl_drive_rest(d, bone->tail), fmin(fmax(along, 0), 1));
-        p = spl_drive_move(d, b, along, spl_lerp(axis, p, share));
-        memcpy(x + 3 * (size_t)v, &p, sizeof p);
-    }
+    const spl_bone *bone = &d->body->bones.bone[b];
+    const double *X = d->rest + 3 * (size_t)v;
+    spl_vec3 p = spl_v3(X[0], X[1], X[2]), head = spl_drive_rest(d, bone->head), tail = spl_drive_rest(d, bone->tail);
+    double along = spl_drive_along(d, b, p);
+    spl_vec3 axis = spl_lerp(head, tail, fmin(fmax(along, 0), 1));
+    return spl_drive_move(d, b, along, spl_lerp(axis, p, share));
 }
 
-/* Bones that are released although they do not cross; `tangled` has each of them. */
-static void list_tangled(spl_arrival *a)
+/* Flesh of bones that were released, drawn in to them by its weights. */
+static void shrink(spl_arrival *a, double share, double *x)
 {
-    int32_t n = a->surface.surface.bone_count;
-    memset(a->tangled, 0, (size_t)n * sizeof *a->tangled);
-    for (int32_t p = 0; p < n; p++)
-        for (int32_t q = 0; q <= p; q++) {
-            if (!spl_barrier_released(a->barrier, p, q) || a->crossing[(size_t)n * (size_t)p + (size_t)q]) continue;
-            a->tangled[p] = a->tangled[q] = true;
+    const spl_bone_weights *w = &a->solid->weights;
+    for (int32_t v = 0; v < a->solid->elements.vertex_count; v++) {
+        double *at = x + 3 * (size_t)v, left = 1;
+        spl_vec3 sum = spl_v3(0, 0, 0);
+        for (size_t i = SPL_BONE_INFLUENCES * (size_t)v; i < SPL_BONE_INFLUENCES * ((size_t)v + 1); i++) {
+            if (a->held[v] >= 0 || w->bone[i] < 0 || !a->tangled[w->bone[i]]) continue;
+            sum = spl_madd(sum, drawn_in(&a->solid->drive, w->bone[i], v, share), w->weight[i]);
+            left -= w->weight[i];
         }
+        if (left >= 1) continue;
+        sum = spl_madd(sum, spl_v3(at[0], at[1], at[2]), fmax(left, 0));
+        memcpy(at, &sum, sizeof sum);
+    }
 }
 
 /* Flesh that is still in other flesh when its bones are out of each other: shrunk to its bones it is free, and from
@@ -337,15 +337,15 @@ static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error
     int32_t n = a->surface.surface.bone_count, left = 0;
     supple_result result = SUPPLE_OK;
     *free = false;
-    list_tangled(a);
+    memset(a->tangled, 0, (size_t)n * sizeof *a->tangled);
+    if (!spl_barrier_mark_crossing(a->barrier, a->x, a->tangled)) return spl_fail_memory(error, "tangled flesh");
     spl_barrier_keep(a->barrier, a->kept);
-    for (int32_t p = 0; p < n; p++)
-        for (int32_t q = 0; q < n; q++)
-            if (a->tangled[p]) spl_barrier_release(a->barrier, p, q, true);
     for (size_t k = 0; k < sizeof SHRUNK / sizeof *SHRUNK && result == SUPPLE_OK && !*free; k++) {
+        for (int32_t i = 0; i < n * n; i++) spl_barrier_release(a->barrier, i / n, i % n, true);
         memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
         shrink(a, SHRUNK[k], a->goal);
         result = spl_barrier_take_back(a->barrier, a->goal, a->crossing, &left, error);
+        if (getenv("SPLDBG")) fprintf(stderr, "shrunk %g left %d cross %d\n", SHRUNK[k], left, spl_barrier_crossings(a->barrier, a->goal));
         *free = left == 0 && spl_barrier_crossings(a->barrier, a->goal) == 0;
     }
     if (getenv("SPLDBG")) fprintf(stderr, "disentangle free %d left %d cross %d\n", *free, left, spl_barrier_crossings(a->barrier, a->goal));
