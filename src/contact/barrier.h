@@ -40,6 +40,7 @@ typedef struct spl_barrier_options {
     bool self;        /* the body against itself */
     double width;     /* of the barrier at most, metres; 0: a thousandth of the body's diagonal */
     double stiffness; /* times the elastic one; 1 */
+    double least;     /* pairs that are nearer at rest, of the mean edge, are none; 0 */
 } spl_barrier_options;
 
 spl_barrier_options spl_barrier_options_default(void);

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define TOLD_DEGREES 2 /* by which limbs are turned before it is told, once */
+#define CLEAR_STILL  2e-5 /* of the diagonal: what ends the clearing of folds */
+#define TOLD_DEGREES 2    /* by which limbs are turned before it is told, once */
 
 const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
@@ -129,6 +130,19 @@ static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, su
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
 }
 
+/* Of a method with a barrier: its mesh does not cross where its body does not. */
+static supple_result make_clear(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    int32_t bones = f->body->bones.bone_count + spl_colliders_count(f->world.colliders);
+    if (s->common[SPL_FLESH_POLISH] == 2) return SUPPLE_OK;
+    f->ease = spl_new(&f->allocator, (size_t)bones * (size_t)bones, sizeof *f->ease);
+    if (!f->ease) return spl_fail_memory(error, "the mesh's folds");
+    supple_result result = spl_clear_create(&f->solid, bones, s->pool, &f->clear, error);
+    if (result != SUPPLE_OK) return result;
+    double still = CLEAR_STILL * f->solid.diagonal;
+    return spl_pursuit_create(spl_clear_count(f->clear), still, &f->allocator, s->pool, &f->pursuit, error);
+}
+
 static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
 {
     spl_contact_options options = spl_contact_options_default();
@@ -138,7 +152,8 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
     supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
-    if (result != SUPPLE_OK || s->own_contacts) return result;
+    if (result != SUPPLE_OK || s->own_contacts)
+        return result == SUPPLE_OK && options.self ? make_clear(f, s, error) : result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
     if (result == SUPPLE_OK && options.self) {
         result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
@@ -206,6 +221,9 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     if (!a->release) return;
     spl_statics_destroy(f->reference);
     spl_polish_destroy(f->polish);
+    spl_clear_destroy(f->clear);
+    spl_pursuit_destroy(f->pursuit);
+    spl_free(a, f->ease);
     spl_yield_destroy(f->yield);
     spl_aside_release(&f->aside);
     spl_sunk_destroy(f->sunk);
@@ -245,6 +263,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     f->verified = 0;
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
+    if (f->clear) spl_clear_reset(f->clear);
     if (f->yield) spl_yield_reset(f->yield);
     if (f->sunk) spl_sunk_reset(f->sunk);
 }
@@ -475,6 +494,17 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     return SUPPLE_OK;
 }
 
+/* Where the body's contacts are released the mesh's are too. */
+static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
+{
+    spl_solution solution;
+    frame->method->solution(frame->state, frame->context, &solution);
+    if (solution.barrier) spl_barrier_keep(solution.barrier, f->ease);
+    for (int32_t i = 0, n = f->body->bones.bone_count + spl_colliders_count(f->world.colliders); i < n * n; i++)
+        f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
+    f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
+}
+
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
                                  supple_error *error)
 {
@@ -482,6 +512,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     supple_result result = SUPPLE_OK;
     double start = spl_now_ms();
     show(f, frame, x);
+    if (f->clear) clear_folds(f, frame);
     if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
     if (!f->own_start || c->whole) /* else x is not all there */

@@ -4,6 +4,7 @@
 
 #include "body/force_file.h"
 #include "body/pins.h"
+#include "contact/clear.h"
 #include "contact/polish.h"
 #include "contact/sunk.h"
 #include "contact/yield.h"
@@ -12,6 +13,7 @@
 #include "sim/follow.h"
 #include "sim/measure.h"
 #include "sim/world.h"
+#include "statics/pursuit.h"
 #include "statics/statics.h"
 
 typedef struct spl_flesh_sim {
@@ -47,15 +49,19 @@ typedef struct spl_flesh_sim {
     bool baseline;     /* the method moves visual vertices: the body is only measured */
     spl_follow follow; /* of a baseline */
     spl_measure measure;
-    spl_world world;        /* colliders */
-    spl_contacts *contacts; /* NULL: none are wanted */
-    spl_polish *polish;     /* of the visual mesh around self-contacts; NULL without */
-    spl_sunk *sunk;         /* bones in other flesh; NULL without self-contacts */
-    spl_yield *yield;       /* of bones to flesh; NULL unless it is asked for */
-    spl_aside aside;        /* how far that moves limbs */
-    double time;            /* of the last pose */
-    bool told;              /* that limbs were turned */
-    int32_t stepped;        /* frames since the last reset */
+    spl_world world;           /* colliders */
+    spl_contacts *contacts;    /* NULL: none are wanted */
+    spl_polish *polish;        /* of the visual mesh around self-contacts; NULL without */
+    spl_clear *clear;          /* keeps the visual mesh clear of itself, of methods with a barrier; NULL without */
+    spl_pursuit *pursuit;      /* its solver */
+    double *ease;              /* bones x bones: room for what is released */
+    spl_clear_outcome cleared; /* of the last frame */
+    spl_sunk *sunk;            /* bones in other flesh; NULL without self-contacts */
+    spl_yield *yield;          /* of bones to flesh; NULL unless it is asked for */
+    spl_aside aside;           /* how far that moves limbs */
+    double time;               /* of the last pose */
+    bool told;                 /* that limbs were turned */
+    int32_t stepped;           /* frames since the last reset */
     int32_t verify, verify_of, verified;
     spl_statics *reference; /* for `verify` */
     double *truth;          /* 3 x vertices: the reference's, where verified */

@@ -4,18 +4,17 @@
 #include "core/memory.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const double PULL = 30;    /* of a held vertex's elastic stiffness: its spring while it is loose */
+static const double PULL = 5;     /* of a held vertex's elastic stiffness: its spring while it is loose */
 static const double NEAR = 0.05;  /* of the barrier's width: as near a held vertex must come to its place */
 static const double LEAVE = 0.5;  /* of every gap, that a step along the path leaves */
 static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose solve */
 
 static const double STALLED = 0.7; /* of what was missing before a round: more means that nothing comes of it */
 static const double THINNER = 0.3; /* what offsets that stop bones become of themselves */
-static const double SHRUNK[] = {0.6, 0.5, 0.42, 0.35, 0.3, 0.25, 0.2, 0.15}; /* of its distance to the bone, flesh that is to be disentangled */
+static const double SHRUNK[] = {0.6,  0.5, 0.42, 0.35, 0.3,
+                                0.25, 0.2, 0.15}; /* of its distance to the bone, flesh that is to be disentangled */
 
 enum { ROUNDS = 8, LOOSE_STEPS = 40, GIVEN = 6, REGROWN = 3 };
 
@@ -216,14 +215,6 @@ static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, 
         result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
         a->iterations += stats.iterations;
         double left = distance_left(a);
-        if (getenv("SPLDBG"))
-            fprintf(stderr,
-                    "  loose round %d its %d conv %d still %d shortest %.3g left %.4g gap %.3g pairs %d ms %.0f (eval "
-                    "%.0f hess %.0f asm %.0f fac %.0f solve %.0f) inner %d ana %d\n",
-                    round, stats.iterations, stats.converged, stats.still, stats.shortest, left,
-                    spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats.ms.total,
-                    stats.ms.evaluate, stats.ms.hessian, stats.ms.assemble, stats.ms.factorise, stats.ms.solve,
-                    stats.inner, stats.analyses);
         if (left <= near || (left > STALLED * before && round > 1)) break;
         before = left;
         shift_targets(a);
@@ -242,7 +233,16 @@ static void let_world(spl_arrival *a, bool counts)
         }
 }
 
-/* Bones that cross at the goal are released; `crossing` says which. */
+/* Whether two bones meet at a joint. What they hold may cross there in a deep bend, and flesh still finds room. */
+static bool meet(const spl_arrival *a, int32_t p, int32_t q)
+{
+    const spl_bone *bone = a->solid->body->bones.bone;
+    int32_t count = a->solid->body->bones.bone_count;
+    if (p >= count || q >= count) return false;
+    return bone[p].parent == q || bone[q].parent == p || bone[p].node == bone[q].node;
+}
+
+/* Bones that cross at the goal and do not meet are released; `crossing` says which. */
 static supple_result release_crossing(spl_arrival *a, supple_error *error)
 {
     int32_t n = a->surface.surface.bone_count;
@@ -250,7 +250,10 @@ static supple_result release_crossing(spl_arrival *a, supple_error *error)
         return spl_fail_memory(error, "a solver with contact");
     for (int32_t p = 0; p < n; p++)
         for (int32_t q = 0; q < p; q++) {
-            if (!a->crossing[(size_t)n * (size_t)p + (size_t)q]) continue;
+            bool *crosses = &a->crossing[(size_t)n * (size_t)p + (size_t)q];
+            if (!*crosses) continue;
+            if (meet(a, p, q)) *crosses = a->crossing[(size_t)n * (size_t)q + (size_t)p] = false;
+            if (!*crosses) continue;
             a->freed += !spl_barrier_released(a->barrier, p, q);
             spl_barrier_release(a->barrier, p, q, true);
         }
@@ -270,7 +273,6 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
         if (result != SUPPLE_OK || arrived) return result;
         a->missing = fmax(a->missing, distance_left(a));
         for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
-        if (getenv("SPLDBG")) fprintf(stderr, " give way %d missing %.4g\n", i, distance_left(a));
         result = spl_barrier_give_way(a->barrier, a->x, a->step, i < GIVEN - 2 ? THINNER : 0, &count, error);
         if (result != SUPPLE_OK) return result;
         if (i == GIVEN || count == 0) break;
@@ -345,10 +347,8 @@ static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error
         memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
         shrink(a, SHRUNK[k], a->goal);
         result = spl_barrier_take_back(a->barrier, a->goal, a->crossing, &left, error);
-        if (getenv("SPLDBG")) fprintf(stderr, "shrunk %g left %d cross %d\n", SHRUNK[k], left, spl_barrier_crossings(a->barrier, a->goal));
         *free = left == 0 && spl_barrier_crossings(a->barrier, a->goal) == 0;
     }
-    if (getenv("SPLDBG")) fprintf(stderr, "disentangle free %d left %d cross %d\n", *free, left, spl_barrier_crossings(a->barrier, a->goal));
     if (*free)
         memcpy(a->x, a->goal, coordinates(a) * sizeof *a->x);
     else
@@ -432,14 +432,6 @@ static supple_result settle(spl_arrival *a, const spl_statics_problem *held, boo
         if (i > 0) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, &left, error);
         if (result == SUPPLE_OK) result = spl_statics_solve(a->solver, held, a->x, stats, error);
         a->iterations += stats->iterations;
-        if (getenv("SPLDBG"))
-            fprintf(stderr,
-                    "  settle its %d conv %d still %d shortest %.3g gap %.3g pairs %d ms %.0f (eval %.0f hess %.0f asm "
-                    "%.0f fac %.0f solve %.0f) inner %d ana %d\n",
-                    stats->iterations, stats->converged, stats->still, stats->shortest,
-                    spl_barrier_look(a->barrier).gap, spl_barrier_look(a->barrier).pairs, stats->ms.total,
-                    stats->ms.evaluate, stats->ms.hessian, stats->ms.assemble, stats->ms.factorise, stats->ms.solve,
-                    stats->inner, stats->analyses);
     }
     return result;
 }

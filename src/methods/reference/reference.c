@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define CONTACT_TURN (15 * M_PI / 180) /* of a joint in one step on its way to a pose, where flesh meets flesh */
+#define CONTACT_TURN (5 * M_PI / 180) /* of a joint in one step on its way to a pose, where flesh meets flesh */
 
 enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS, P_STILL, P_WIDTH };
 enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_DISENTANGLED, V_GAP, V_COUNT };
