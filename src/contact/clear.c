@@ -223,8 +223,11 @@ spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, spl_clear_so
         accept(c, c->goal);
         return SPL_CLEAR_NOTHING;
     }
+    bool released = false; /* what is in other flesh with its bones cannot be parted from it */
+    for (int32_t i = 0; ease && i < c->surface.bone_count * c->surface.bone_count; i++)
+        released = released || ease[i] == 0;
     if (c->has_last) follow(c);
-    bool free = crossings > 0 && c->has_last && spl_barrier_crossings(c->barrier, c->y) == 0;
+    bool free = crossings > 0 && !released && c->has_last && spl_barrier_crossings(c->barrier, c->y) == 0;
     if (!free || !move(c) || !solve(context, c->goal, spl_barrier_extra(c->barrier), c->y)) {
         c->has_last = false;
         return SPL_CLEAR_LEFT;

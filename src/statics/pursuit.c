@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { STEPS = 200 };
+enum { STEPS = 80 };
 
 struct spl_pursuit {
     supple_allocator allocator;

@@ -216,6 +216,19 @@ def bodies(folder):
         f = found[name]
         assert abs(f["deepest_mm"] - 20) < 0.3 and f["at_frame"] == 7 and f["held_most"] == 0 and f["pairs_most"] > 50, f
     assert found["both"]["deepest_mm"] == found["both"]["pairs_most"] == 0 and found["both"]["held_most"] == found["free"]["pairs_most"], found
+    assert found["free"]["excused"] == [] and found["free"]["else_crossing"] == [7], found["free"]
+    tet = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * 0.05  # in each ball, held; they cross in the second frame
+    more = np.vstack([tet - 0.02, tet + [0.28, -0.02, -0.02]])
+    np.save(os.path.join(dump, "rest.npy"), np.vstack([rest, more]))
+    np.save(os.path.join(dump, "x_0006.npy"), np.vstack([rest, more]))
+    for moved, excused in ((0.3, [7]), (0.12, [])):
+        now = more.copy()
+        now[4:, 0] -= moved - 0.01
+        np.save(os.path.join(dump, "x_0007.npy"), np.vstack([frame, now]))
+        np.save(os.path.join(dump, "tets.npy"), (np.arange(8).reshape(2, 4) + len(rest)).astype(np.int32))
+        np.save(os.path.join(dump, "bone.npy"), np.concatenate([np.full(len(rest), -1), np.repeat([0, 1], 4)]).astype(np.int32))
+        f = json.loads(check("check_cross.py", "--sim", dump, "--every", 1, "--json")[1])
+        assert f["excused"] == excused and f["else_crossing"] == ([] if excused else [7]), f
     for arguments in ((), ("--sim", dump, "x.glb", "x.npy"), ("x.glb",)):
         assert check("check_cross.py", *arguments)[0] == 2, arguments
 
