@@ -457,6 +457,36 @@ static void set_forces(spl_flesh_sim *f)
     f->solid.force = f->force;
 }
 
+/* Where the body's contacts are released the mesh's are too. */
+static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
+{
+    spl_solution solution;
+    frame->method->solution(frame->state, frame->context, &solution);
+    if (solution.barrier) spl_barrier_keep(solution.barrier, f->ease);
+    for (int32_t i = 0, n = f->body->bones.bone_count + spl_colliders_count(f->world.colliders); i < n * n; i++)
+        f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
+    f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
+}
+
+void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x)
+{
+    if (!f->clear) return;
+    show(f, frame, x);
+    clear_folds(f, frame);
+}
+
+typedef struct passing {
+    spl_flesh_sim *flesh;
+    const spl_flesh_frame *frame;
+} passing;
+
+/* The mesh follows what its body passes, so that it is known from which side its folds came together. */
+static void pass(void *context, const double *x)
+{
+    const passing *p = context;
+    spl_flesh_sim_glance(p->flesh, p->frame, x);
+}
+
 supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
                                     supple_error *error)
 {
@@ -478,7 +508,11 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     else if (!f->own_start)
         set_start(f, c->pool);
     double posed = spl_now_ms();
+    passing way = {f, frame};
+    c->passing = f->clear ? pass : NULL;
+    c->passing_context = &way;
     result = frame->method->solve(frame->state, c, f->x, stats, error);
+    c->passing = NULL;
     if (result != SUPPLE_OK) {
         spl_flesh_sim_reset(f);
         return result;
@@ -492,17 +526,6 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
         f->launch = true;
     }
     return SUPPLE_OK;
-}
-
-/* Where the body's contacts are released the mesh's are too. */
-static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
-{
-    spl_solution solution;
-    frame->method->solution(frame->state, frame->context, &solution);
-    if (solution.barrier) spl_barrier_keep(solution.barrier, f->ease);
-    for (int32_t i = 0, n = f->body->bones.bone_count + spl_colliders_count(f->world.colliders); i < n * n; i++)
-        f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
-    f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
 }
 
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,

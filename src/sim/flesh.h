@@ -132,6 +132,10 @@ supple_result spl_flesh_sim_wrap(spl_flesh_sim *f, const spl_method_context *c, 
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
                                  supple_error *error);
 
+/* What showing x does to what follows, and no more: the mesh's folds are known where the body passes without being
+ * shown. */
+void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x);
+
 /* The measures of a baseline's frame: as if its body were skinned linearly. */
 supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_pool *pool, supple_stats *stats,
                                    supple_error *error);

@@ -18,7 +18,9 @@ static supple_result pass(supple_sim *sim, int32_t clip, double time, supple_err
     spl_flesh_frame frame = spl_sim_flesh_frame(sim);
     sim->context.dt = 0;
     sim->context.velocity = NULL;
-    return spl_flesh_sim_advance(&sim->flesh, &frame, &unread, error);
+    supple_result result = spl_flesh_sim_advance(&sim->flesh, &frame, &unread, error);
+    if (result == SUPPLE_OK) spl_flesh_sim_glance(&sim->flesh, &frame, sim->flesh.x);
+    return result;
 }
 
 supple_result spl_sim_lead_in(supple_sim *sim, int32_t clip, int32_t first_frame, double fps, supple_error *error)

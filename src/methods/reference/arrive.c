@@ -447,6 +447,7 @@ static supple_result go(spl_arrival *a, const spl_statics_problem *problem, int3
         set_goal(a, (double)k / a->steps);
         result = take_step(a, problem, error);
         if (result == SUPPLE_OK) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, left, error);
+        if (result == SUPPLE_OK && a->passing && k < a->steps) a->passing(a->passing_context, a->x);
     }
     return result;
 }

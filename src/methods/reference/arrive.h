@@ -45,7 +45,9 @@ typedef struct spl_arrival {
     double *pull;      /* by pin: its stiffness */
     int32_t pin_count; /* in all */
     double turn;       /* of a joint in one step at most, radians */
-    bool begun;        /* a frame has been made, so that obstacles are in place */
+    void (*passing)(void *context, const double *x); /* told of each step's end but the last's; or NULL */
+    void *passing_context;
+    bool begun; /* a frame has been made, so that obstacles are in place */
     /* what the last frame took */
     int32_t steps;      /* along the path */
     int32_t loosened;   /* of these, in which bones were let loose */
