@@ -62,32 +62,41 @@ static supple_result add_mesh_edges(spl_obstacles *o, const spl_collider_geometr
     return SUPPLE_OK;
 }
 
+static void add_triangles(spl_obstacles *o, const int32_t *triangle, int32_t count)
+{
+    for (int32_t k = 0; k < 3 * count; k++) o->triangle[3 * o->triangle_count + k] = o->vertex_count + triangle[k];
+    o->triangle_count += count;
+}
+
+static void add_edge(spl_obstacles *o, int32_t to)
+{
+    o->edge[2 * o->edge_count] = o->vertex_count;
+    o->edge[2 * o->edge_count + 1] = o->vertex_count + to;
+    o->edge_count++;
+}
+
 static supple_result add(spl_obstacles *o, const spl_colliders *c, int32_t i, supple_error *error)
 {
-    spl_collider_shape shape = spl_colliders_shape(c, i);
-    spl_collider_geometry mesh = {0};
-    counts one = counts_of(c, i);
-    int32_t first = o->vertex_count;
     static const int32_t large[3] = {0, 1, 2};
-    const int32_t *triangle = large;
+    spl_collider_shape shape = spl_colliders_shape(c, i);
+    supple_result result = SUPPLE_OK;
+    int32_t count = counts_of(c, i).vertices;
+    bool round = shape.kind == SPL_COLLIDER_SPHERE || shape.kind == SPL_COLLIDER_CAPSULE;
     if (shape.kind == SPL_COLLIDER_MESH) {
+        spl_collider_geometry mesh;
         spl_colliders_mesh(c, i, &mesh);
-        triangle = mesh.triangle;
-        supple_result result = add_mesh_edges(o, &mesh, error);
-        if (result != SUPPLE_OK) return result;
-    } else if (one.edges == 1) {
-        o->edge[2 * o->edge_count] = first;
-        o->edge[2 * o->edge_count + 1] = first + one.vertices - 1;
-        o->edge_count++;
+        result = add_mesh_edges(o, &mesh, error);
+        if (result == SUPPLE_OK) add_triangles(o, mesh.triangle, mesh.triangle_count);
+    } else if (round)
+        add_edge(o, count - 1);
+    else
+        add_triangles(o, large, 1);
+    for (int32_t k = o->vertex_count; k < o->vertex_count + count; k++) {
+        o->collider[k] = i;
+        o->radius[k] = round ? shape.radius : 0;
     }
-    for (int32_t k = 0; k < 3 * one.triangles; k++) o->triangle[3 * o->triangle_count + k] = first + triangle[k];
-    o->triangle_count += one.triangles;
-    for (int32_t k = 0; k < one.vertices; k++) {
-        o->collider[first + k] = i;
-        o->radius[first + k] = one.edges == 1 && one.triangles == 0 ? shape.radius : 0;
-    }
-    o->vertex_count += one.vertices;
-    return SUPPLE_OK;
+    o->vertex_count += count;
+    return result;
 }
 
 supple_result spl_obstacles_create(const spl_colliders *colliders, double size, const supple_allocator *a,
