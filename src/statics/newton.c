@@ -81,7 +81,11 @@ static void go_on(spl_newton *n, double slope0)
     double alpha = 1, here = slope(s), fall = here - slope0;
     for (int i = 0; i < EXTENSIONS && here < 0.5 * slope0; i++) {
         double more = fall > 0 ? fmin(LONGEST, -here / fall) : LONGEST, share;
-        if (bound_step(n, more, &share) != SUPPLE_OK || !(share > 0)) return;
+        if (bound_step(n, more, &share) != SUPPLE_OK) return;
+        if (!(share > 0)) {
+            n->at = spl_newton_evaluate(n, n->x); /* the extra's Hessian is of the last forces */
+            return;
+        }
         more *= share;
         move(s, s->trial, alpha + more, n->x);
         spl_point p = spl_newton_evaluate(n, n->x);
@@ -163,6 +167,7 @@ static outcome attempt(spl_newton *n, supple_result *result)
     if (*result != SUPPLE_OK) return FAILED;
     n->stats->shortest = fmin(n->stats->shortest, share);
     if (share > 0 && search(n, slope0, share)) return MOVED;
+    if (!(share > 0)) n->at = spl_newton_evaluate(n, n->x); /* the extra's Hessian is of the last forces */
     return -slope0 <= ENERGY_NOISE * n->at.scale ? STALLED : REFUSED;
 }
 

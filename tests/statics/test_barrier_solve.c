@@ -1,0 +1,364 @@
+/* Flesh against flesh by the barrier of contact/barrier.h, solved: nothing crosses in any iterate, forces cancel. */
+#include "contact/barrier_mesh.h"
+#include "contact/blocks.h"
+#include "statics/flesh.h"
+#include "statics/pursuit.h"
+#include "test.h"
+
+/* An extra that looks at every place that the solver asks for. */
+typedef struct watched {
+    spl_extra extra;
+    const spl_extra *inner;
+    spl_barrier *barrier, *twin; /* the twin is asked for crossings: the first one's candidates stay */
+    int32_t looks, crossings, infinite;
+} watched;
+
+static double watched_energy(void *context, const double *x)
+{
+    watched *w = context;
+    double e = w->inner->energy(w->inner->context, x);
+    w->looks++;
+    w->crossings += spl_barrier_crossings(w->twin, x) != 0;
+    w->infinite += !isfinite(e);
+    return e;
+}
+
+static void watched_forces(void *context, const double *x, double *force)
+{
+    watched *w = context;
+    w->looks++;
+    w->crossings += spl_barrier_crossings(w->twin, x) != 0;
+    w->inner->add_forces(w->inner->context, x, force);
+}
+
+static int32_t watched_elements(void *context, const int32_t **vertex, const double **values)
+{
+    watched *w = context;
+    return w->inner->elements(w->inner->context, vertex, values);
+}
+
+static supple_result watched_begin(void *context, const double *x, supple_error *error)
+{
+    watched *w = context;
+    return w->inner->begin(w->inner->context, x, error);
+}
+
+static supple_result watched_max_step(void *context, const double *x, const double *d, double *share,
+                                      supple_error *error)
+{
+    watched *w = context;
+    return w->inner->max_step(w->inner->context, x, d, share, error);
+}
+
+static watched watch(const barrier_mesh *m, const spl_barrier_options *options, spl_pool *pool)
+{
+    watched w = {.barrier = barrier_mesh_barrier(m, options, pool), .twin = barrier_mesh_barrier(m, options, pool)};
+    w.inner = spl_barrier_extra(w.barrier);
+    w.extra = (spl_extra){.energy = watched_energy,
+                          .add_forces = watched_forces,
+                          .elements = watched_elements,
+                          .begin = watched_begin,
+                          .max_step = watched_max_step};
+    return w;
+}
+
+static void unwatch(watched *w)
+{
+    spl_barrier_destroy(w->barrier);
+    spl_barrier_destroy(w->twin);
+}
+
+static spl_pool *pool_of(int32_t threads)
+{
+    spl_pool *pool;
+    supple_config config = supple_config_default();
+    config.thread_count = threads;
+    if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) abort();
+    return pool;
+}
+
+static bool all_finite(const double *x, int32_t n)
+{
+    bool ok = true;
+    for (int32_t i = 0; i < n; i++) ok = ok && isfinite(x[i]);
+    return ok;
+}
+
+/* Held vertices are moved as far as nothing touches, then the flesh is solved; until they are in place. Returns the
+ * number of rounds, or 0 if it did not end. */
+static int push(const flesh *f, spl_statics *s, watched *w, const double *goal, double *x)
+{
+    spl_statics_problem problem = flesh_problem(f, &spl_law_corot);
+    spl_statics_stats stats = {0};
+    double *d = calloc(3 * (size_t)f->vertex_count, sizeof *d), share = 0, left = 1;
+    int rounds = 0;
+    w->extra.context = w;
+    problem.extra = &w->extra;
+    while (left > 1e-9 && rounds < 60) {
+        left = 0;
+        for (int32_t i = 0; i < 3 * f->vertex_count; i++) {
+            d[i] = f->held[i / 3] >= 0 ? goal[i] - x[i] : 0;
+            left = fmax(left, fabs(d[i]));
+        }
+        if (spl_barrier_max_step(w->twin, x, d, 0.5, &share, NULL) != SUPPLE_OK) break;
+        for (int32_t i = 0; i < 3 * f->vertex_count; i++) x[i] += share * d[i];
+        left *= 1 - share;
+        supple_error error = {0};
+        if (spl_statics_solve(s, &problem, x, &stats, &error) != SUPPLE_OK) {
+            printf("    %s\n", error.message);
+            break;
+        }
+        rounds++;
+    }
+    CHECK(stats.converged);
+    CHECK(all_finite(x, 3 * f->vertex_count));
+    free(d);
+    return left <= 1e-9 ? rounds : 0;
+}
+
+/* ---- two cubes ---- */
+
+/* Two blocks of `cells`, 0.1 m apart in x; the outer sides are held. */
+static flesh two_cubes(int32_t cells)
+{
+    blocks b;
+    supple_allocator a = spl_allocator_of(NULL);
+    blocks_make(&b, 2, cells, 0.1, &a, 1);
+    const spl_tets *t = &b.body.tets;
+    flesh f = flesh_new(t->vertex_count, t->tet_count);
+    blocks_move(&b, 1, spl_v3(0, 0.0317, 0.0171));
+    memcpy(f.rest, b.x, 3 * (size_t)f.vertex_count * sizeof *f.rest);
+    memcpy(f.tet, t->tet, 4 * (size_t)f.tet_count * sizeof *f.tet);
+    for (int32_t v = 0; v < f.vertex_count; v++) {
+        if (fabs(f.rest[3 * v]) < 1e-9) f.held[v] = 0;
+        if (fabs(f.rest[3 * v] - 2.1) < 1e-9) f.held[v] = 1;
+    }
+    flesh_finish(&f);
+    blocks_free(&b);
+    return f;
+}
+
+static barrier_mesh mesh_of(const flesh *f, int32_t per_bone)
+{
+    barrier_mesh m = barrier_mesh_make(f->rest, f->vertex_count, f->tet, f->tet_count, per_bone, 0);
+    for (int32_t v = 0; v < f->vertex_count; v++) {
+        m.fixed[v] = f->held[v] >= 0;
+        m.stiffness[v] = 1e3;
+    }
+    return m;
+}
+
+TEST(two_cubes_that_are_pressed_never_cross_and_their_forces_cancel)
+{
+    static const spl_statics_solver solver[] = {SPL_STATICS_DIRECT, SPL_STATICS_PCG};
+    spl_pool *pool = pool_of(2);
+    flesh f = two_cubes(3);
+    barrier_mesh m = mesh_of(&f, f.vertex_count / 2);
+    double *goal = malloc(3 * (size_t)f.vertex_count * sizeof *goal), energy, reached[2] = {0};
+    memcpy(goal, f.rest, 3 * (size_t)f.vertex_count * sizeof *goal);
+    for (int32_t v = 0; v < f.vertex_count; v++)
+        if (f.held[v] == 1) goal[3 * v] -= 0.5; /* 0.4 m too much: a fifth of both */
+    for (int k = 0; k < 2; k++) {
+        spl_statics_options options = spl_statics_options_default();
+        options.solver = solver[k];
+        options.tolerance = 1e-7;
+        options.still = 1e-4; /* as the method ends its frames */
+        spl_statics *s = flesh_solver(&f, &options, pool);
+        watched w = watch(&m, NULL, pool);
+        memcpy(f.x, f.rest, 3 * (size_t)f.vertex_count * sizeof *f.x);
+        int rounds = push(&f, s, &w, goal, f.x);
+        CHECK(rounds > 1);
+        CHECK(w.crossings == 0 && w.infinite == 0 && w.looks > 20);
+        const double *force = spl_barrier_measure(w.barrier, f.x, &energy);
+        double sum[2][3] = {{0}}, size = 0;
+        for (int32_t i = 0; i < 3 * f.vertex_count; i++) sum[2 * i / (3 * f.vertex_count)][i % 3] += force[i];
+        for (int c = 0; c < 3; c++) {
+            size = fmax(size, fabs(sum[1][c]));
+            CHECK_NEAR(sum[0][c], -sum[1][c], 1e-9 * fabs(sum[1][0]));
+        }
+        CHECK(sum[1][0] > 500 && size == sum[1][0]); /* 1e4 Pa, 1 m^2, a fifth: about 2 kN without bulging */
+        CHECK(spl_barrier_look(w.barrier).gap > 0 && spl_barrier_look(w.barrier).pairs > 10);
+        reached[k] = sum[1][0];
+        printf("    %d rounds, %d looks, %.0f N, %d pairs\n", rounds, (int)w.looks, sum[1][0],
+               (int)spl_barrier_look(w.barrier).pairs);
+        unwatch(&w);
+        spl_statics_destroy(s);
+    }
+    /* 2245 N at a residual of 1e-7. The projected Hessian is stiff against sliding, steps are short, and `still` ends
+     * them early: by 5 and 8%. */
+    for (int k = 0; k < 2; k++) CHECK_NEAR(reached[k], 2245, 0.1 * 2245);
+    barrier_mesh_free(&m);
+    free(goal);
+    flesh_free(&f);
+    spl_pool_destroy(pool);
+}
+
+/* One held, one free and pulled towards it by a weight: what the contact carries is the weight. */
+TEST(contact_carries_what_presses)
+{
+    spl_pool *pool = pool_of(1);
+    flesh f = two_cubes(2);
+    int32_t half = f.vertex_count / 2;
+    for (int32_t v = half; v < f.vertex_count; v++) f.held[v] = -1;
+    barrier_mesh m = mesh_of(&f, half);
+    double *force = calloc(3 * (size_t)f.vertex_count, sizeof *force), weight = 200, energy, sum[3] = {0};
+    for (int32_t v = half; v < f.vertex_count; v++) force[3 * v] = -weight / half;
+    spl_pin hang[27] = {{0}}; /* sideways nothing holds it: weak springs, which are counted */
+    REQUIRE(half == 27);
+    for (int k = 0; k < 27; k++) {
+        hang[k] = (spl_pin){.vertex = half + k, .stiffness = 1};
+        memcpy(hang[k].target, f.rest + 3 * (half + k), sizeof hang[k].target);
+    }
+    spl_statics_options options = spl_statics_options_default();
+    options.still = 1e-5;
+    spl_statics *s = flesh_solver(&f, &options, pool);
+    watched w = watch(&m, NULL, pool);
+    w.extra.context = &w;
+    spl_statics_problem problem = flesh_problem(&f, &spl_law_corot);
+    problem.extra = &w.extra;
+    problem.force = force;
+    problem.pin = hang;
+    problem.pin_count = 27;
+    spl_statics_stats stats;
+    REQUIRE(spl_statics_solve(s, &problem, f.x, &stats, NULL) == SUPPLE_OK);
+    CHECK(stats.converged && w.crossings == 0 && w.infinite == 0 && stats.shortest < 1);
+    const double *carried = spl_barrier_measure(w.barrier, f.x, &energy);
+    for (int32_t i = 3 * half; i < 3 * f.vertex_count; i++) sum[i % 3] += carried[i];
+    for (int k = 0; k < 27; k++) sum[0] += hang[k].target[0] - f.x[3 * (half + k)];
+    CHECK_NEAR(sum[0], weight, 0.01 * weight);
+    unwatch(&w);
+    spl_statics_destroy(s);
+    barrier_mesh_free(&m);
+    free(force);
+    flesh_free(&f);
+    spl_pool_destroy(pool);
+}
+
+/* ---- a sheet that is folded, a strip that is rolled up ---- */
+
+/* The goal of the held ends at a time t from 0 to 1. */
+typedef void ends_fn(const flesh *f, double t, double *goal);
+
+/* The end at x = 1 swings over the other one and comes down to 1 mm above it. */
+static void fold(const flesh *f, double t, double *goal)
+{
+    double down = fmax(0, 2 * t - 1), angle = M_PI * fmin(1, 2 * t);
+    for (int32_t v = 0; v < f->vertex_count; v++) {
+        if (f->held[v] != 1) continue;
+        double x = f->rest[3 * v] - 0.5, z = f->rest[3 * v + 2];
+        goal[3 * v] = 0.5 + x * cos(angle) - z * sin(angle);
+        goal[3 * v + 2] = x * sin(angle) + z * cos(angle) + 0.1 * fmin(1, 2 * t) - 0.019 * down;
+    }
+}
+
+/* The end at x = 1 winds in a spiral about y. */
+static void roll(const flesh *f, double t, double *goal)
+{
+    double angle = 3.2 * M_PI * t, way = 0.9 * t;
+    for (int32_t v = 0; v < f->vertex_count; v++) {
+        if (f->held[v] != 1) continue;
+        double x = f->rest[3 * v] - 1, z = f->rest[3 * v + 2] - 0.02;
+        goal[3 * v] = 1 - way + x * cos(angle) - z * sin(angle);
+        goal[3 * v + 2] = 0.02 + 0.05 * sin(M_PI * t) + x * sin(angle) + z * cos(angle);
+    }
+}
+
+/* What is before `table` is held where it is. */
+static void play_strip(int nx, double table, ends_fn *ends, int steps, int32_t *touching)
+{
+    spl_pool *pool = pool_of(2);
+    flesh f = flesh_box(nx, 1, 1, 1, 0.1, 0.04, 0);
+    for (int32_t v = 0; v < f.vertex_count; v++) {
+        if (f.rest[3 * v] < table) f.held[v] = 0;
+        if (f.rest[3 * v] > 1 - 1.5 / nx) f.held[v] = 1;
+    }
+    barrier_mesh m = mesh_of(&f, f.vertex_count);
+    spl_barrier_options options = spl_barrier_options_default();
+    options.width = 0.005;
+    watched w = watch(&m, &options, pool);
+    spl_statics_options so = spl_statics_options_default();
+    so.tolerance = 1e-6;
+    so.still = 1e-4;
+    spl_statics *s = flesh_solver(&f, &so, pool);
+    double *goal = malloc(3 * (size_t)f.vertex_count * sizeof *goal);
+    int rounds = 0, arrived = 0;
+    *touching = 0;
+    memcpy(goal, f.rest, 3 * (size_t)f.vertex_count * sizeof *goal);
+    for (int k = 1; k <= steps; k++) {
+        ends(&f, (double)k / steps, goal);
+        int took = push(&f, s, &w, goal, f.x);
+        rounds += took;
+        arrived += took > 0;
+        *touching += spl_barrier_look(w.barrier).pairs > 0;
+    }
+    printf("    %d rounds, %d of %d arrived, %d looks, touching in %d steps\n", rounds, arrived, steps, (int)w.looks,
+           (int)*touching);
+    CHECK(w.crossings == 0);
+    CHECK(w.infinite == 0);
+    CHECK(arrived == steps);
+    free(goal);
+    unwatch(&w);
+    spl_statics_destroy(s);
+    barrier_mesh_free(&m);
+    flesh_free(&f);
+    spl_pool_destroy(pool);
+}
+
+TEST(a_folded_sheet_lies_on_itself)
+{
+    int32_t touching;
+    play_strip(14, 0.4, fold, 20, &touching);
+    CHECK(touching > 2);
+}
+
+TEST(a_strip_is_rolled_up_tight)
+{
+    int32_t touching;
+    play_strip(24, 0.06, roll, 32, &touching);
+    CHECK(touching > 8);
+}
+
+/* ---- points that follow ---- */
+
+TEST(points_whose_goals_pass_through_each_other_do_not_cross)
+{
+    spl_pool *pool = pool_of(1);
+    flesh f = two_cubes(2);
+    barrier_mesh m = mesh_of(&f, f.vertex_count / 2);
+    memset(m.fixed, 0, (size_t)f.vertex_count);
+    for (int32_t v = 0; v < f.vertex_count; v++) m.stiffness[v] = 1;
+    spl_barrier_options options = spl_barrier_options_default();
+    options.width = 0.02;
+    watched w = watch(&m, &options, pool);
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_pursuit *pursuit;
+    int32_t n = 3 * f.vertex_count, half = f.vertex_count / 2;
+    double *goal = malloc((size_t)n * sizeof *goal), far = 0, centre[2] = {0};
+    memcpy(goal, f.rest, (size_t)n * sizeof *goal);
+    for (int32_t v = half; v < f.vertex_count; v++) goal[3 * v] -= 0.3; /* 0.2 m into the first */
+    REQUIRE(spl_pursuit_create(f.vertex_count, 1e-5, &a, pool, &pursuit, NULL) == SUPPLE_OK);
+    w.extra.context = &w;
+    CHECK(spl_barrier_crossings(w.twin, goal) > 0);
+    CHECK(spl_pursuit_solve(pursuit, goal, &w.extra, f.x));
+    CHECK(w.crossings == 0 && w.infinite == 0 && spl_barrier_crossings(w.twin, f.x) == 0);
+    for (int32_t v = 0; v < f.vertex_count; v++) {
+        far = fmax(far, fabs(f.x[3 * v] - goal[3 * v]));
+        centre[v / half] += (f.x[3 * v] - goal[3 * v]) / half;
+    }
+    CHECK(far > 0.05 && far < 0.25);
+    CHECK_NEAR(centre[0], -centre[1], 1e-4); /* both give way alike */
+    memcpy(f.x, f.rest, (size_t)n * sizeof *goal);
+    for (int32_t v = half; v < f.vertex_count; v++) goal[3 * v] = f.rest[3 * v] - 0.03; /* where there is room */
+    CHECK(spl_pursuit_solve(pursuit, goal, &w.extra, f.x));
+    for (int32_t i = 0; i < n; i++) CHECK_NEAR(f.x[i], goal[i], 1e-5);
+    spl_pursuit_destroy(pursuit);
+    unwatch(&w);
+    free(goal);
+    barrier_mesh_free(&m);
+    flesh_free(&f);
+    spl_pool_destroy(pool);
+}
+
+TEST_CASES(RUN(two_cubes_that_are_pressed_never_cross_and_their_forces_cancel), RUN(contact_carries_what_presses),
+           RUN(a_folded_sheet_lies_on_itself), RUN(a_strip_is_rolled_up_tight),
+           RUN(points_whose_goals_pass_through_each_other_do_not_cross))
