@@ -322,3 +322,8 @@ const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index)
 {
     return &b->potential[b->active[index]];
 }
+
+int32_t spl_barrier_vertex_count(const spl_barrier *b)
+{
+    return b->surface.vertex_count;
+}
