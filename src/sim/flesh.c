@@ -505,6 +505,19 @@ static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
     f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
 }
 
+/* Tets that are left out of what is solved are not counted: only the motion could turn them back. */
+static void measure(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats)
+{
+    const spl_method_context *c = frame->context;
+    spl_solution solution;
+    frame->method->solution(frame->state, c, &solution);
+    if (!f->own_start || c->whole) /* else x is not all there */
+        stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
+    if (f->measures) spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
+    for (int32_t k = 0; solution.exempt && stats->inverted > 0 && k < f->solid.elements.count; k++)
+        stats->inverted -= solution.exempt[k];
+}
+
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
                                  supple_error *error)
 {
@@ -515,13 +528,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     if (f->clear) clear_folds(f, frame);
     if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
-    if (!f->own_start || c->whole) /* else x is not all there */
-        stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
-    if (f->measures) {
-        spl_solution solution;
-        frame->method->solution(frame->state, c, &solution);
-        spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
-    }
+    measure(f, frame, stats);
     tell_yield(f, frame, stats);
     if (is_verified(f)) result = compare(f, c, stats, error);
     f->stepped++;

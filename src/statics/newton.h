@@ -39,6 +39,8 @@ struct spl_statics {
     int32_t free_count;  /* nodes */
     int32_t piece_count; /* pieces */
     double volume;       /* of the rest shape */
+    bool *exempt;        /* by tet: left out of the running solve */
+    bool exempts;        /* its law is a barrier */
 
     spl_stars stars;
     spl_assembly assembly;
