@@ -152,6 +152,9 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
     supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
+    if (result == SUPPLE_OK && s->own_contacts)
+        result = spl_excuses_create(s->scene, &f->body->bones, spl_colliders_count(f->world.colliders), s->config,
+                                    &f->allocator, &f->excuses, error);
     if (result != SUPPLE_OK || s->own_contacts)
         return result == SUPPLE_OK && options.self ? make_clear(f, s, error) : result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
@@ -223,6 +226,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_polish_destroy(f->polish);
     spl_clear_destroy(f->clear);
     spl_pursuit_destroy(f->pursuit);
+    spl_excuses_release(&f->excuses);
     spl_free(a, f->ease);
     spl_yield_destroy(f->yield);
     spl_aside_release(&f->aside);
@@ -264,6 +268,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
     if (f->clear) spl_clear_reset(f->clear);
+    spl_excuses_end(&f->excuses);
     if (f->yield) spl_yield_reset(f->yield);
     if (f->sunk) spl_sunk_reset(f->sunk);
 }
@@ -513,6 +518,8 @@ static void measure(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats
     frame->method->solution(frame->state, c, &solution);
     if (!f->own_start || c->whole) /* else x is not all there */
         stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
+    if (solution.barrier && f->excuses.ease)
+        spl_excuses_frame(&f->excuses, solution.barrier, solution.missing, f->cleared, c->clip, f->frame);
     if (f->measures) spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
     for (int32_t k = 0; solution.exempt && stats->inverted > 0 && k < f->solid.elements.count; k++)
         stats->inverted -= solution.exempt[k];

@@ -163,6 +163,7 @@ static void reference_solution(const void *state, const spl_method_context *c, s
                           .pin_count = r->pins.count,
                           .exempt = r->arrives ? spl_statics_exempt(r->arrival.solver) : NULL,
                           .barrier = r->contact ? r->arrival.barrier : NULL,
+                          .missing = r->arrival.missing,
                           .barrier_x = r->arrival.x};
 }
 
