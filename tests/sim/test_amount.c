@@ -166,6 +166,7 @@ static uint64_t judged_hash(const armed *a, int threads, bool keep)
     if (!sim) return 0;
     sim->method = &broken;
     CHECK(supple_sim_judge(sim, 0, 5, 6, 30, keep, NULL) == SUPPLE_OK);
+    CHECK(supple_sim_lead_in(sim, 0, 5, 30, NULL) == SUPPLE_OK);
     for (int k = 5; k < 11; k++) {
         step(sim, k / 30.0, x);
         hash = spl_hash(x, a->floats * sizeof *x, hash);
