@@ -102,7 +102,7 @@ static void tell(const spl_excuses *e, spl_excuse_kind kind)
         return;
     }
     list_pairs(e, x->pair, pairs, sizeof pairs);
-    if (x->missing > 0) snprintf(by, sizeof by, ", %.2g mm from where flesh let them", 1e3 * x->missing);
+    if (x->missing > 0) snprintf(by, sizeof by, ", %.2g mm farther than their flesh allows", 1e3 * x->missing);
     if (kind == SPL_EXCUSE_THROUGH)
         spl_log(e->config, SUPPLE_LOG_WARNING,
                 "%s: the motion takes %s through each other%s; their flesh is not kept apart there", frames, pairs, by);
