@@ -286,6 +286,8 @@ static int prepare(job *j, const cli_arguments *arguments)
     if (code == 0) code = read_glb_error(j, arguments);
     j->keep_rig = cli_get(arguments, "--keep-rig", 0) != NULL;
     j->strict = cli_get(arguments, "--strict", 0) != NULL;
+    if (code == 0 && cli_get(arguments, "--frames-fast", 0) && !cli_get(arguments, "--frames", 0))
+        code = cli_usage_error("--frames-fast: goes with --frames A:B");
     if (code == 0) code = cli_load_solver(arguments, &j->config);
     j->input = arguments->operands[0];
     j->metrics_path = cli_get(arguments, "--metrics", 0);

@@ -8,10 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double REST_SHARE = 0.8;  /* of a pair's distance at rest, that its offset has at most */
-static const double REST_LEAST = 1e-7; /* of the diagonal: pairs that touch at rest are none */
-static const double SLACK = 0.2;       /* of a gap, that a step leaves */
-static const double LONGEST = 2;       /* mean edges: what one step moves at most */
+static const double REST_SHARE = 0.8;      /* of a pair's distance at rest, that its offset has at most */
+static const double REST_LEAST = 1e-7;     /* of the diagonal: pairs that touch at rest are none */
+static const double SLACK = 0.2;           /* of a gap, that a step leaves */
+static const double LEAST_GAP = 1e-8;      /* of the diagonal, */
+static const double LEAST_OF_WIDTH = 1e-3; /* and of the barrier's width: as near pairs may come */
+static const double LONGEST = 2;           /* mean edges: what one step moves at most */
 
 /* ---- candidates ---- */
 
@@ -123,6 +125,7 @@ typedef struct evaluation {
     spl_barrier *b;
     const double *x;
     bool gradients;
+    double exact; /* of Hessians */
 } evaluation;
 
 static void evaluate(void *context, size_t begin, size_t end)
@@ -149,7 +152,7 @@ static double sum_up(spl_barrier *b)
 
 static double energy_at(void *context, const double *x)
 {
-    evaluation e = {context, x, false};
+    evaluation e = {context, x, false, 0};
     spl_parallel_for(e.b->pool, (size_t)e.b->count, SPL_BARRIER_GRAIN, evaluate, &e);
     return sum_up(e.b);
 }
@@ -172,7 +175,7 @@ static void add_forces(void *context, const double *x, double *force)
 {
     spl_barrier *b = context;
     memcpy(b->at, x, 3 * (size_t)b->surface.vertex_count * sizeof *b->at);
-    evaluation e = {b, b->at, true};
+    evaluation e = {b, b->at, true, 0};
     spl_parallel_for(b->pool, (size_t)b->count, SPL_BARRIER_GRAIN, evaluate, &e);
     list_active(b, e.x);
     for (int32_t k = 0; k < b->active_count; k++) {
@@ -195,7 +198,7 @@ static void make_elements(void *context, size_t begin, size_t end)
         const spl_potential *p = &b->potential[b->active[k]];
         spl_barrier_corners(&p->pair, e->x, corner);
         memcpy(b->element + 4 * k, p->pair.v, sizeof p->pair.v);
-        spl_potential_projected(p, corner, b->element_values + 90 * k);
+        spl_potential_blended(p, corner, e->exact, b->element_values + 90 * k);
     }
 }
 
@@ -212,10 +215,10 @@ static bool has_element_room(spl_barrier *b)
     return true;
 }
 
-static int32_t elements(void *context, const int32_t **vertex, const double **values)
+static int32_t elements(void *context, double exact, const int32_t **vertex, const double **values)
 {
     spl_barrier *b = context;
-    evaluation e = {b, b->at, true};
+    evaluation e = {b, b->at, true, exact};
     if (!has_element_room(b)) return -1;
     spl_parallel_for(b->pool, (size_t)b->active_count, 32, make_elements, &e);
     *vertex = b->element;
@@ -232,6 +235,17 @@ typedef struct stepping {
     double *until; /* by piece of candidates */
 } stepping;
 
+/* Gaps end well above the rounding of coordinates. What is nearer already may come nearer by little. */
+static double bound_pair(const stepping *s, const spl_potential *p, const double x[4][3], const double d[4][3],
+                         double until)
+{
+    spl_pair_kind kind = (spl_pair_kind)p->pair.kind;
+    double least = fmin(LEAST_GAP * s->b->surface.diagonal, LEAST_OF_WIDTH * p->width);
+    double gap = sqrt(spl_pair_nearest(kind, x).square) - p->offset;
+    if (gap > 2 * least) return spl_pair_ccd(kind, x, d, p->offset + least, s->slack, until);
+    return spl_pair_ccd(kind, x, d, p->offset, fmax(s->slack, 0.95), until);
+}
+
 /* Pairs without a gap are left to those who release them: a start that has any has no finite energy either. */
 static void bound(void *context, size_t begin, size_t end)
 {
@@ -242,7 +256,7 @@ static void bound(void *context, size_t begin, size_t end)
         if (!(p->width > 0)) continue;
         spl_barrier_corners(&p->pair, s->x, x);
         spl_barrier_corners(&p->pair, s->d, d);
-        until = fmin(until, spl_pair_ccd((spl_pair_kind)p->pair.kind, x, d, p->offset, s->slack, until));
+        until = fmin(until, bound_pair(s, p, x, d, until));
     }
     s->until[begin / SPL_BARRIER_GRAIN] = until;
 }
@@ -321,4 +335,9 @@ spl_barrier_state spl_barrier_look(const spl_barrier *b)
 const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index)
 {
     return &b->potential[b->active[index]];
+}
+
+int32_t spl_barrier_vertex_count(const spl_barrier *b)
+{
+    return b->surface.vertex_count;
 }

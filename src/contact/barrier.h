@@ -69,6 +69,9 @@ typedef struct spl_barrier_state {
 } spl_barrier_state;
 spl_barrier_state spl_barrier_look(const spl_barrier *b);
 
+/* Of the body and the world. */
+int32_t spl_barrier_vertex_count(const spl_barrier *b);
+
 /* Those pairs, for --dump-sim. */
 const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index);
 

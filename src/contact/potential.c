@@ -194,7 +194,7 @@ static void outer(const double w[4], const double n[3], double by, double out[12
 }
 
 /* d^2 d / dx^2 = (u u^T (x) (I - n n^T) - sum_k a_k a_k^T) / d with a_k = A_k + B_k: the minimum over the slides. */
-static void exact(const shape *s, double H[144])
+static void whole(const shape *s, double H[144])
 {
     double a[12], b[12];
     memset(H, 0, 144 * sizeof *H);
@@ -230,7 +230,7 @@ void spl_potential_hessian(const spl_potential *p, const double x[4][3], double 
     mollifier m;
     memset(H, 0, 144 * sizeof *H);
     if (!look(p, x, true, &s) || !isfinite(s.b.b)) return;
-    exact(&s, H);
+    whole(&s, H);
     if (mollify(p, x, &m)) add_mollified(&s, &m, H);
 }
 
@@ -262,7 +262,7 @@ void spl_potential_projected(const spl_potential *p, const double x[4][3], doubl
     memset(blocks, 0, 90 * sizeof *blocks);
     if (!look(p, x, true, &s) || !isfinite(s.b.b)) return;
     if (mollify(p, x, &m)) {
-        exact(&s, H);
+        whole(&s, H);
         add_mollified(&s, &m, H);
         project(H);
         to_blocks(H, blocks);
@@ -277,4 +277,14 @@ void spl_potential_projected(const spl_potential *p, const double x[4][3], doubl
         add_square(-s.b.first / s.d * golden / (1 + golden * golden), a, H);
     }
     to_blocks(H, blocks);
+}
+
+void spl_potential_blended(const spl_potential *p, const double x[4][3], double exact, double blocks[90])
+{
+    double H[144], own[90];
+    if (exact < 1) spl_potential_projected(p, x, blocks);
+    if (!(exact > 0)) return;
+    spl_potential_hessian(p, x, H);
+    to_blocks(H, own);
+    for (int i = 0; i < 90; i++) blocks[i] = exact < 1 ? exact * own[i] + (1 - exact) * blocks[i] : own[i];
 }

@@ -47,4 +47,7 @@ void spl_potential_hessian(const spl_potential *p, const double x[4][3], double 
  * eigenvalue, (1 + sqrt 5)/2, is kept. Pairs that m acts on are rare and projected by their eigenvalues. */
 void spl_potential_projected(const spl_potential *p, const double x[4][3], double blocks[90]);
 
+/* `exact` times the Hessian, the rest of the projected one, in the same layout. */
+void spl_potential_blended(const spl_potential *p, const double x[4][3], double exact, double blocks[90]);
+
 #endif

@@ -17,9 +17,10 @@ typedef struct spl_extra {
     void (*multiply)(void *context, const double *v, double *y);
     void (*add_diagonal)(void *context, double *block); /* 9 x vertex_count */
     /* As elements of four vertices each, at the x of the last call of add_forces: 4 vertices, and 90 numbers in the
-     * layout of spl_element_stiffness, positive semidefinite. Vertices beyond vertex_count are no unknowns. Returns
+     * layout of spl_element_stiffness: `exact` of the Hessian itself, 0 to 1, the rest of one that is positive
+     * semidefinite. Vertices beyond vertex_count are no unknowns. Returns
      * how many, -1 if memory is out; the arrays are the extra's own. */
-    int32_t (*elements)(void *context, const int32_t **vertex, const double **values);
+    int32_t (*elements)(void *context, double exact, const int32_t **vertex, const double **values);
     /* What bounds steps; NULL: nothing does. `begin` is called with the x that a solve starts from, whose energy must
      * be finite. `max_step` gives the share in [0, 1] of the step from x to x + d that keeps it finite all the way;
      * until its next call energies are asked for on that way alone. */

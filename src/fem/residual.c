@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "math/svd3.h"
 
+#include <string.h>
+
 /* Tets of one partial sum: the contract of the scratch sizes in residual.h. */
 enum { CHUNK = 1024 };
 
@@ -61,6 +63,10 @@ static void pull_corners(void *context, size_t begin, size_t end)
     for (size_t chunk = begin; chunk < end; chunk++) {
         double energy = 0;
         for (size_t k = chunk * CHUNK; k < chunk_end(e, chunk); k++) {
+            if (p->e->exempt && p->e->exempt[k]) {
+                memset(p->corner + 12 * k, 0, 12 * sizeof *p->corner);
+                continue;
+            }
             spl_law_input in = {.F = spl_element_F(e, (int32_t)k, p->x), .mu = p->e->mu[k], .lambda = p->e->lambda[k]};
             if (p->e->rotation)
                 for (int i = 0; i < 9; i++) in.R.m[i] = p->e->rotation[9 * k + (size_t)i];

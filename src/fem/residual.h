@@ -12,6 +12,7 @@ typedef struct spl_elastic {
     const spl_law *law;
     const double *mu, *lambda; /* by tet */
     const double *rotation;    /* 9 a tet, column-major; NULL unless the law needs it */
+    const bool *exempt;        /* by tet: has neither energy nor forces; NULL: all have */
 } spl_elastic;
 
 /* A vertex's tets, so that forces are gathered in one order at any number of threads. */

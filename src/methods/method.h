@@ -70,6 +70,8 @@ typedef struct spl_solution {
     int32_t spring_count;
     spl_barrier *barrier;    /* or with a barrier; NULL: without */
     const double *barrier_x; /* its vertices: those of the body, then of the world */
+    double missing;          /* how far bones were from their places before something of it gave way, metres */
+    const bool *exempt;      /* by tet: inverted by what bones hold, and left out; NULL: none can be */
     const double *force;     /* 3 x vertices: external forces and those of inertia; NULL: the solid's force alone */
 } spl_solution;
 

@@ -124,6 +124,31 @@ static void put_contacts(dump *d, const spl_contact_spring *spring, size_t count
     spl_free(&d->sim->allocator, rows);
 }
 
+/* The pairs on which a barrier acts at x, sought afresh; and where things of the world are, whose vertices have the
+ * numbers after those of the body. */
+static void put_barrier(dump *d, const spl_solution *s)
+{
+    double energy;
+    size_t own = (size_t)d->sim->flesh.body->tets.vertex_count, all = (size_t)spl_barrier_vertex_count(s->barrier);
+    if (d->result == SUPPLE_OK && !spl_barrier_measure(s->barrier, s->barrier_x, &energy))
+        d->result = spl_fail_memory(d->error, "the dump");
+    int32_t count = spl_barrier_look(s->barrier).pairs;
+    if (d->result != SUPPLE_OK || count <= 0) return;
+    double *rows = scratch(d, 9 * (size_t)count), *to = rows;
+    for (int32_t i = 0; rows && i < count; i++, to += 9) {
+        const spl_potential *p = spl_barrier_active(s->barrier, i);
+        to[0] = p->pair.kind == SPL_PAIR_EDGE_EDGE;
+        for (size_t k = 0; k < 4; k++) to[1 + k] = p->pair.v[k];
+        to[5] = p->offset;
+        to[6] = p->width;
+        to[7] = p->stiffness;
+        to[8] = p->parallel;
+    }
+    if (rows) put(d, "barrier", SPL_NPY_FLOAT64, rows, (size_t)count, 9);
+    spl_free(&d->sim->allocator, rows);
+    if (all > own) put(d, "world", SPL_NPY_FLOAT64, s->barrier_x + 3 * own, all - own, 3);
+}
+
 static void put_frame(dump *d, const spl_solution *s)
 {
     const spl_flesh_sim *f = &d->sim->flesh;
@@ -132,6 +157,7 @@ static void put_frame(dump *d, const spl_solution *s)
     if (s->rotation) put_rotations(d, s->rotation, (size_t)f->body->tets.tet_count);
     if (s->pin_count) put_pins(d, s->pin, (size_t)s->pin_count);
     if (s->spring_count) put_contacts(d, s->spring, (size_t)s->spring_count);
+    if (s->barrier) put_barrier(d, s);
     const double *force = s->force ? s->force : f->solid.force;
     if (force) put(d, "fext", SPL_NPY_FLOAT64, force, n, 3);
 }

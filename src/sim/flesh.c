@@ -152,6 +152,9 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
     supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
+    if (result == SUPPLE_OK && s->own_contacts)
+        result = spl_excuses_create(s->scene, &f->body->bones, spl_colliders_count(f->world.colliders), s->config,
+                                    &f->allocator, &f->excuses, error);
     if (result != SUPPLE_OK || s->own_contacts)
         return result == SUPPLE_OK && options.self ? make_clear(f, s, error) : result;
     result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
@@ -223,6 +226,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_polish_destroy(f->polish);
     spl_clear_destroy(f->clear);
     spl_pursuit_destroy(f->pursuit);
+    spl_excuses_release(&f->excuses);
     spl_free(a, f->ease);
     spl_yield_destroy(f->yield);
     spl_aside_release(&f->aside);
@@ -264,6 +268,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
     if (f->clear) spl_clear_reset(f->clear);
+    spl_excuses_end(&f->excuses);
     if (f->yield) spl_yield_reset(f->yield);
     if (f->sunk) spl_sunk_reset(f->sunk);
 }
@@ -528,6 +533,21 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     return SUPPLE_OK;
 }
 
+/* Tets that are left out of what is solved are not counted: only the motion could turn them back. */
+static void measure(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats)
+{
+    const spl_method_context *c = frame->context;
+    spl_solution solution;
+    frame->method->solution(frame->state, c, &solution);
+    if (!f->own_start || c->whole) /* else x is not all there */
+        stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
+    if (solution.barrier && f->excuses.ease)
+        spl_excuses_frame(&f->excuses, solution.barrier, solution.missing, f->cleared, c->clip, f->frame);
+    if (f->measures) spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
+    for (int32_t k = 0; solution.exempt && stats->inverted > 0 && k < f->solid.elements.count; k++)
+        stats->inverted -= solution.exempt[k];
+}
+
 supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x, supple_stats *stats,
                                  supple_error *error)
 {
@@ -538,13 +558,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     if (f->clear) clear_folds(f, frame);
     if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
-    if (!f->own_start || c->whole) /* else x is not all there */
-        stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
-    if (f->measures) {
-        spl_solution solution;
-        frame->method->solution(frame->state, c, &solution);
-        spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
-    }
+    measure(f, frame, stats);
     tell_yield(f, frame, stats);
     if (is_verified(f)) result = compare(f, c, stats, error);
     f->stepped++;

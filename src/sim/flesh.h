@@ -10,6 +10,7 @@
 #include "contact/yield.h"
 #include "methods/skinning.h"
 #include "sim/aside.h"
+#include "sim/excuse.h"
 #include "sim/follow.h"
 #include "sim/measure.h"
 #include "sim/world.h"
@@ -56,6 +57,7 @@ typedef struct spl_flesh_sim {
     spl_pursuit *pursuit;      /* its solver */
     double *ease;              /* bones x bones: room for what is released */
     spl_clear_outcome cleared; /* of the last frame */
+    spl_excuses excuses;       /* what a method's barrier could not keep apart; empty without */
     spl_sunk *sunk;            /* bones in other flesh; NULL without self-contacts */
     spl_yield *yield;          /* of bones to flesh; NULL unless it is asked for */
     spl_aside aside;           /* how far that moves limbs */

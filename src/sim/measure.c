@@ -129,7 +129,7 @@ static double add_barrier(spl_measure *m, const spl_solution *s)
 
 static void measure_balance(spl_measure *m, const spl_solution *s, const double *x, spl_pool *pool, supple_stats *stats)
 {
-    spl_elastic elastic = {&m->solid->elements, s->law, s->mu, s->lambda, s->rotation};
+    spl_elastic elastic = {&m->solid->elements, s->law, s->mu, s->lambda, s->rotation, s->exempt};
     double energy = spl_elastic_forces(&elastic, &m->stars, x, m->force, m->magnitude, m->scratch, pool);
     for (int32_t i = 0; i < s->pin_count; i++)
         for (size_t c = 0; c < 3; c++) {

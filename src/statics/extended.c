@@ -163,7 +163,7 @@ supple_result spl_extended_fill(spl_newton *n)
     spl_extended *c = &s->extended;
     const int32_t *vertex;
     const double *values;
-    int32_t count = n->problem->extra->elements(n->problem->extra->context, &vertex, &values);
+    int32_t count = n->problem->extra->elements(n->problem->extra->context, n->exact, &vertex, &values);
     if (count < 0) return spl_fail_memory(n->error, "the contacts of a system");
     bool fits = c->pattern.n == s->free_count && c->values != NULL && (c->factor || c->ic0);
     for (size_t k = 0; fits && k < (size_t)count; k++) fits = has_place(s, vertex + CORNERS * k);

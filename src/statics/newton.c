@@ -6,6 +6,7 @@
  * the energy no longer resolves the step, the slope decides (Hager and Zhang 2005, the approximate Wolfe condition). */
 #include "statics/newton.h"
 #include "core/error.h"
+#include "fem/filter.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,8 @@ static const double ENERGY_NOISE = 1e-12; /* of the energy's scale: below this i
 static const double FIRST_SHIFT = 1e-6, LAST_SHIFT = 1e8; /* in units of the mean diagonal */
 
 static const double BLEND_BELOW = 0.1, LEAST_BLEND = 0.125; /* residual; share of the negative curvature */
+
+static const double VOLUME_LEFT = 0.1; /* of a tet, after a step of a law that is a barrier */
 
 static const double LONGEST = 8; /* steps of a line at a time */
 
@@ -60,17 +63,21 @@ static double shorter(double alpha, double slope0, double energy0, double energy
     return alpha * fmin(0.5, fmax(0.1, best));
 }
 
-/* The share of `length` directions from n->x on that the extra allows. */
+/* The share of `length` directions from n->x on that the extra allows, and a law that is a barrier. */
 static supple_result bound_step(spl_newton *n, double length, double *share)
 {
     spl_statics *s = n->s;
     const spl_extra *extra = n->problem->extra;
+    bool extra_bounds = extra && extra->max_step, law_bounds = n->elastic.law->barrier;
     *share = 1;
-    if (!extra || !extra->max_step) return SUPPLE_OK;
+    if (!extra_bounds && !law_bounds) return SUPPLE_OK;
     memset(s->spread, 0, 3 * (size_t)s->elements->vertex_count * sizeof *s->spread);
     for (size_t u = 0; u < (size_t)s->free_count; u++)
         for (size_t c = 0; c < 3; c++) s->spread[3 * (size_t)s->vertex[u] + c] = length * s->direction[3 * u + c];
-    return extra->max_step(extra->context, n->x, s->spread, share, n->error);
+    supple_result result = extra_bounds ? extra->max_step(extra->context, n->x, s->spread, share, n->error) : SUPPLE_OK;
+    if (result == SUPPLE_OK && law_bounds)
+        *share = fmin(*share, spl_inversion_filter(s->elements, s->held, n->x, s->spread, VOLUME_LEFT, s->pool));
+    return result;
 }
 
 /* A projected Hessian can be far too stiff: then the slope has hardly fallen after the whole step. Follows it to where
@@ -176,7 +183,7 @@ static outcome attempt(spl_newton *n, supple_result *result)
  * steps follow one another. */
 static bool step_blended(spl_newton *n, outcome *out, supple_result *result)
 {
-    if (n->problem->law->quadratic || !n->last_full || n->shift > 0 || n->at.residual > BLEND_BELOW) return false;
+    if (n->elastic.law->quadratic || !n->last_full || n->shift > 0 || n->at.residual > BLEND_BELOW) return false;
     for (; n->blend >= LEAST_BLEND; n->blend *= 0.5, n->patience = PATIENCE) {
         spl_system_assemble(n, SPL_HESSIAN_BLENDED);
         *out = attempt(n, result);
@@ -229,7 +236,8 @@ supple_result spl_newton_run(spl_newton *n)
     n->at = spl_newton_evaluate(n, n->x);
     if (!isfinite(n->at.energy) || !isfinite(n->at.norm))
         return spl_fail(n->error, SUPPLE_ERROR_SOLVE, "statics: energy or forces of the start are not finite");
-    if (!extra || !extra->max_step) spl_newton_restart(n); /* else it would go through what bounds steps */
+    bool bounded = (extra && extra->max_step) || n->elastic.law->barrier;
+    if (!bounded) spl_newton_restart(n); /* else it would go through what bounds steps */
     for (;;) {
         if (options->history) options->history[stats->iterations] = n->at.residual;
         if (done(n)) return SUPPLE_OK;

@@ -39,6 +39,8 @@ struct spl_statics {
     int32_t free_count;  /* nodes */
     int32_t piece_count; /* pieces */
     double volume;       /* of the rest shape */
+    bool *exempt;        /* by tet: left out of the running solve */
+    bool exempts;        /* its law is a barrier */
 
     spl_stars stars;
     spl_assembly assembly;
@@ -83,6 +85,7 @@ typedef struct spl_newton {
     double unit;      /* mean diagonal of the system */
     double shift;     /* added to the diagonal, in units of `unit` */
     double blend;     /* share of the negative curvature that the next step keeps */
+    double exact;     /* of the Hessian that is assembled */
     int patience;     /* steps before it grows */
     bool last_full;   /* the last step was taken whole */
     bool still;       /* and moved nothing by more than options.still */

@@ -79,7 +79,7 @@ void spl_newton_restart(spl_newton *n)
 {
     spl_statics *s = n->s;
     size_t bytes = 3 * (size_t)s->elements->vertex_count * sizeof *n->x;
-    if (n->problem->law->quadratic || !hopeless(n)) return; /* a quadratic energy has one minimum */
+    if (n->elastic.law->quadratic || !hopeless(n)) return; /* a quadratic energy has one minimum */
     memcpy(s->trial, n->x, bytes);
     if (start_anew(n, s->trial) == SUPPLE_OK) {
         spl_point p = spl_newton_evaluate(n, s->trial);

@@ -25,9 +25,9 @@ void spl_statics_destroy(spl_statics *s)
     spl_ic0_destroy(s->ic0);
     spl_pcg_destroy(s->pcg);
     spl_extended_release(&s->extended, &a);
-    void *blocks[] = {s->held,   s->unknown, s->vertex,    s->component, s->anchors, s->pinned,
-                      s->values, s->block,   s->diagonal,  s->force,     s->scratch, s->element_values,
-                      s->trial,  s->spread,  s->magnitude, s->product,   s->rhs,     s->direction};
+    void *blocks[] = {s->held,      s->unknown,  s->vertex, s->component, s->anchors,        s->pinned, s->values,
+                      s->block,     s->diagonal, s->force,  s->scratch,   s->element_values, s->trial,  s->spread,
+                      s->magnitude, s->product,  s->rhs,    s->direction, s->exempt};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, s);
 }
@@ -87,6 +87,8 @@ static bool take_memory(spl_statics *s)
         {&s->rhs, f, 3},
         {&s->direction, f, 3},
     };
+    s->exempt = spl_new(a, m, sizeof *s->exempt);
+    if (!s->exempt) return false;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         *wanted[i].to = spl_new(a, wanted[i].count, wanted[i].each * sizeof(double));
         if (!*wanted[i].to) return false;
@@ -154,6 +156,55 @@ static supple_result check_problem(const spl_statics *s, const spl_statics_probl
     return SUPPLE_OK;
 }
 
+static bool inverted_at(const spl_statics *s, int32_t k, const double *x)
+{
+    spl_mat3 F = spl_element_F(s->elements, k, x);
+    return !(spl_mat3_det(&F) > 0);
+}
+
+/* Tets that only the motion could turn back. Returns how many. */
+static int32_t mark_exempt(spl_statics *s, const spl_statics_problem *p, const double *x)
+{
+    const int32_t *firm = p->firm ? p->firm : s->held;
+    int32_t count = 0;
+    for (int32_t k = 0; k < s->elements->count; k++) {
+        const int32_t *t = s->elements->tet + 4 * (size_t)k;
+        bool prescribed = firm[t[0]] >= 0 && firm[t[1]] >= 0 && firm[t[2]] >= 0 && firm[t[3]] >= 0;
+        s->exempt[k] = prescribed && inverted_at(s, k, x);
+        count += s->exempt[k];
+    }
+    return count;
+}
+
+/* Whether a tet that counts is inverted. */
+static bool any_inverted(const spl_statics *s, const double *x)
+{
+    for (int32_t k = 0; k < s->elements->count; k++)
+        if (!s->exempt[k] && inverted_at(s, k, x)) return true;
+    return false;
+}
+
+/* A law that is a barrier has no energy where tets are inverted: one that has brings them back first. */
+static supple_result run_past_barrier(spl_newton *n)
+{
+    const spl_law *law = n->elastic.law;
+    if (!any_inverted(n->s, n->x)) return spl_newton_run(n);
+    n->elastic.law = &spl_law_neohookean;
+    supple_result result = spl_newton_run(n);
+    n->stats->softened = result == SUPPLE_OK && any_inverted(n->s, n->x);
+    if (result != SUPPLE_OK || n->stats->softened) return result;
+    int32_t first = n->stats->iterations;
+    n->elastic.law = law;
+    n->stats->iterations = 0;
+    n->blend = 1;
+    n->shift = 0;
+    n->last_full = true;
+    n->still = false;
+    result = spl_newton_run(n);
+    n->stats->iterations += first;
+    return result;
+}
+
 supple_result spl_statics_solve(spl_statics *s, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
                                 supple_error *error)
 {
@@ -163,16 +214,24 @@ supple_result spl_statics_solve(spl_statics *s, const spl_statics_problem *probl
     double began = spl_now_ms();
     supple_result result = check_problem(s, problem, x, error);
     if (result != SUPPLE_OK) return result;
+    s->exempts = problem->law->barrier;
+    if (s->exempts) stats->exempt = mark_exempt(s, problem, x);
     spl_newton n = {.s = s,
                     .problem = problem,
                     .stats = stats,
                     .error = error,
-                    .elastic = {s->elements, problem->law, problem->mu, problem->lambda, problem->rotation},
+                    .elastic = {s->elements, problem->law, problem->mu, problem->lambda, problem->rotation,
+                                stats->exempt > 0 ? s->exempt : NULL},
                     .x = x};
     spl_newton_begin(&n);
-    result = spl_newton_run(&n);
+    result = s->exempts ? run_past_barrier(&n) : spl_newton_run(&n);
     stats->residual = n.at.residual;
     stats->energy = n.at.energy;
     stats->ms.total = spl_now_ms() - began;
     return result;
+}
+
+const bool *spl_statics_exempt(const spl_statics *s)
+{
+    return s->exempts ? s->exempt : NULL;
 }

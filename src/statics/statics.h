@@ -23,6 +23,7 @@ typedef struct spl_statics_problem {
     int32_t pin_count;
     const double *force;    /* 3 x vertex_count, external; or NULL */
     const spl_extra *extra; /* or NULL */
+    const int32_t *firm;    /* by vertex, as `held`: what a motion prescribes, held or not in this solve; NULL: held */
 } spl_statics_problem;
 
 typedef enum spl_statics_solver {
@@ -65,6 +66,8 @@ typedef struct spl_statics_stats {
     bool restarted;         /* the start was given up for a better one (docs/reference.md) */
     bool still;             /* converged because the last step was whole and no longer than options.still */
     double shortest;        /* share of a step that the extra allowed, at least */
+    bool softened;          /* the law's barrier could not be kept: the answer is the stable neo-Hookean one */
+    int32_t exempt;         /* tets that were left out, see spl_statics_exempt */
     bool rounding;          /* converged because the forces are what rounding leaves, as in a rigid motion */
     spl_statics_times ms;
 } spl_statics_stats;
@@ -80,8 +83,15 @@ void spl_statics_destroy(spl_statics *s);
 
 /* Solves from the x given (3 x vertex_count, held vertices at their places), which may be collapsed, random or
  * inverted. SUPPLE_ERROR_SOLVE if the numbers are not finite or no descent is possible; not having converged is in the
- * stats. */
+ * stats.
+ *
+ * With a law that is a barrier no step inverts a tet (fem/filter.h). If some are inverted at the start, a solve with
+ * the stable neo-Hookean law comes first; where that leaves any, its answer stands. */
 supple_result spl_statics_solve(spl_statics *s, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
                                 supple_error *error);
+
+/* By tet: those that the last solve left out, being inverted at its start with all corners firm. Belongs to the solver.
+ * NULL where its law was no barrier. */
+const bool *spl_statics_exempt(const spl_statics *s);
 
 #endif

@@ -36,7 +36,7 @@ static void stiffness(const double H[81], const double *g, double volume, double
 
 static void law_hessian(const hessians *h, const spl_law_input *in, double H[81])
 {
-    const spl_law *law = h->n->problem->law;
+    const spl_law *law = h->n->elastic.law;
     double share = h->n->blend, whole[81];
     if (h->kind == SPL_HESSIAN_LAPLACE)
         for (int i = 0; i < 81; i++) H[i] = i % 10 == 0 ? 2 * in->mu : 0;
@@ -58,6 +58,10 @@ static void element_hessians(void *context, size_t begin, size_t end)
         const int32_t *t = s->elements->tet + 4 * k;
         double *out = s->element_values + 90 * k, H[81];
         if (s->held[t[0]] >= 0 && s->held[t[1]] >= 0 && s->held[t[2]] >= 0 && s->held[t[3]] >= 0) continue;
+        if (h->n->elastic.exempt && h->n->elastic.exempt[k]) {
+            memset(out, 0, 90 * sizeof *out);
+            continue;
+        }
         spl_law_input in = {
             .F = spl_element_F(s->elements, (int32_t)k, h->n->x), .mu = p->mu[k], .lambda = p->lambda[k]};
         if (p->rotation) memcpy(in.R.m, p->rotation + 9 * k, sizeof in.R.m);
@@ -93,6 +97,7 @@ void spl_system_assemble(spl_newton *n, spl_hessian kind)
     spl_statics *s = n->s;
     double began = spl_now_ms();
     hessians h = {n, kind};
+    n->exact = kind == SPL_HESSIAN_BLENDED ? n->blend : 0;
     spl_parallel_for(s->pool, (size_t)s->elements->count, 128, element_hessians, &h);
     double middle = spl_now_ms();
     n->stats->ms.hessian += middle - began;

@@ -87,6 +87,55 @@ def check_steklov(tool, folder):
     assert total[2] > 0.9 * abs(push).sum() and abs(total - held).max() < 1e-2 * total[2], (total, held)
 
 
+def check_barrier(tool, folder):
+    """What a barrier does, of flesh, a plane and a ball, balances by the independent program as by the tool itself, and not without."""
+    world = write(folder, "things.json", '{"colliders": [{"plane": {"point": [0, 0, -0.028], "normal": [0, 0, 1]}}, '
+                  '{"sphere": {"center": [0.25, 0, 0.1], "radius": 0.07}}]}')
+    way = ("--method", "reference", "--set", "still=0", "--set", "trust=off", *SMALL)
+    for name, frames, more in (("things", "0:2", ("--collider", world)), ("elbow", "18:20", ("--collide", "self"))):
+        _, metrics, dump = run(tool, folder, name, *way, *more, frames=frames)
+        code, text = check("check_equilibrium.py", dump, "--energy", "corot", "--tol", 1e-6)
+        said = [float(value) for value in re.findall(r"frame \d+: residual ([^,]+),", text)]
+        own = [frame["residual"] for frame in metrics["frames"]]
+        assert code == 0 and np.allclose(said, own, rtol=0.02, atol=0), (text, own)
+        assert all(frame["contacts"] > 0 for frame in metrics["frames"]), metrics["frames"]
+        kept = [file for file in os.listdir(dump) if file.startswith("barrier_")]
+        assert len(kept) == 3 and len([file for file in os.listdir(dump) if file.startswith("world_")]) == (3 if name == "things" else 0)
+        for file in kept:
+            os.remove(os.path.join(dump, file))
+        code, text = check("check_equilibrium.py", dump, "--energy", "corot", "--tol", 1e-5)
+        assert code == 1, text
+
+
+def check_frames(tool, folder):
+    """Where flesh meets flesh a range has the bits of the whole clip; --frames-fast begins with its first frame."""
+    def play(name, *more):
+        out = os.path.join(folder, f"{name}.npy")
+        tool.good("skin", "demo:arm", *SMALL, "--method", "reference", "--collide", "self", "--set", "trust=off", "-o", out, *more, timeout=400)
+        return np.load(out)
+
+    whole, part = play("whole", "--frames", "0:25"), play("part", "--frames", "24:25")
+    assert len(whole) == 26 and len(part) == 2 and whole[24:].tobytes() == part.tobytes(), abs(whole[24:] - part).max()
+    fast = play("fast", "--frames", "24:25", "--frames-fast")
+    assert fast.shape == part.shape and np.isfinite(fast).all() and fast.tobytes() != part.tobytes()
+    assert abs(fast - part).max() < 0.02 * np.ptp(part, axis=(0, 1)).max(), abs(fast - part).max()
+    for words, said in ((("--frames-fast",), "--frames-fast: goes with --frames A:B"),
+                        (("--frames", "3:1", "--frames-fast"), "--frames 3:1"),
+                        (("--set", "width=-1"), "width"), (("--set", "energy=neohookean-exp"), "neohookean-log"),
+                        (("--dynamics", "on"), "dynamics: method reference has none")):
+        tool.bad((2, 3), (said,), "skin", "demo:arm", "--clip", "bend", "--method", "reference", "-o", os.path.join(folder, "no.npy"), *words)
+
+
+def check_no_inversion(tool, folder):
+    """A law that is a barrier keeps every tetrahedron of a strong bend, where the stable one of the same kind does not."""
+    way = ("--method", "reference", "--set", "trust=off", *SMALL)
+    for energy, more in (("neohookean", ()), ("neohookean-log", ()), ("neohookean-log", ("--collide", "self"))):
+        _, metrics, _ = run(tool, folder, energy, *way, "--set", f"energy={energy}", "--frames-fast", *more, frames="45:46")
+        most, least = (kind(frame[key] for frame in metrics["frames"]) for kind, key in ((max, "inverted"), (min, "min_det_f")))
+        assert (most == 0 and least > 0.05) == (energy == "neohookean-log"), (energy, more, most, least)
+        assert all(frame.get("held_inverted", 0) == 0 for frame in metrics["frames"])
+
+
 def check_metrics(tool, folder):
     """Every key of the contract is there, in its place, with a number where it has a meaning."""
     frames, m, dump = run(tool, folder, "metrics", "--method", "mixed", *SMALL, "--threads", 1, frames="3:7")
@@ -361,6 +410,9 @@ def main():
         cases.run("mixed_polar", check_mixed, tool, folder, "polar", "mixed", 1e-6, "--method", "mixed", "--set", "rotation=polar")
         cases.run("reference", check_mixed, tool, folder, "reference", "corot", 1e-6, "--method", "reference")
         cases.run("steklov", check_steklov, tool, folder)
+        cases.run("barrier", check_barrier, tool, folder)
+        cases.run("frames_after_contact", check_frames, tool, folder)
+        cases.run("no_inversion", check_no_inversion, tool, folder)
         cases.run("metrics", check_metrics, tool, folder)
         cases.run("metrics_without_flesh", check_baseline_metrics, tool, folder)
         cases.run("materials", check_material, tool, folder)

@@ -270,7 +270,7 @@ static uint64_t play(int32_t threads)
         for (int32_t i = 0; i < r.n; i++) r.b.x[i] += share * d[i];
         const double *force = spl_barrier_measure(r.barrier, r.b.x, &energy);
         hash = spl_hash(force, (size_t)r.n * sizeof *force, hash);
-        int32_t count = extra->elements(extra->context, &vertex, &values);
+        int32_t count = extra->elements(extra->context, 0, &vertex, &values);
         CHECK(count > 500);
         hash = spl_hash(values, 90 * (size_t)count * sizeof *values, hash);
         hash = spl_hash(vertex, 4 * (size_t)count * sizeof *vertex, hash);
@@ -381,7 +381,7 @@ static bool survives(const row *r, const double *d, long n)
     CHECK((result == SUPPLE_OK) == (b != NULL));
     if (result == SUPPLE_OK) result = spl_barrier_max_step(b, r->b.x, d, 0.2, &share, NULL);
     if (result == SUPPLE_OK && !spl_barrier_measure(b, r->b.x, &energy)) result = SUPPLE_ERROR_MEMORY;
-    if (result == SUPPLE_OK && spl_barrier_extra(b)->elements(b, &vertex, &values) < 0) result = SUPPLE_ERROR_MEMORY;
+    if (result == SUPPLE_OK && spl_barrier_extra(b)->elements(b, 0, &vertex, &values) < 0) result = SUPPLE_ERROR_MEMORY;
     if (result == SUPPLE_OK) result = spl_barrier_give_way(b, r->b.x, d, 0, &bones, NULL);
     if (result == SUPPLE_OK && !spl_barrier_mark_crossing(b, r->b.x, marked)) result = SUPPLE_ERROR_MEMORY;
     if (result == SUPPLE_OK) result = spl_barrier_take_back(b, r->b.x, NULL, &count, NULL);

@@ -93,7 +93,7 @@ static void check_forces(setup *s, const spl_mixed_kernels *kernels)
     const spl_warp *w = s->warp;
     size_t vertices = (size_t)s->b.e.vertex_count, tets = (size_t)s->b.e.count;
     double *force = malloc(4 * vertices * sizeof *force), *scratch = malloc((13 * tets + 2) * sizeof *scratch);
-    spl_elastic elastic = {&s->b.e, &spl_law_mixed, s->mu, s->lambda, s->rotation};
+    spl_elastic elastic = {&s->b.e, &spl_law_mixed, s->mu, s->lambda, s->rotation, NULL};
     spl_elastic_forces(&elastic, &w->stars, s->b.x, force, force + 3 * vertices, scratch, NULL);
     run_forces(s, kernels);
     double scale = largest(force, NULL, 3 * vertices);

@@ -31,10 +31,10 @@ static void watched_forces(void *context, const double *x, double *force)
     w->inner->add_forces(w->inner->context, x, force);
 }
 
-static int32_t watched_elements(void *context, const int32_t **vertex, const double **values)
+static int32_t watched_elements(void *context, double exact, const int32_t **vertex, const double **values)
 {
     watched *w = context;
-    return w->inner->elements(w->inner->context, vertex, values);
+    return w->inner->elements(w->inner->context, exact, vertex, values);
 }
 
 static supple_result watched_begin(void *context, const double *x, supple_error *error)

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "fem/filter.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,8 @@ static const double STALLED = 0.7; /* of what was missing before a round: more m
 static const double THINNER = 0.3; /* what offsets that stop bones become of themselves */
 static const double SHRUNK[] = {0.6,  0.5, 0.42, 0.35, 0.3,
                                 0.25, 0.2, 0.15}; /* of its distance to the bone, flesh that is to be disentangled */
+
+static const double VOLUME_LEFT = 0.1; /* of a tet, after a step, with a law that is a barrier */
 
 enum { ROUNDS = 8, LOOSE_STEPS = 40, GIVEN = 6, REGROWN = 3 };
 
@@ -165,6 +168,8 @@ static supple_result move(spl_arrival *a, bool held_alone, double slack, bool *w
         a->step[i] = held_alone && a->held[i / 3] < 0 ? 0 : a->goal[i] - a->x[i];
     supple_result result = spl_barrier_max_step(a->barrier, a->x, a->step, slack, &share, error);
     if (result != SUPPLE_OK) return result;
+    if (a->bounded)
+        share = fmin(share, spl_inversion_filter(&a->elements, a->held, a->x, a->step, VOLUME_LEFT, a->pool));
     *whole = share >= 1;
     for (size_t i = 0; i < coordinates(a); i++)
         a->x[i] = *whole && !(held_alone && a->held[i / 3] < 0) ? a->goal[i] : a->x[i] + share * a->step[i];
@@ -275,7 +280,10 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
         for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
         result = spl_barrier_give_way(a->barrier, a->x, a->step, i < GIVEN - 2 ? THINNER : 0, &count, error);
         if (result != SUPPLE_OK) return result;
-        if (i == GIVEN || count == 0) break;
+        if (i < GIVEN && count > 0) continue;
+        if (!a->bounded) break;
+        a->bounded = false; /* tets are inverted rather than bones left where they are not */
+        i = 0;
     }
     return spl_fail(error, SUPPLE_ERROR_SOLVE, "contact: bones cannot arrive at their places, %.3g m are left",
                     distance_left(a));
@@ -296,6 +304,7 @@ static void set_goal(spl_arrival *a, double share)
 static supple_result take_step(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
 {
     bool arrived;
+    a->bounded = a->keeps_volume;
     supple_result result = release_crossing(a, error);
     if (result == SUPPLE_OK) result = move(a, false, LEAVE, &arrived, error);
     return result != SUPPLE_OK || arrived ? result : press(a, problem, error);
@@ -461,6 +470,8 @@ supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *probl
     held.pin = a->pins->pin;
     held.pin_count = a->pins->count;
     held.extra = spl_barrier_extra(a->barrier);
+    held.firm = a->held;
+    a->keeps_volume = problem->law->barrier;
     a->loosened = a->freed = a->iterations = 0;
     a->missing = 0;
     if (a->colliders) spl_obstacles_place(&a->obstacles, a->colliders, a->solid->diagonal);
@@ -473,6 +484,7 @@ supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *probl
     if (result == SUPPLE_OK && left > 0) result = disentangle(a, &freed, error);
     a->disentangled = freed;
     if (result == SUPPLE_OK) result = settle(a, &held, freed, stats, error);
+    a->softened = stats->softened;
     if (result == SUPPLE_OK) memcpy(x, a->x, 3 * (size_t)a->surface.surface.own_count * sizeof *x);
     return result;
 }

@@ -6,6 +6,9 @@
  * bones and flesh make way for each other. When all is in place it is held again, and the flesh is solved for its
  * equilibrium.
  *
+ * With a law that is a barrier (fem/law.h) steps are bounded by it too: no tet with a free corner is inverted, unless
+ * bones cannot arrive otherwise.
+ *
  * Where bones still cannot arrive, because the motion takes them through each other, their pairs are released
  * (barrier.h), for as long as they touch.
  *
@@ -47,13 +50,16 @@ typedef struct spl_arrival {
     double turn;       /* of a joint in one step at most, radians */
     void (*passing)(void *context, const double *x); /* told of each step's end but the last's; or NULL */
     void *passing_context;
-    bool begun; /* a frame has been made, so that obstacles are in place */
+    bool keeps_volume; /* the law is a barrier: no step inverts tets that are not wholly held */
+    bool bounded;      /* and the step under way is bounded by that */
+    bool begun;        /* a frame has been made, so that obstacles are in place */
     /* what the last frame took */
     int32_t steps;      /* along the path */
     int32_t loosened;   /* of these, in which bones were let loose */
     int32_t iterations; /* Newton steps in all */
     bool disentangled;  /* flesh was shrunk to its bones and grew again */
     int32_t freed;      /* pairs of bones that were released in it */
+    bool softened;      /* tets stay inverted: the answer is the stable law's */
     double missing;     /* how far what bones hold was from its place before something gave way, metres */
 } spl_arrival;
 

@@ -1,7 +1,9 @@
 /* The plain quasistatic answer: Newton's method on the whole body, to convergence. What every other method is measured
  * against, and standard finite elements with the mixed paper's two ways to pin (its figure 4). */
 #include "body/pins.h"
+#include "core/error.h"
 #include "core/timer.h"
+#include "fem/filter.h"
 #include "methods/method.h"
 #include "methods/reference/arrive.h"
 #include "statics/statics.h"
@@ -11,10 +13,10 @@
 #define CONTACT_TURN (5 * M_PI / 180) /* of a joint in one step on its way to a pose, where flesh meets flesh */
 
 enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS, P_STILL, P_WIDTH };
-enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_DISENTANGLED, V_GAP, V_COUNT };
+enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_DISENTANGLED, V_GAP, V_HELD_INVERTED, V_COUNT };
 
 static const spl_parameter PARAMETERS[] = {
-    [P_ENERGY] = {"energy", "", 1, 0, 3, "what flesh is made of", "arap|corot|neohookean|stvk"},
+    [P_ENERGY] = {"energy", "", 1, 0, 4, "what flesh is made of", "arap|corot|neohookean|stvk|neohookean-log"},
     [P_PIN] = {"pin", "", 0, 0, 2, "what is held: flesh inside bones, three vertices a handle, all along bones",
                "hard|three|bones"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of the pins of three and bones", NULL},
@@ -27,10 +29,13 @@ static const spl_parameter PARAMETERS[] = {
 
 typedef struct reference {
     const spl_law *law;
-    spl_statics *statics; /* without contact */
+    const spl_law *solved; /* that of the last frame: another one where tets could not be kept from inverting */
+    spl_statics *statics;  /* without a barrier */
     spl_pins pins;
     bool contact;
-    spl_arrival arrival; /* with it */
+    bool arrives;        /* there is a barrier, between flesh and flesh or in the law */
+    spl_arrival arrival; /* past it */
+    bool told;           /* that tets stay inverted */
     supple_named_value value[V_COUNT];
 } reference;
 
@@ -42,17 +47,18 @@ static supple_result init_contact(reference *r, const spl_method_context *c, con
         .statics = *statics, .barrier = spl_barrier_options_default(), .turn = CONTACT_TURN, .colliders = c->colliders};
     options.barrier.self = c->collide & SUPPLE_COLLIDE_SELF;
     options.barrier.width = 1e-3 * c->parameter[P_WIDTH];
-    options.statics.still = 1e-3 * c->parameter[P_STILL];
+    if (r->contact) options.statics.still = 1e-3 * c->parameter[P_STILL];
     return spl_arrival_create(c->solid, &r->pins, &options, c->pool, &r->arrival, error);
 }
 
 static supple_result reference_init(void *state, const spl_method_context *c, supple_error *error)
 {
-    static const spl_law *const laws[] = {&spl_law_arap, &spl_law_corot, &spl_law_neohookean, &spl_law_stvk};
+    static const spl_law *const laws[] = {&spl_law_arap, &spl_law_corot, &spl_law_neohookean, &spl_law_stvk,
+                                          &spl_law_log};
     static const spl_pin_kind kinds[] = {SPL_PIN_HARD, SPL_PIN_HANDLES, SPL_PIN_BONES};
     reference *r = state;
     double start = spl_now_ms();
-    r->law = laws[(int)c->parameter[P_ENERGY]];
+    r->law = r->solved = laws[(int)c->parameter[P_ENERGY]];
     spl_statics_options options = spl_statics_options_default();
     options.solver = c->parameter[P_SOLVER] > 0 ? SPL_STATICS_DIRECT : SPL_STATICS_PCG;
     options.tolerance = c->parameter[P_TOLERANCE];
@@ -62,7 +68,8 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     supple_result result =
         spl_pins_create(c->solid, kinds[(int)c->parameter[P_PIN]], c->parameter[P_STIFFNESS], &r->pins, error);
     r->contact = (c->collide & SUPPLE_COLLIDE_SELF) || spl_colliders_count(c->colliders) > 0;
-    if (result == SUPPLE_OK && r->contact)
+    r->arrives = r->contact || r->law->barrier;
+    if (result == SUPPLE_OK && r->arrives)
         result = init_contact(r, c, &options, error);
     else if (result == SUPPLE_OK)
         result =
@@ -80,8 +87,10 @@ static void reference_release(void *state, const spl_method_context *c)
     spl_pins_release(&r->pins);
 }
 
-static void tell_contact(reference *r, supple_stats *stats)
+static void tell_arrival(reference *r, const spl_method_context *c, const double *x, supple_stats *stats)
 {
+    int32_t held, free;
+    spl_inversion_count(&c->solid->elements, r->pins.held, x, &held, &free);
     spl_barrier_state s = spl_barrier_look(r->arrival.barrier);
     const spl_arrival *a = &r->arrival;
     const supple_named_value value[V_COUNT] = {
@@ -91,22 +100,29 @@ static void tell_contact(reference *r, supple_stats *stats)
         [V_FREED] = {"newly_released", a->freed},
         [V_MISSING] = {"missing_m", a->missing},
         [V_DISENTANGLED] = {"disentangled", a->disentangled},
-        [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN}};
+        [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN},
+        [V_HELD_INVERTED] = {"held_inverted", held}};
     memcpy(r->value, value, sizeof value);
-    stats->contacts = s.pairs;
+    if (r->contact) stats->contacts = s.pairs;
+    r->solved = a->softened ? &spl_law_neohookean : r->law;
+    if (!a->softened || r->told) return;
+    r->told = true;
+    spl_log(c->config, SUPPLE_LOG_WARNING,
+            "%.3f s: %d tetrahedra stay inverted, which %s does not allow: such frames are solved with neohookean",
+            c->time, (int)free, r->law->name);
 }
 
 static const supple_named_value *reference_values(const void *state, int32_t *count)
 {
     const reference *r = state;
-    *count = r->contact ? V_COUNT : 0;
+    *count = r->arrives ? V_COUNT : 0;
     return r->value;
 }
 
 static void reference_reset(void *state)
 {
     reference *r = state;
-    if (r->contact) spl_arrival_reset(&r->arrival);
+    if (r->arrives) spl_arrival_reset(&r->arrival);
 }
 
 static supple_result reference_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -122,16 +138,16 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
                              .force = c->solid->force};
     spl_statics_stats solved = {0};
     supple_result result;
-    if (r->contact) {
+    if (r->arrives) {
         r->arrival.passing = c->passing;
         r->arrival.passing_context = c->passing_context;
         result = spl_arrival_frame(&r->arrival, &p, x, &solved, error);
-        tell_contact(r, stats);
+        tell_arrival(r, c, x, stats);
     } else {
         spl_drive_hold(&c->solid->drive, r->pins.held, x);
         result = spl_statics_solve(r->statics, &p, x, &solved, error);
     }
-    stats->iterations = r->contact ? r->arrival.iterations : solved.iterations;
+    stats->iterations = r->arrives ? r->arrival.iterations : solved.iterations;
     stats->residual = solved.residual;
     stats->converged = solved.converged;
     stats->energy = solved.energy;
@@ -141,13 +157,15 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
 static void reference_solution(const void *state, const spl_method_context *c, spl_solution *out)
 {
     const reference *r = state;
-    *out = (spl_solution){.law = r->law,
+    *out = (spl_solution){.law = r->solved,
                           .mu = c->solid->material.mu,
                           .lambda = c->solid->material.lambda,
                           .held = r->pins.held,
                           .pin = r->pins.pin,
                           .pin_count = r->pins.count,
+                          .exempt = r->arrives ? spl_statics_exempt(r->arrival.solver) : NULL,
                           .barrier = r->contact ? r->arrival.barrier : NULL,
+                          .missing = r->arrival.missing,
                           .barrier_x = r->arrival.x};
 }
 

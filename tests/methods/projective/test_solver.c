@@ -158,7 +158,7 @@ TEST(volume_constraints_settle_where_their_law_does)
     spl_stars stars;
     supple_allocator a = spl_allocator_of(NULL);
     REQUIRE(spl_stars_create(&t.elements, &a, &stars, NULL) == SUPPLE_OK);
-    spl_elastic elastic = {&t.elements, &spl_law_projective, t.mu, t.lambda, NULL};
+    spl_elastic elastic = {&t.elements, &spl_law_projective, t.mu, t.lambda, NULL, NULL};
     spl_elastic_forces(&elastic, &stars, x, force, magnitude, scratch, NULL);
     CHECK(spl_residual(force, magnitude, t.held, t.vertex_count, 0) < 2e-5);
     ratio[0] = spl_strain_measure(&t.elements, plain, NULL, scratch, NULL).volume_ratio;

@@ -88,7 +88,7 @@ TEST(forces_are_the_laws_and_affine)
         spl_exrotated_skin(&s);
         spl_exrotated_assemble(&s);
         spl_exrotated_forces(&s, x);
-        spl_elastic elastic = {e, &spl_law_exrotated, f.solid.material.mu, f.solid.material.lambda, s.rotation};
+        spl_elastic elastic = {e, &spl_law_exrotated, f.solid.material.mu, f.solid.material.lambda, s.rotation, NULL};
         spl_elastic_forces(&elastic, &s.stars, x, law, NULL, scratch, f.pool);
         double scale = largest(law, 3 * n);
         for (size_t i = 0; i < 3 * n; i++) CHECK_NEAR(s.force[i], law[i], 1e-10 * scale);
