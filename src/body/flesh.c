@@ -257,6 +257,15 @@ static supple_result grade(flesh *f, supple_error *error)
     return result == SUPPLE_OK ? spl_flesh_pieces(f, error) : result;
 }
 
+/* Parts the surface where it crosses itself and takes positions back to the input's frame. */
+static supple_result part_limbs(flesh *f, supple_error *error)
+{
+    supple_result result = spl_part_surface(&f->tets, f->cell, f->pool, &f->report.part, error);
+    for (int32_t v = 0; v < f->tets.vertex_count; v++)
+        f->tets.position[v] = spl_frame_back(&f->frame, f->tets.position[v]);
+    return result;
+}
+
 static void release(flesh *f)
 {
     spl_winding_release(&f->winding);
@@ -279,6 +288,7 @@ supple_result spl_flesh_make(const spl_surface *surface, const spl_flesh_options
     if (result == SUPPLE_OK) result = stuff_until_whole(&f, error);
     if (result == SUPPLE_OK) result = grade(&f, error);
     if (result == SUPPLE_OK) result = spl_flesh_drop_crumbs(&f, error);
+    if (result == SUPPLE_OK) result = part_limbs(&f, error);
     f.report.cell = f.cell * f.frame.size;
     f.report.resolution = f.cell > 0 ? (int32_t)lround(f.longest / f.cell) : 0;
     if (result == SUPPLE_OK) result = spl_progress(config, "tetrahedra", 1, error);
