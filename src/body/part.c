@@ -22,6 +22,7 @@ static supple_result part_in_rounds(part_finder *f, spl_tets *tets, double cell,
     part_yield *y = NULL;
     supple_result result = spl_part_yield_create(tets, cell, &y, error);
     while (result == SUPPLE_OK && (found->crossings > 0 || found->near > 0) && report->rounds < ROUNDS_MOST) {
+        spl_part_yield_tire(y, tets, report->rounds < 15 ? 0.75 : report->rounds < 25 ? 0.88 : 1);
         push(found, y, tets);
         spl_part_yield_sweep(y, tets, SWEEPS);
         report->rounds++;

@@ -31,6 +31,8 @@ supple_result spl_part_yield_create(const spl_tets *tets, double cell, part_yiel
 void spl_part_yield_destroy(part_yield *y);
 /* Asks that vertex v go to `to`. */
 void spl_part_yield_ask(part_yield *y, int32_t v, spl_vec3 to);
+/* Vertices that were pushed stay where they are now, more and more loosely. */
+void spl_part_yield_tire(part_yield *y, const spl_tets *tets, double keep);
 /* Moves the tetrahedra's vertices. */
 void spl_part_yield_sweep(part_yield *y, spl_tets *tets, int sweeps);
 

@@ -15,7 +15,7 @@
 
 #define VOLUME       0.10
 #define PULL_PUSHED  300.0 /* over the squared cell: of vertices that were pushed, towards where, ... */
-#define PULL_GROWS   1.3   /* ... at first, and so many times more whenever they are pushed again, ... */
+#define PULL_GROWS   1.7   /* ... at first, and so many times more whenever they are pushed again, ... */
 #define PULL_MOST    30000.0
 #define PULL_SURFACE 10.0  /* ... of the surface, and ... */
 #define PULL_INSIDE  0.5   /* ... of vertices inside, to where they were */
@@ -105,6 +105,15 @@ void spl_part_yield_ask(part_yield *y, int32_t v, spl_vec3 to)
     y->goal[v] = to;
     y->pull[v] = fmin(fmax(PULL_GROWS * y->pull[v], PULL_PUSHED), PULL_MOST);
     spread_ring(y, v, RINGS + 1);
+}
+
+void spl_part_yield_tire(part_yield *y, const spl_tets *tets, double keep)
+{
+    for (int32_t v = 0; v < y->vertex_count; v++) {
+        if (y->ring[v] <= RINGS) continue;
+        y->goal[v] = tets->position[v];
+        y->pull[v] = fmax(y->pull[v] * keep, PULL_SURFACE);
+    }
 }
 
 /* ---- one vertex ---- */
