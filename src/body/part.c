@@ -5,8 +5,9 @@
 #include "core/memory.h"
 
 #include <string.h>
+#include <stdlib.h>
 
-enum { ROUNDS_MOST = 60, SWEEPS = 3 };
+enum { ROUNDS_MOST = 100, SWEEPS = 3 };
 
 static void push(const part_found *found, part_yield *y, const spl_tets *tets)
 {
@@ -22,7 +23,7 @@ static supple_result part_in_rounds(part_finder *f, spl_tets *tets, double cell,
     part_yield *y = NULL;
     supple_result result = spl_part_yield_create(tets, cell, &y, error);
     while (result == SUPPLE_OK && (found->crossings > 0 || found->near > 0) && report->rounds < ROUNDS_MOST) {
-        spl_part_yield_tire(y, tets, report->rounds < 15 ? 0.75 : report->rounds < 25 ? 0.88 : 1);
+        spl_part_yield_tire(y, tets, report->rounds < 15 ? 0.75 : report->rounds < 25 ? 0.88 : getenv("K3")?atof(getenv("K3")):1.0);
         push(found, y, tets);
         spl_part_yield_sweep(y, tets, SWEEPS);
         report->rounds++;

@@ -29,6 +29,9 @@ struct part_finder {
     spl_pair *sunk;
     size_t sunk_room;
     spl_vec3 *normal; /* by vertex of the surface, unit */
+    spl_vec3 *smooth; /* working memory */
+    int32_t *corner_first, *corner; /* by vertex: 3 x triangle + k of the surface's triangles there */
+    bool *front; /* by vertex: more than one sheet of the surface meets there */
     part_found found;
 };
 
@@ -64,6 +67,44 @@ static supple_result list_neighbours(part_finder *f, supple_error *error)
     return SUPPLE_OK;
 }
 
+static supple_result list_corners(part_finder *f, supple_error *error)
+{
+    size_t n = (size_t)f->tets->vertex_count, corners = 3 * (size_t)f->tets->surface_count;
+    f->corner_first = spl_new(&f->allocator, n + 2, sizeof *f->corner_first);
+    f->corner = spl_new(&f->allocator, corners, sizeof *f->corner);
+    f->front = spl_new(&f->allocator, n, sizeof *f->front);
+    if (!f->corner_first || !f->corner || !f->front) return spl_fail_memory(error, "parting the surface");
+    for (size_t i = 0; i < corners; i++) f->corner_first[f->tets->surface[i] + 2]++;
+    for (size_t v = 0; v <= n; v++) f->corner_first[v + 1] += f->corner_first[v];
+    for (size_t i = 0; i < corners; i++) f->corner[f->corner_first[f->tets->surface[i] + 1]++] = (int32_t)i;
+    return SUPPLE_OK;
+}
+
+/* The triangle at a corner's vertex v that shares the edge from v to the corner's next vertex; -1 if not just one. */
+static int32_t next_around(const part_finder *f, int32_t corner)
+{
+    const int32_t *s = f->tets->surface;
+    int32_t v = s[corner], to = s[corner % 3 == 2 ? corner - 2 : corner + 1], found = -1;
+    for (int32_t i = f->corner_first[v]; i < f->corner_first[v + 1]; i++) {
+        int32_t c = f->corner[i], before = s[c % 3 == 0 ? c + 2 : c - 1];
+        if (before != to) continue;
+        if (found >= 0) return -1;
+        found = c;
+    }
+    return found;
+}
+
+/* Going round a vertex of a single sheet leads through all of its triangles. */
+static bool is_front(const part_finder *f, int32_t v)
+{
+    int32_t count = f->corner_first[v + 1] - f->corner_first[v], start = f->corner[f->corner_first[v]], at = start;
+    for (int32_t i = 1; i < count; i++) {
+        at = next_around(f, at);
+        if (at < 0 || at == start) return true;
+    }
+    return next_around(f, at) != start;
+}
+
 /* ---- creation ---- */
 
 static supple_result make_primitives(part_finder *f, supple_error *error)
@@ -86,6 +127,8 @@ static supple_result make_parts(part_finder *f, supple_error *error)
     size_t n = (size_t)f->tets->vertex_count;
     supple_result r = make_primitives(f, error);
     if (r == SUPPLE_OK) r = list_neighbours(f, error);
+    if (r == SUPPLE_OK) r = list_corners(f, error);
+    for (int32_t i = 0; r == SUPPLE_OK && i < f->p.point_count; i++) f->front[f->point[i]] = is_front(f, f->point[i]);
     if (r == SUPPLE_OK) r = spl_pairs_create(&f->p, NULL, NULL, a, &f->pairs, error);
     if (r == SUPPLE_OK) r = spl_box_tree_create(f->p.point_count, a, &f->points, error);
     if (r == SUPPLE_OK) r = spl_box_tree_create(f->tets->tet_count, a, &f->flesh, error);
@@ -93,6 +136,7 @@ static supple_result make_parts(part_finder *f, supple_error *error)
     if (r != SUPPLE_OK) return r;
     f->key = spl_new(a, n + 1, sizeof *f->key);
     f->normal = spl_new(a, n, sizeof *f->normal);
+    f->smooth = spl_new(a, n, sizeof *f->smooth);
     f->found.push = spl_new(a, n, sizeof *f->found.push);
     f->found.share = spl_new(a, n, sizeof *f->found.share);
     bool made = f->key && f->normal && f->found.push && f->found.share;
@@ -141,7 +185,22 @@ static void find_normals(part_finder *f)
         spl_vec3 n = spl_cross(spl_sub(x[c[1]], x[c[0]]), spl_sub(x[c[2]], x[c[0]]));
         for (int k = 0; k < 3; k++) f->normal[c[k]] = spl_add(f->normal[c[k]], n);
     }
-    for (int32_t i = 0; i < f->p.point_count; i++) f->normal[f->point[i]] = spl_unit(f->normal[f->point[i]], none);
+    for (int32_t i = 0; i < f->p.point_count; i++) {
+        int32_t v = f->point[i];
+        f->normal[v] = f->front[v] && !getenv("NOFRONT") ? none : spl_unit(f->normal[v], none);
+    }
+}
+
+/* Each with half the sum of its neighbours': ways of vertices beside each other are alike. */
+static void smooth_normals(part_finder *f)
+{
+    for (int32_t i = 0; i < f->p.point_count; i++) {
+        int32_t v = f->point[i];
+        spl_vec3 n = spl_scale(f->normal[v], 2);
+        for (int32_t k = f->first[v]; k < f->first[v + 1]; k++) n = spl_madd(n, f->normal[f->beside[k]], 0.5);
+        f->smooth[v] = f->front[v] && !getenv("NOFRONT") ? f->normal[v] : spl_unit(n, f->normal[v]);
+    }
+    memcpy(f->normal, f->smooth, (size_t)f->tets->vertex_count * sizeof *f->normal);
 }
 
 /* The outward normal at a place of some vertices with weights that sum up to 1 (or -1). */
@@ -177,6 +236,19 @@ static double crossing_depth(const spl_vec3 *x, const int32_t *t, const double i
     return least;
 }
 
+/* Of the triangles at an edge; unit. */
+static spl_vec3 edge_normal(const part_finder *f, const int32_t e[2])
+{
+    const spl_vec3 *x = f->tets->position;
+    spl_vec3 sum = {0, 0, 0};
+    for (int32_t i = f->corner_first[e[0]]; i < f->corner_first[e[0] + 1]; i++) {
+        const int32_t *t = f->tets->surface + 3 * (size_t)(f->corner[i] / 3);
+        if (t[0] != e[1] && t[1] != e[1] && t[2] != e[1]) continue;
+        sum = spl_add(sum, spl_cross(spl_sub(x[t[1]], x[t[0]]), spl_sub(x[t[2]], x[t[0]])));
+    }
+    return spl_unit(sum, spl_v3(0, 0, 0));
+}
+
 static void add_crossing(void *context, const int32_t e[2], const int32_t t[3])
 {
     part_finder *f = context;
@@ -191,6 +263,9 @@ static void add_crossing(void *context, const int32_t e[2], const int32_t t[3])
     for (int i = 0; i < 3; i++) in[i] = fmin(fmax(in[i], 0), 1);
     double by = fmin(STEP * f->cell, 0.5 * (crossing_depth(x, t, in, here, there, area) + GAP * f->cell));
     spl_vec3 of_edge = normal_at(f, e, on_edge, 2), of_triangle = normal_at(f, t, in, 3);
+    double face = getenv("FACE") ? atof(getenv("FACE")) : 0.5;
+    of_edge = spl_unit(spl_madd(of_edge, edge_normal(f, e), face), of_edge);
+    of_triangle = spl_unit(spl_madd(of_triangle, n, face / area), of_triangle);
     spl_vec3 apart = spl_sub(of_triangle, of_edge);
     push_place(f, e, on_edge, 2, spl_scale(spl_unit(apart, spl_scale(of_edge, -1)), by));
     push_place(f, t, in, 3, spl_scale(spl_unit(spl_scale(apart, -1), spl_scale(of_triangle, -1)), by));
@@ -306,6 +381,7 @@ supple_result spl_part_find(part_finder *f, supple_error *error)
     memset(f->found.share, 0, n * sizeof *f->found.share);
     f->found.near = f->found.sunk = 0;
     find_normals(f);
+    smooth_normals(f);
     f->found.crossings = spl_pairs_crossings(f->pairs, (const double *)f->tets->position, f->pool, add_crossing, f);
     if (f->found.crossings < 0) return spl_fail_memory(error, "parting the surface");
     supple_result r = f->found.crossings > 0 ? find_sunk(f, error) : SUPPLE_OK;

@@ -15,8 +15,9 @@
 
 #define VOLUME       0.10
 #define PULL_PUSHED  300.0 /* over the squared cell: of vertices that were pushed, towards where, ... */
-#define PULL_GROWS   1.7   /* ... at first, and so many times more whenever they are pushed again, ... */
-#define PULL_MOST    30000.0
+#define PULL_GROWS  (getenv("PG")?atof(getenv("PG")):1.7)   /* ... at first, and so many times more whenever they are pushed again, ... */
+#include <stdlib.h>
+#define PULL_MOST (getenv("PM")?atof(getenv("PM")):30000.0)
 #define PULL_SURFACE 10.0  /* ... of the surface, and ... */
 #define PULL_INSIDE  0.5   /* ... of vertices inside, to where they were */
 
