@@ -263,6 +263,10 @@ static supple_result part_limbs(flesh *f, supple_error *error)
     supple_result result = spl_part_surface(&f->tets, f->cell, f->pool, &f->report.part, error);
     for (int32_t v = 0; v < f->tets.vertex_count; v++)
         f->tets.position[v] = spl_frame_back(&f->frame, f->tets.position[v]);
+    if (result == SUPPLE_OK && f->report.part.crossings > 0)
+        spl_log(f->config, SUPPLE_LOG_INFO,
+                "note: limbs pass through each other in the body: %d edges of its surface, after %d were parted",
+                (int)f->report.part.crossings, (int)(f->report.part.crossings_before - f->report.part.crossings));
     return result;
 }
 

@@ -8,13 +8,15 @@
 
 /* Pulls that fade let the flesh around share the load; those that stay, and grow, bring the last crossings to an end.
  */
-#define FADING       15 /* rounds ... */
-#define FADES        0.75
-#define FADING_LESS  25 /* ... and then, until this one */
-#define FADES_LESS   0.88
-#define INSISTS      1.08 /* from then on, a round */
-#define ROUNDS_MOST  90   /* MakeHuman takes 50 to 60 */
-#define ROUNDS_THERE 12   /* after which only what is left is looked at */
+#define FADING         15 /* rounds ... */
+#define FADES          0.75
+#define FADING_LESS    25 /* ... and then, until this one */
+#define FADES_LESS     0.88
+#define INSISTS        1.08 /* from then on, a round */
+#define ROUNDS_MOST    90   /* MakeHuman takes 50 to 60 */
+#define ROUNDS_PATIENT 55
+#define WORTH_MORE     0.8 /* of the crossings at most left after some more rounds */
+#define ROUNDS_THERE   12  /* after which only what is left is looked at */
 
 typedef struct parting {
     spl_tets *tets;
@@ -63,6 +65,13 @@ static supple_result push_around(parting *p, const part_finder *all, part_finder
     return result;
 }
 
+/* What does not come apart after many rounds, nor becomes less, does not at all. */
+static bool is_worth_more(const parting *p, const part_found *found, int32_t before)
+{
+    if (is_parted(found) || p->report->rounds >= ROUNDS_MOST) return false;
+    return p->report->rounds < ROUNDS_PATIENT || found->crossings <= WORTH_MORE * before;
+}
+
 /* Something else may have come too near while what was found was parted: the whole surface is looked at again. */
 static supple_result part_found_by(parting *p, part_finder *all, supple_error *error)
 {
@@ -70,10 +79,15 @@ static supple_result part_found_by(parting *p, part_finder *all, supple_error *e
     supple_result result = spl_part_find(all, error);
     p->report->crossings_before = found->crossings;
     if (result == SUPPLE_OK && !is_parted(found)) result = spl_part_yield_create(p->tets, p->cell, &p->yield, error);
-    while (result == SUPPLE_OK && !is_parted(found) && p->report->rounds < ROUNDS_MOST) {
+    for (bool parted = true; result == SUPPLE_OK && parted && !is_parted(found) && p->report->rounds < ROUNDS_MOST;) {
         part_finder *f = all;
-        do result = push_around(p, all, &f, error);
-        while (result == SUPPLE_OK && !is_parted(spl_part_finder_found(f)) && p->report->rounds < ROUNDS_MOST);
+        bool again = true;
+        while (again && result == SUPPLE_OK) {
+            int32_t before = spl_part_finder_found(f)->crossings;
+            result = push_around(p, all, &f, error);
+            again = result == SUPPLE_OK && is_worth_more(p, spl_part_finder_found(f), before);
+        }
+        parted = result == SUPPLE_OK && is_parted(spl_part_finder_found(f));
         spl_part_finder_destroy(f);
         p->report->rounds++; /* so that it ends, whatever happens */
         if (result == SUPPLE_OK) result = spl_part_find(all, error);

@@ -12,6 +12,7 @@
 #define STEP_DEEP 0.10 /* in cells: way of a vertex inside of other flesh, in one look */
 #define STEP      0.06 /* ... of a place where an edge passes through a triangle, at most */
 #define FACE      0.5  /* share of the normals of edges and triangles beside those of vertices */
+#define SHEET     0.5  /* of the weights connected by edges: one sheet */
 #define BETWEEN   0.2  /* cosine from which a normal points along the way between two places */
 
 struct part_finder {
@@ -285,15 +286,22 @@ static void add_crossing(void *context, const int32_t e[2], const int32_t t[3])
 
 /* ---- gaps that are too narrow ---- */
 
-/* Pairs that an edge connects are one sheet. */
-static bool is_sheet(const part_finder *f, const spl_pair *pair)
+static bool is_beside(const part_finder *f, int32_t v, int32_t w)
+{
+    for (int32_t i = f->beside_first[v]; i < f->beside_first[v + 1]; i++)
+        if (f->beside[i] == w) return true;
+    return false;
+}
+
+/* Places between vertices most of which edges connect are near each other along one sheet. */
+static bool is_sheet(const part_finder *f, const spl_pair *pair, const double w[4])
 {
     int split = spl_pair_split((spl_pair_kind)pair->kind);
+    double connected = 0;
     for (int i = 0; i < split; i++)
-        for (int32_t k = f->beside_first[pair->v[i]]; k < f->beside_first[pair->v[i] + 1]; k++)
-            for (int j = split; j < 4; j++)
-                if (f->beside[k] == pair->v[j]) return true;
-    return false;
+        for (int k = split; k < 4; k++)
+            if (w[i] != 0 && w[k] != 0 && is_beside(f, pair->v[i], pair->v[k])) connected += fabs(w[i] * w[k]);
+    return connected > SHEET;
 }
 
 static void add_near(part_finder *f, const spl_pair *pair)
@@ -304,6 +312,7 @@ static void add_near(part_finder *f, const spl_pair *pair)
     int split = spl_pair_split(kind);
     for (int i = 0; i < 4; i++) memcpy(x[i], &f->tets->position[pair->v[i]], sizeof x[i]);
     spl_nearest at = spl_pair_nearest(kind, (const double(*)[3])x);
+    if (is_sheet(f, pair, at.w)) return;
     spl_vec3 r = none, a = normal_at(f, pair->v, at.w, split);
     spl_vec3 b = normal_at(f, pair->v + split, at.w + split, 4 - split);
     for (int i = 0; i < 4; i++) r = spl_madd(r, f->tets->position[pair->v[i]], at.w[i]);
@@ -323,8 +332,7 @@ static supple_result find_near(part_finder *f, supple_error *error)
     supple_result r =
         spl_pairs_find(f->pairs, (const double *)f->tets->position, NULL, SPL_PART_GAP * f->cell, f->pool, error);
     const spl_pair *list = spl_pairs_list(f->pairs, &count);
-    for (int32_t i = 0; r == SUPPLE_OK && i < count; i++)
-        if (!is_sheet(f, &list[i])) add_near(f, &list[i]);
+    for (int32_t i = 0; r == SUPPLE_OK && i < count; i++) add_near(f, &list[i]);
     return r;
 }
 
