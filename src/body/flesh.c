@@ -260,7 +260,13 @@ static supple_result grade(flesh *f, supple_error *error)
 /* Parts the surface where it crosses itself and takes positions back to the input's frame. */
 static supple_result part_limbs(flesh *f, supple_error *error)
 {
-    supple_result result = spl_part_surface(&f->tets, f->cell, f->pool, &f->report.part, error);
+    size_t n = (size_t)f->tets.vertex_count;
+    spl_vec3 *home = spl_new(f->a, n, sizeof *home);
+    if (!home) return spl_fail_memory(error, "parting the surface");
+    for (size_t v = 0; v < n; v++)
+        home[v] = f->place[v].triangle < 0 ? f->tets.position[v] : spl_surface_point(&f->surface, &f->place[v]);
+    supple_result result = spl_part_surface(&f->tets, home, f->cell, f->pool, &f->report.part, error);
+    spl_free(f->a, home);
     for (int32_t v = 0; v < f->tets.vertex_count; v++)
         f->tets.position[v] = spl_frame_back(&f->frame, f->tets.position[v]);
     if (result == SUPPLE_OK && f->report.part.crossings > 0)

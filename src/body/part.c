@@ -14,12 +14,13 @@
 #define FADES_LESS     0.88
 #define INSISTS        1.08 /* from then on, a round */
 #define ROUNDS_MOST    90   /* MakeHuman takes 50 to 60 */
-#define ROUNDS_PATIENT 55
+#define ROUNDS_PATIENT 70
 #define WORTH_MORE     0.8 /* of the crossings at most left after some more rounds */
 #define ROUNDS_THERE   12  /* after which only what is left is looked at */
 
 typedef struct parting {
     spl_tets *tets;
+    const spl_vec3 *home;
     double cell;
     spl_pool *pool;
     part_yield *yield;
@@ -54,7 +55,7 @@ static supple_result push_around(parting *p, const part_finder *all, part_finder
 {
     part_finder *there;
     spl_part_yield_begin(p->yield, spl_part_finder_found(*f)->share, p->within);
-    supple_result result = spl_part_finder_create(p->tets, p->within, p->cell, p->pool, &there, error);
+    supple_result result = spl_part_finder_create(p->tets, p->home, p->within, p->cell, p->pool, &there, error);
     if (*f != all) spl_part_finder_destroy(*f);
     *f = there;
     if (result == SUPPLE_OK) result = spl_part_find(there, error);
@@ -100,7 +101,7 @@ static supple_result part_found_by(parting *p, part_finder *all, supple_error *e
 static supple_result part_all(parting *p, supple_error *error)
 {
     part_finder *all;
-    supple_result result = spl_part_finder_create(p->tets, NULL, p->cell, p->pool, &all, error);
+    supple_result result = spl_part_finder_create(p->tets, p->home, NULL, p->cell, p->pool, &all, error);
     if (result == SUPPLE_OK) result = part_found_by(p, all, error);
     spl_part_finder_destroy(all);
     return result;
@@ -115,13 +116,13 @@ static void measure_ways(const spl_tets *tets, const spl_vec3 *start, double cel
     }
 }
 
-supple_result spl_part_surface(spl_tets *tets, double cell, spl_pool *pool, spl_part_report *report,
-                               supple_error *error)
+supple_result spl_part_surface(spl_tets *tets, const spl_vec3 *home, double cell, spl_pool *pool,
+                               spl_part_report *report, supple_error *error)
 {
     const supple_allocator *a = &tets->allocator;
     size_t n = (size_t)tets->vertex_count;
     *report = (spl_part_report){0};
-    parting p = {.tets = tets, .cell = cell, .pool = pool, .report = report};
+    parting p = {.tets = tets, .home = home, .cell = cell, .pool = pool, .report = report};
     p.within = spl_new(a, n, sizeof *p.within);
     spl_vec3 *start = spl_new(a, n, sizeof *start);
     supple_result result = p.within && start ? SUPPLE_OK : spl_fail_memory(error, "parting the surface");

@@ -21,9 +21,10 @@ typedef struct spl_part_report {
 } spl_part_report;
 
 /* Moves vertices; tetrahedra, their order and their surface (which must have been found) stay. `cell` is the lattice
- * constant. Tetrahedra that are positive stay so. What cannot be parted without crushing flesh is left, and counted.
- * SUPPLE_ERROR_MEMORY is the only failure. The same bits at any number of threads. */
-supple_result spl_part_surface(spl_tets *tets, double cell, spl_pool *pool, spl_part_report *report,
-                               supple_error *error);
+ * constant; `home` (by vertex, may be NULL) the place of the skin that a vertex belongs to. Tetrahedra that are
+ * positive stay so. What cannot be parted without crushing flesh is left, and counted. SUPPLE_ERROR_MEMORY is the only
+ * failure. The same bits at any number of threads. */
+supple_result spl_part_surface(spl_tets *tets, const spl_vec3 *home, double cell, spl_pool *pool,
+                               spl_part_report *report, supple_error *error);
 
 #endif

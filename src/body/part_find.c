@@ -12,6 +12,8 @@
 #define STEP_DEEP 0.10 /* in cells: way of a vertex inside of other flesh, in one look */
 #define STEP      0.06 /* ... of a place where an edge passes through a triangle, at most */
 #define FACE      0.5  /* share of the normals of edges and triangles beside those of vertices */
+#define HOME      2.0  /* share of the way between the skins of sheets that face the same way */
+#define HOME_DEEP 0.5  /* ... of vertices inside of other flesh */
 #define SHEET     0.5  /* of the weights connected by edges: one sheet */
 #define BETWEEN   0.2  /* cosine from which a normal points along the way between two places */
 
@@ -20,6 +22,7 @@ struct part_finder {
     supple_allocator allocator;
     spl_pool *pool;
     double cell;
+    const spl_vec3 *home; /* by vertex: the place of the skin that it belongs to; NULL: unknown */
     bool look_inside;
     spl_primitives p; /* of the surface that is looked at */
     int32_t *triangle, *edge, *point, *tet;
@@ -143,14 +146,18 @@ static supple_result make_parts(part_finder *f, const bool *within, supple_error
     return made ? SUPPLE_OK : spl_fail_memory(error, "parting the surface");
 }
 
-supple_result spl_part_finder_create(const spl_tets *tets, const bool *within, double cell, spl_pool *pool,
-                                     part_finder **out, supple_error *error)
+supple_result spl_part_finder_create(const spl_tets *tets, const spl_vec3 *home, const bool *within, double cell,
+                                     spl_pool *pool, part_finder **out, supple_error *error)
 {
     *out = NULL;
     part_finder *f = spl_new(&tets->allocator, 1, sizeof *f);
     if (!f) return spl_fail_memory(error, "parting the surface");
-    *f = (part_finder){
-        .tets = tets, .allocator = tets->allocator, .pool = pool, .cell = cell, .look_inside = within != NULL};
+    *f = (part_finder){.tets = tets,
+                       .allocator = tets->allocator,
+                       .pool = pool,
+                       .cell = cell,
+                       .home = home,
+                       .look_inside = within != NULL};
     supple_result result = make_parts(f, within, error);
     if (result == SUPPLE_OK)
         *out = f;
@@ -242,6 +249,16 @@ static void push_place(part_finder *f, const int32_t *v, const double *w, int co
     }
 }
 
+/* Towards the skin of the first place from that of the second, as far as normals there are alike: sheets that face the
+ * same way do not part along them. */
+static spl_vec3 homewards(const part_finder *f, const int32_t *v, const double *w, int split, int count, double alike)
+{
+    spl_vec3 way = {0, 0, 0};
+    if (!f->home || !(alike > 0)) return way;
+    for (int i = 0; i < count; i++) way = spl_madd(way, f->home[v[i]], i < split ? fabs(w[i]) : -fabs(w[i]));
+    return spl_scale(spl_unit(way, spl_v3(0, 0, 0)), HOME * alike);
+}
+
 /* ---- crossings ---- */
 
 /* Where an edge passes through a triangle. */
@@ -280,8 +297,11 @@ static void add_crossing(void *context, const int32_t e[2], const int32_t t[3])
     a = spl_unit(spl_madd(a, edge_normal(f, e), FACE), a);
     b = spl_unit(spl_madd(b, c.normal, FACE), b);
     double by = fmin(STEP * f->cell, 0.5 * (c.depth + SPL_PART_GAP * f->cell));
-    push_place(f, e, c.on_edge, 2, spl_scale(spl_unit(spl_sub(b, a), spl_scale(a, -1)), by));
-    push_place(f, t, c.in_triangle, 3, spl_scale(spl_unit(spl_sub(a, b), spl_scale(b, -1)), by));
+    const int32_t v[5] = {e[0], e[1], t[0], t[1], t[2]};
+    const double w[5] = {c.on_edge[0], c.on_edge[1], c.in_triangle[0], c.in_triangle[1], c.in_triangle[2]};
+    spl_vec3 apart = spl_add(spl_sub(b, a), homewards(f, v, w, 2, 5, spl_dot(a, b)));
+    push_place(f, e, c.on_edge, 2, spl_scale(spl_unit(apart, spl_scale(a, -1)), by));
+    push_place(f, t, c.in_triangle, 3, spl_scale(spl_unit(spl_scale(apart, -1), spl_scale(b, -1)), by));
 }
 
 /* ---- gaps that are too narrow ---- */
@@ -320,9 +340,11 @@ static void add_near(part_finder *f, const spl_pair *pair)
     r = d > 1e-9 * f->cell ? spl_scale(r, 1 / d) : none;
     if (spl_dot(r, a) > BETWEEN && spl_dot(r, b) < -BETWEEN) return; /* flesh is between them, not a gap */
     if (spl_dot(r, b) <= 0 && spl_dot(r, a) >= 0) r = none;          /* they have passed each other */
+    spl_vec3 home = homewards(f, pair->v, at.w, split, 4, spl_dot(a, b));
     double by = 0.5 * (OVERDO * SPL_PART_GAP * f->cell - d);
-    push_place(f, pair->v, at.w, split, spl_scale(spl_unit(spl_sub(r, a), none), by));
-    push_place(f, pair->v + split, at.w + split, 4 - split, spl_scale(spl_unit(spl_add(r, b), none), -by));
+    push_place(f, pair->v, at.w, split, spl_scale(spl_unit(spl_add(spl_sub(r, a), home), none), by));
+    push_place(f, pair->v + split, at.w + split, 4 - split,
+               spl_scale(spl_unit(spl_add(spl_add(r, b), home), none), -by));
     f->found.near++;
 }
 
@@ -378,6 +400,15 @@ static bool is_inside(const void *context, int32_t point, int32_t tet, spl_pair 
     return true;
 }
 
+/* Of a vertex inside a tetrahedron: into its own flesh, and towards its own skin from that of the tetrahedron. */
+static spl_vec3 way_out(const part_finder *f, int32_t v, const int32_t *tet)
+{
+    spl_vec3 in = spl_scale(f->normal[v], -1), other = {0, 0, 0}, none = {0, 0, 0};
+    if (!f->home) return in;
+    for (int k = 0; k < 4; k++) other = spl_madd(other, f->home[tet[k]], 0.25);
+    return spl_unit(spl_madd(in, spl_unit(spl_sub(f->home[v], other), none), HOME_DEEP), in);
+}
+
 static supple_result push_sunk(part_finder *f, supple_error *error)
 {
     spl_box_tree_fit(&f->points, point_box, f, f->pool);
@@ -395,7 +426,8 @@ static supple_result push_sunk(part_finder *f, supple_error *error)
         const double whole = 1;
         int32_t v = f->sunk[i].v[0];
         if (i > 0 && f->sunk[i - 1].v[0] == v) continue;
-        push_place(f, &v, &whole, 1, spl_scale(f->normal[v], -STEP_DEEP * f->cell));
+        push_place(f, &v, &whole, 1,
+                   spl_scale(way_out(f, v, f->tet + 4 * (size_t)f->sunk[i].v[1]), STEP_DEEP * f->cell));
     }
     return SUPPLE_OK;
 }

@@ -17,9 +17,10 @@ typedef struct part_found {
 typedef struct part_finder part_finder;
 
 /* Looks at the triangles of the surface with a corner `within` (by vertex; NULL: at all of them), and pushes vertices
- * inside of tetrahedra with such a corner too (NULL: not). The tetrahedra are borrowed. *out is NULL on failure. */
-supple_result spl_part_finder_create(const spl_tets *tets, const bool *within, double cell, spl_pool *pool,
-                                     part_finder **out, supple_error *error);
+ * inside of tetrahedra with such a corner too (NULL: not). The tetrahedra and `home` (part.h) are borrowed. *out is
+ * NULL on failure. */
+supple_result spl_part_finder_create(const spl_tets *tets, const spl_vec3 *home, const bool *within, double cell,
+                                     spl_pool *pool, part_finder **out, supple_error *error);
 void spl_part_finder_destroy(part_finder *f);
 
 /* Looks at the tetrahedra's positions as they are now. */
