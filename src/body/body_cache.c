@@ -57,6 +57,7 @@ void spl_flesh_report_move(double *n, spl_flesh_report *r, bool pack)
                          &r->grade.levels,
                          &r->part.crossings_before,
                          &r->part.crossings,
+                         &r->part.sunk,
                          &r->part.near,
                          &r->part.rounds,
                          &r->part.moved,

@@ -30,7 +30,7 @@ typedef struct parting {
 
 static bool is_parted(const part_found *found)
 {
-    return found->crossings == 0 && found->near == 0;
+    return found->crossings == 0 && found->near == 0 && found->sunk == 0;
 }
 
 static void ask(parting *p, const part_found *found)
@@ -89,6 +89,7 @@ static supple_result part_found_by(parting *p, part_finder *all, supple_error *e
             again = result == SUPPLE_OK && is_worth_more(p, spl_part_finder_found(f), before);
         }
         parted = result == SUPPLE_OK && is_parted(spl_part_finder_found(f));
+        if (result == SUPPLE_OK) p->report->sunk = spl_part_finder_found(f)->sunk;
         spl_part_finder_destroy(f);
         p->report->rounds++; /* so that it ends, whatever happens */
         if (result == SUPPLE_OK) result = spl_part_find(all, error);

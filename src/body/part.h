@@ -14,6 +14,7 @@
 typedef struct spl_part_report {
     int32_t crossings_before; /* edges of the surface that passed through triangles of it */
     int32_t crossings;        /* those that are left */
+    int32_t sunk;             /* vertices of the surface left inside of other flesh */
     int32_t near;             /* pairs of the surface's points, edges and triangles left nearer than the gap */
     int32_t rounds;           /* of pushing */
     int32_t moved;            /* vertices */

@@ -426,6 +426,7 @@ static supple_result push_sunk(part_finder *f, supple_error *error)
         const double whole = 1;
         int32_t v = f->sunk[i].v[0];
         if (i > 0 && f->sunk[i - 1].v[0] == v) continue;
+        f->found.sunk++;
         push_place(f, &v, &whole, 1,
                    spl_scale(way_out(f, v, f->tet + 4 * (size_t)f->sunk[i].v[1]), STEP_DEEP * f->cell));
     }
@@ -437,11 +438,11 @@ supple_result spl_part_find(part_finder *f, supple_error *error)
     size_t n = (size_t)f->tets->vertex_count;
     memset(f->found.push, 0, n * sizeof *f->found.push);
     memset(f->found.share, 0, n * sizeof *f->found.share);
-    f->found.near = 0;
+    f->found.near = f->found.sunk = 0;
     find_normals(f);
     f->found.crossings = spl_pairs_crossings(f->pairs, (const double *)f->tets->position, f->pool, add_crossing, f);
     if (f->found.crossings < 0) return spl_fail_memory(error, "parting the surface");
     supple_result r = SUPPLE_OK;
-    if (f->look_inside && f->found.crossings > 0) r = push_sunk(f, error);
+    if (f->look_inside) r = push_sunk(f, error);
     return r == SUPPLE_OK ? find_near(f, error) : r;
 }

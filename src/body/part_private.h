@@ -10,6 +10,7 @@
 typedef struct part_found {
     int32_t crossings; /* edges through triangles */
     int32_t near;      /* pairs across less than the gap */
+    int32_t sunk;      /* vertices inside of other flesh, where that is looked at */
     spl_vec3 *push;    /* by vertex: the ways that were asked for, by their shares */
     double *share;     /* by vertex: sum of the shares; 0: it may stay */
 } part_found;
