@@ -37,7 +37,7 @@ static int print_json(const supple_body_info *i, const supple_body *body)
     for (int k = 0; k < 18; k++) json_array_append_new(histogram, json_integer(i->dihedral_histogram[k]));
     json_t *root = json_pack(
         "{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:"
-        "o,s:b,s:o,s:s,s:i,s:o}",
+        "o,s:b,s:o,s:s,s:i,s:i,s:i,s:o}",
         "uniform_tets", (int)i->uniform_tets, "octants", (int)i->octants, "vertices", (int)i->vertices, "tets",
         (int)i->tets, "surface_vertices", (int)i->surface_vertices, "surface_triangles", (int)i->surface_triangles,
         "bones", (int)i->bones, "constrained", (int)i->constrained, "substituted_bones", (int)i->substituted,
@@ -48,7 +48,8 @@ static int print_json(const supple_body_info *i, const supple_body *body)
         "volume_ratio", real(i->volume / i->surface_volume), "mean_distance", real(i->mean_distance), "max_distance",
         real(i->max_distance), "area_lost", real(i->area_lost), "size_m", real(i->size_m), "cached", (int)i->cached,
         "ms", real(i->ms), "kind", i->kind == SUPPLE_BODY_PRISM ? "prism" : "tets", "merged_joints", (int)i->merged,
-        "holds", body ? cli_holds_json(body) : json_null());
+        "crossings_parted", (int)i->crossings_parted, "crossings", (int)i->crossings, "holds",
+        body ? cli_holds_json(body) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     if (!text) return cli_fail(&(supple_error){SUPPLE_ERROR_MEMORY, "out of memory for the report"});
@@ -93,6 +94,9 @@ static void print_report(const supple_body_info *i, const supple_body *body)
             "prisms: %d, wrapped %.1f%% of the way to the bones; %d bone vertices free, %d of them short of the bones; "
             "%d skin vertices split\n",
             (int)i->surface_triangles, 100 * i->wrapped, (int)i->joint_free, (int)i->unreached, (int)i->split);
+    if (i->crossings_parted || i->crossings)
+        printf("surface: parted where %d edges passed through it, %d are left\n",
+               (int)(i->crossings_parted + i->crossings), (int)i->crossings);
     if (i->crumbs) printf("crumbs: %d tetrahedra that hung on nothing were left out\n", (int)i->crumbs);
     if (i->bones)
         printf("bones: %d, holding %d vertices; %d took the nearest flesh, %d hold none; %d joint%s merged for want of "

@@ -93,6 +93,8 @@ typedef struct supple_body_info {
         unreached;  /* prisms: bone vertices that no bone holds; those of them that stopped before the bones */
     double wrapped; /* prisms: how far from the skin to the bones their inner sides came, mean; 1: all of it */
     int32_t merged; /* joints without flesh of their own: merged with what they hang on */
+    int32_t crossings_parted, crossings; /* tetrahedra made here: edges of their surface that passed through triangles
+                                          * of it and no longer do; that still do */
 } supple_body_info;
 
 /* What a body is like; valid while it lives. */

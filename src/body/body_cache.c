@@ -9,7 +9,7 @@
 
 /* ---- tetrahedra ---- */
 
-enum { FLESH_VERSION = 5, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
+enum { FLESH_VERSION = 6, REPORT_NUMBERS = SPL_FLESH_REPORT_NUMBERS };
 
 static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
 {
@@ -55,12 +55,18 @@ void spl_flesh_report_move(double *n, spl_flesh_report *r, bool pack)
                          &r->grade.uniform_vertices,
                          &r->grade.octants,
                          &r->grade.levels,
+                         &r->part.crossings_before,
+                         &r->part.crossings,
+                         &r->part.sunk,
+                         &r->part.near,
+                         &r->part.rounds,
+                         &r->part.moved,
                          &r->shape.inverted_count,
                          &r->shape.min_dihedral_tet,
                          &r->shape.min_volume_tet};
     double *reals[] = {&r->cell,           &r->mean_distance,    &r->max_distance,       &r->area_lost,
                        &r->shape.volume,   &r->shape.min_volume, &r->shape.min_dihedral, &r->shape.max_dihedral,
-                       &r->shape.min_edge, &r->shape.mean_edge,  &r->shape.max_edge};
+                       &r->shape.min_edge, &r->shape.mean_edge,  &r->shape.max_edge,     &r->part.farthest};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) move_count(n++, counts[i], pack);
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) move(n++, reals[i], pack);
     for (int i = 0; i < 18; i++, n++) {

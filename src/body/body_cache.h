@@ -15,7 +15,7 @@ supple_result spl_flesh_cached(spl_cache *cache, const spl_surface *surface, con
 
 /* The parts of that which other stores share: a report as numbers, in a fixed order (`pack` tells the direction);
  * places of vertices, and how they come back, checked against a surface's triangles. False if memory is out. */
-enum { SPL_FLESH_REPORT_NUMBERS = 28 + 18 };
+enum { SPL_FLESH_REPORT_NUMBERS = 35 + 18 };
 void spl_flesh_report_move(double *numbers, spl_flesh_report *report, bool pack);
 bool spl_places_put(spl_store_writer *writer, const spl_place *place, size_t count, const supple_allocator *a);
 supple_result spl_places_take(const spl_store_reader *reader, int32_t triangle_count, size_t count, spl_place *place,

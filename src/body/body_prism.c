@@ -11,7 +11,7 @@
 /* Of the budget of tetrahedra, which the prisms' own number stays below, is what the flesh under the skin gets: on a
  * human, 60,000 give 4,500 skin vertices and 27,000 tetrahedra of prisms. */
 #define FLESH_SHARE 0.6
-enum { VERSION = 3, COUNTS = 9, NUMBERS = SPL_FLESH_REPORT_NUMBERS + COUNTS + 2 };
+enum { VERSION = 4, COUNTS = 9, NUMBERS = SPL_FLESH_REPORT_NUMBERS + COUNTS + 2 };
 
 static spl_flesh_options flesh_options(const spl_body_options *options)
 {

@@ -67,6 +67,8 @@ static void fill_info(supple_body *b)
     info->substituted = body->attach.substituted;
     info->empty = body->attach.empty;
     info->merged = body->attach.merged;
+    info->crossings = body->prism ? 0 : f->part.crossings;
+    info->crossings_parted = body->prism ? 0 : f->part.crossings_before - f->part.crossings;
     info->components = f->component_count;
     info->crumbs = f->crumbs;
     info->resolution = f->resolution;

@@ -7,6 +7,7 @@
 #define SPL_BODY_FLESH_H
 
 #include "body/grade.h"
+#include "body/part.h"
 #include "body/stuff.h"
 
 typedef struct spl_flesh_options {
@@ -30,6 +31,7 @@ typedef struct spl_flesh_report {
     int32_t component_count; /* pieces that are left */
     spl_stuff_report stuff;
     spl_grade_report grade;             /* zeroed where it is off */
+    spl_part_report part;               /* where its surface crossed itself */
     spl_tets_shape shape;               /* in the input's unit */
     double surface_volume;              /* of the surface's closed components; NAN where some is open */
     double mean_distance, max_distance; /* from the input's exposed surface to the body's, in the input's unit */

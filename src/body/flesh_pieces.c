@@ -74,7 +74,7 @@ supple_result spl_flesh_drop_crumbs(flesh *f, supple_error *error)
     for (int32_t v = 0; v < t->vertex_count; v++) {
         number[v] = vertices;
         if (!f->keep[f->piece[v]]) continue;
-        t->position[vertices] = spl_frame_back(&f->frame, t->position[v]);
+        t->position[vertices] = t->position[v];
         f->place[vertices++] = f->place[v];
     }
     t->vertex_count = vertices;

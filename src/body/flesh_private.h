@@ -34,7 +34,7 @@ typedef struct flesh {
 /* Connected pieces of the tetrahedra: fills piece, piece_count and keep. */
 supple_result spl_flesh_pieces(flesh *f, supple_error *error);
 
-/* Leaves out what is not kept, takes positions back to the input's frame and finds the boundary. */
+/* Leaves out what is not kept and finds the boundary. */
 supple_result spl_flesh_drop_crumbs(flesh *f, supple_error *error);
 
 /* Thickness, and no boost, before the first pass; growth of the surface before each. */

@@ -1,9 +1,9 @@
 #include "contact/barrier.h"
 
 #include "contact/barrier_private.h"
-#include "contact/ccd.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/ccd.h"
 
 #include <math.h>
 #include <string.h>

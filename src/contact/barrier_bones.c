@@ -1,9 +1,9 @@
 /* Pairs of bones that flesh cannot keep apart: released while their motion takes them through each other, and taken
  * back when nothing of theirs touches any more. */
 #include "contact/barrier_private.h"
-#include "contact/ccd.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/ccd.h"
 
 #include <math.h>
 #include <string.h>

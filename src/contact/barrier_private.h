@@ -4,7 +4,7 @@
 #define SPL_CONTACT_BARRIER_PRIVATE_H
 
 #include "contact/barrier.h"
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 
 struct spl_barrier {
     supple_allocator allocator;

@@ -12,7 +12,7 @@
 #ifndef SPL_CONTACT_POTENTIAL_H
 #define SPL_CONTACT_POTENTIAL_H
 
-#include "contact/distance.h"
+#include "geom/distance.h"
 
 typedef struct spl_potential {
     spl_pair pair;

@@ -1,8 +1,8 @@
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 
-#include "contact/gather.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/gather.h"
 #include "math/vec3.h"
 
 #include <stdlib.h>

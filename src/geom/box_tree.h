@@ -4,8 +4,8 @@
  * the last 2^depth nodes; leaf l holds the items at places [spl_box_tree_first(l), spl_box_tree_first(l + 1)) of
  * `item`. Halving at the median along the longest axis keeps its depth whatever the shape: a floor of a kilometre under
  * a body does not spoil the body's part. Boxes are floats, rounded outwards: they only ever admit too much. */
-#ifndef SPL_CONTACT_BOX_TREE_H
-#define SPL_CONTACT_BOX_TREE_H
+#ifndef SPL_GEOM_BOX_TREE_H
+#define SPL_GEOM_BOX_TREE_H
 
 #include "core/threads.h"
 

@@ -1,4 +1,4 @@
-#include "contact/box_tree.h"
+#include "geom/box_tree.h"
 
 #include "core/error.h"
 #include "core/memory.h"

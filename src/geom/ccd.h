@@ -3,10 +3,10 @@
  *
  * Steps only ever use lower bounds of the distance, so the answer is never late. It is early by what `slack` asks for
  * and a tenth of that. */
-#ifndef SPL_CONTACT_CCD_H
-#define SPL_CONTACT_CCD_H
+#ifndef SPL_GEOM_CCD_H
+#define SPL_GEOM_CCD_H
 
-#include "contact/distance.h"
+#include "geom/distance.h"
 
 /* The largest t in [0, until] that is found such that a pair that starts at x and moves to x + t d stays farther apart
  * than `offset` all the way, and at t has still `slack` (in (0, 1), 0.1 say) of the gap it began with, gap = distance -

@@ -1,4 +1,4 @@
-#include "contact/distance.h"
+#include "geom/distance.h"
 
 #include "math/vec3.h"
 

@@ -1,12 +1,12 @@
 /* Which points, edges and triangles come near to each other: the broad phase of detection by pairs.
  *
- * Three trees of boxes (contact/box_tree.h) are refitted at each call and asked by the leaves of each other. What is
+ * Three trees of boxes (geom/box_tree.h) are refitted at each call and asked by the leaves of each other. What is
  * found does not depend on them, nor on the number of threads. */
-#ifndef SPL_CONTACT_PAIRS_H
-#define SPL_CONTACT_PAIRS_H
+#ifndef SPL_GEOM_PAIRS_H
+#define SPL_GEOM_PAIRS_H
 
-#include "contact/distance.h"
 #include "core/threads.h"
+#include "geom/distance.h"
 
 /* What may meet: points, edges and triangles over one array of vertices (3 doubles each). */
 typedef struct spl_primitives {

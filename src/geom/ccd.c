@@ -1,4 +1,4 @@
-#include "contact/ccd.h"
+#include "geom/ccd.h"
 
 #include "math/vec3.h"
 

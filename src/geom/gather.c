@@ -1,4 +1,4 @@
-#include "contact/gather.h"
+#include "geom/gather.h"
 
 #include "core/error.h"
 #include "core/memory.h"

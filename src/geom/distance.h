@@ -3,8 +3,8 @@
  * Any shape has an answer: triangles without area, edges without length, edges that are parallel. Least squares go by
  * orthogonalisation, not by normal equations, so that slivers and nearly parallel edges lose the logarithm of their
  * condition number once and not twice: `square` exceeds the true one by rounding of the coordinates alone. */
-#ifndef SPL_CONTACT_DISTANCE_H
-#define SPL_CONTACT_DISTANCE_H
+#ifndef SPL_GEOM_DISTANCE_H
+#define SPL_GEOM_DISTANCE_H
 
 #include <supple/base.h>
 

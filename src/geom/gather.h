@@ -2,11 +2,11 @@
  *
  * Threads do not allocate: each piece of work has room of its own, counts on where it is full, and is done again with
  * enough room. From call to call room stays, so that this is rare. */
-#ifndef SPL_CONTACT_GATHER_H
-#define SPL_CONTACT_GATHER_H
+#ifndef SPL_GEOM_GATHER_H
+#define SPL_GEOM_GATHER_H
 
-#include "contact/box_tree.h"
-#include "contact/distance.h"
+#include "geom/box_tree.h"
+#include "geom/distance.h"
 
 /* Whether an item of the first tree and one of the second, whose boxes meet, are a pair, and which. May be called by
  * several threads at once. */
