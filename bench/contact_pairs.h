@@ -5,8 +5,8 @@
 #ifndef SPL_BENCH_CONTACT_PAIRS_H
 #define SPL_BENCH_CONTACT_PAIRS_H
 
-#include "contact/ccd.h"
-#include "contact/pairs.h"
+#include "geom/ccd.h"
+#include "geom/pairs.h"
 #include "core/memory.h"
 #include "core/timer.h"
 #include "measure.h"

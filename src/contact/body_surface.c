@@ -1,7 +1,7 @@
 #include "contact/body_surface.h"
 
 #include "contact/deviation.h"
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 #include "core/error.h"
 #include "core/memory.h"
 

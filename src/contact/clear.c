@@ -1,6 +1,6 @@
 #include "contact/clear.h"
 
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "geom/tree.h"

@@ -4,7 +4,7 @@
 #define SPL_CONTACT_HELD_H
 
 #include "body/solid.h"
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 
 typedef struct spl_held {
     supple_allocator allocator;

@@ -4,7 +4,7 @@
 
 #include "body/tets.h"
 #include "contact/barrier.h"
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 #include "core/memory.h"
 #include "test.h"
 

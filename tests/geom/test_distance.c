@@ -1,4 +1,4 @@
-#include "contact/distance.h"
+#include "geom/distance.h"
 #include "contact/random_pairs.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "contact/pairs.h"
+#include "geom/pairs.h"
 #include "contact/random_pairs.h"
 #include "core/memory.h"
 #include "failing.h"

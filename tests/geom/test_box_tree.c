@@ -1,4 +1,4 @@
-#include "contact/box_tree.h"
+#include "geom/box_tree.h"
 #include "contact/random_pairs.h"
 #include "core/memory.h"
 #include "test.h"

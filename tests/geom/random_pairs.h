@@ -2,7 +2,7 @@
 #ifndef SPL_TESTS_CONTACT_RANDOM_PAIRS_H
 #define SPL_TESTS_CONTACT_RANDOM_PAIRS_H
 
-#include "contact/distance.h"
+#include "geom/distance.h"
 
 #include <math.h>
 #include <stdint.h>

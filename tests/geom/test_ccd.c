@@ -1,4 +1,4 @@
-#include "contact/ccd.h"
+#include "geom/ccd.h"
 #include "contact/random_pairs.h"
 #include "test.h"
 
