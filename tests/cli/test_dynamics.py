@@ -70,7 +70,7 @@ def check_refusals(tool, folder):
             (["--gravity"], ("--gravity=much",)),
             (["gravity", "linear"], ("--method", "linear", "--gravity")),
             (["--collide"], ("--collide", "everything")),
-            (["collisions", "reference"], ("--method", "reference", "--collide", "self")),
+            (["collisions", "dualquat"], ("--method", "dualquat", "--collide", "self")),
             (["--collider"], ("--collide", "self", "--collider", "x.json"))):
         tool.bad(2, words, *skin, *arguments)
     assert not os.path.exists(out)

@@ -1,5 +1,5 @@
 #include "geom/box_tree.h"
-#include "contact/random_pairs.h"
+#include "geom/random_pairs.h"
 #include "core/memory.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 #include "geom/ccd.h"
-#include "contact/random_pairs.h"
+#include "geom/random_pairs.h"
 #include "test.h"
 
 /* Motions of a pair. */

@@ -1,5 +1,5 @@
 #include "geom/distance.h"
-#include "contact/random_pairs.h"
+#include "geom/random_pairs.h"
 #include "test.h"
 
 /* The slow twin: convex functions of two places, searched by thirds within thirds, in long double. */

@@ -1,5 +1,5 @@
 #include "geom/pairs.h"
-#include "contact/random_pairs.h"
+#include "geom/random_pairs.h"
 #include "core/memory.h"
 #include "failing.h"
 #include "math/vec3.h"
