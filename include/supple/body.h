@@ -56,6 +56,8 @@ typedef struct supple_body_config {
     supple_body_kind kind;         /* what it is made of */
     supple_upsampling upsampling;  /* how the visual mesh follows it */
     bool grade;                    /* coarser inside than at the surface; max_tets counts the tetrahedra before that */
+    bool parted;                   /* its surface is parted where it passes through itself at rest: contact by a barrier
+                                      needs that, and asks for it */
 } supple_body_config;
 
 /* Defaults: tetrahedra, resolution chosen within the budget, roles by shape, cached, smooth upsampling. */

@@ -19,6 +19,7 @@ static spl_key flesh_key(const spl_surface *s, const spl_flesh_options *o)
     spl_digest_integer(&d, o->resolution);
     spl_digest_integer(&d, o->max_tets);
     spl_digest_integer(&d, o->grade);
+    spl_digest_integer(&d, o->part);
     return spl_digest_end(&d);
 }
 

@@ -126,6 +126,7 @@ static supple_result make(supple_body *b, const supple_scene *scene, const suppl
     options.flesh.resolution = bc->resolution;
     if (bc->max_tets > 0) options.flesh.max_tets = bc->max_tets;
     options.flesh.grade = bc->grade;
+    options.flesh.part = bc->parted;
     options.rules = bc->rules;
     options.rule_count = bc->rule_count;
     options.size_m = bc->size_m;

@@ -257,23 +257,29 @@ static supple_result grade(flesh *f, supple_error *error)
     return result == SUPPLE_OK ? spl_flesh_pieces(f, error) : result;
 }
 
-/* Parts the surface where it crosses itself and takes positions back to the input's frame. */
+/* Parts the surface where it crosses itself. */
 static supple_result part_limbs(flesh *f, supple_error *error)
 {
     size_t n = (size_t)f->tets.vertex_count;
+    if (!f->options->part) return SUPPLE_OK;
     spl_vec3 *home = spl_new(f->a, n, sizeof *home);
     if (!home) return spl_fail_memory(error, "parting the surface");
     for (size_t v = 0; v < n; v++)
         home[v] = f->place[v].triangle < 0 ? f->tets.position[v] : spl_surface_point(&f->surface, &f->place[v]);
     supple_result result = spl_part_surface(&f->tets, home, f->cell, f->pool, &f->report.part, error);
     spl_free(f->a, home);
-    for (int32_t v = 0; v < f->tets.vertex_count; v++)
-        f->tets.position[v] = spl_frame_back(&f->frame, f->tets.position[v]);
     if (result == SUPPLE_OK && f->report.part.crossings > 0)
         spl_log(f->config, SUPPLE_LOG_INFO,
                 "note: limbs pass through each other in the body: %d edges of its surface, after %d were parted",
                 (int)f->report.part.crossings, (int)(f->report.part.crossings_before - f->report.part.crossings));
     return result;
+}
+
+/* Positions in the input's frame again. */
+static void leave_frame(flesh *f)
+{
+    for (int32_t v = 0; v < f->tets.vertex_count; v++)
+        f->tets.position[v] = spl_frame_back(&f->frame, f->tets.position[v]);
 }
 
 static void release(flesh *f)
@@ -299,6 +305,7 @@ supple_result spl_flesh_make(const spl_surface *surface, const spl_flesh_options
     if (result == SUPPLE_OK) result = grade(&f, error);
     if (result == SUPPLE_OK) result = spl_flesh_drop_crumbs(&f, error);
     if (result == SUPPLE_OK) result = part_limbs(&f, error);
+    leave_frame(&f);
     f.report.cell = f.cell * f.frame.size;
     f.report.resolution = f.cell > 0 ? (int32_t)lround(f.longest / f.cell) : 0;
     if (result == SUPPLE_OK) result = spl_progress(config, "tetrahedra", 1, error);

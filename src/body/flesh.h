@@ -15,6 +15,7 @@ typedef struct spl_flesh_options {
     int32_t max_tets;   /* budget for the choice */
     double max_bytes;   /* estimated memory beyond which a resolution is refused */
     bool grade;         /* coarser inside (grade.h); the budget counts the tets before that */
+    bool part;          /* the surface does not pass through itself (part.h) */
 } spl_flesh_options;
 
 spl_flesh_options spl_flesh_options_default(void);

@@ -36,6 +36,7 @@ static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_erro
     supple_body_config bc = s->sim->body_config ? *s->sim->body_config : supple_body_config_default();
     if (bc.max_tets == 0) bc.max_tets = s->max_tets;
     if (s->sim->model && s->own_start) spl_model_body_config(&s->sim->model->model, &bc);
+    bc.parted = bc.parted || (s->own_contacts && (s->collide & SUPPLE_COLLIDE_SELF));
     f->given = s->sim->body;
     if (s->common[SPL_FLESH_UPSAMPLE] != 0) bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
     if (f->given && bc.upsampling != f->given->body.upsampling && s->common[SPL_FLESH_UPSAMPLE] != 0)

@@ -14,7 +14,7 @@ typedef struct body {
     supple_error error;
 } body;
 
-static inline body body_of_surface(spl_surface surface, int32_t resolution, int32_t max_tets, int32_t threads)
+static inline body body_with(spl_surface surface, spl_flesh_options options, int32_t threads)
 {
     supple_allocator a = spl_allocator_of(NULL);
     supple_config config = supple_config_default();
@@ -22,12 +22,17 @@ static inline body body_of_surface(spl_surface surface, int32_t resolution, int3
     spl_pool *pool;
     if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) abort();
     body b = {.surface = surface};
-    spl_flesh_options options = spl_flesh_options_default();
-    options.resolution = resolution;
-    if (max_tets) options.max_tets = max_tets;
     b.result = spl_flesh_make(&b.surface, &options, &config, pool, &a, &b.tets, &b.place, &b.report, &b.error);
     spl_pool_destroy(pool);
     return b;
+}
+
+static inline body body_of_surface(spl_surface surface, int32_t resolution, int32_t max_tets, int32_t threads)
+{
+    spl_flesh_options options = spl_flesh_options_default();
+    options.resolution = resolution;
+    if (max_tets) options.max_tets = max_tets;
+    return body_with(surface, options, threads);
 }
 
 static inline body body_of(const shape *s, int32_t resolution)

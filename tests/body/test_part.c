@@ -189,7 +189,10 @@ TEST(failing_allocations_are_errors)
 static body body_of_character(const char *name, int32_t max_tets, int32_t threads)
 {
     shape s = shape_character(name);
-    body b = body_of_surface(shape_surface(&s), 0, max_tets, threads);
+    spl_flesh_options options = spl_flesh_options_default();
+    options.max_tets = max_tets;
+    options.part = true;
+    body b = body_with(shape_surface(&s), options, threads);
     shape_free(&s);
     return b;
 }
@@ -243,7 +246,10 @@ static shape closed_mouth(void)
 TEST(lips_stay_apart_and_get_a_gap)
 {
     shape s = closed_mouth();
-    body b = body_of(&s, 12);
+    spl_flesh_options options = spl_flesh_options_default();
+    options.resolution = 12;
+    options.part = true;
+    body b = body_with(shape_surface(&s), options, 1);
     REQUIRE(b.result == SUPPLE_OK);
     CHECK(b.report.part.crossings == 0 && b.report.part.near == 0 && crossings(&b.tets) == 0);
     int32_t upper = body_vertex_at(&b, spl_v3(2.5, 4.51, 8)), lower = body_vertex_at(&b, spl_v3(2.5, 4.49, 8));
