@@ -5,10 +5,10 @@
 #ifndef SPL_BENCH_CONTACT_PAIRS_H
 #define SPL_BENCH_CONTACT_PAIRS_H
 
-#include "geom/ccd.h"
-#include "geom/pairs.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "geom/ccd.h"
+#include "geom/pairs.h"
 #include "measure.h"
 #include "record.h"
 

@@ -11,8 +11,8 @@ typedef struct cli_summary {
     double setup_ms, body_ms, ms_median, ms_min, ms_max, peak_mb;
     double penetration, joint_volume, strain, inverted; /* metres, share of rest, the worst frame's */
     double yield_deg, yield_m; /* of limbs that yield: degrees and metres from the animator's pose, the worst frame's */
-    double fold, crossed;                               /* metres, pairs of triangles: the worst frame's */
-    double error_mean, error_max;                       /* metres from `reference` */
+    double fold, crossed;      /* metres, pairs of triangles: the worst frame's */
+    double error_mean, error_max; /* metres from `reference` */
     double worse; /* frames in which it is worse than the file's own skinning; 0 where that is not asked */
     double trust; /* share of the flesh that is trusted in full */
 } cli_summary;

@@ -1,9 +1,9 @@
 #include "contact/body_surface.h"
 
 #include "contact/deviation.h"
-#include "geom/pairs.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/pairs.h"
 
 #include <string.h>
 

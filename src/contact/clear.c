@@ -1,8 +1,8 @@
 #include "contact/clear.h"
 
-#include "geom/pairs.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/pairs.h"
 #include "geom/tree.h"
 #include "math/svd3.h"
 

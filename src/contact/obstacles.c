@@ -1,8 +1,8 @@
 #include "contact/obstacles.h"
 
-#include "geom/pairs.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/pairs.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 
 #include "body/tets.h"
 #include "contact/barrier.h"
-#include "geom/pairs.h"
 #include "core/memory.h"
+#include "geom/pairs.h"
 #include "test.h"
 
 typedef struct barrier_mesh {

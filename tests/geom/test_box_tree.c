@@ -1,6 +1,6 @@
+#include "core/memory.h"
 #include "geom/box_tree.h"
 #include "geom/random_pairs.h"
-#include "core/memory.h"
 #include "test.h"
 
 enum { COUNT = 3000 };

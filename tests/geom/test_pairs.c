@@ -1,7 +1,7 @@
-#include "geom/pairs.h"
-#include "geom/random_pairs.h"
 #include "core/memory.h"
 #include "failing.h"
+#include "geom/pairs.h"
+#include "geom/random_pairs.h"
 #include "math/vec3.h"
 #include "test.h"
 
