@@ -102,9 +102,39 @@ static supple_result part_found_by(parting *p, part_finder *all, supple_error *e
 static supple_result part_all(parting *p, supple_error *error)
 {
     part_finder *all;
-    supple_result result = spl_part_finder_create(p->tets, p->home, NULL, p->cell, p->pool, &all, error);
+    *p->report = (spl_part_report){0};
+    supple_result result = spl_part_finder_create(p->tets, NULL, NULL, p->cell, p->pool, &all, error);
     if (result == SUPPLE_OK) result = part_found_by(p, all, error);
     spl_part_finder_destroy(all);
+    spl_part_yield_destroy(p->yield);
+    p->yield = NULL;
+    return result;
+}
+
+/* A gap that is too narrow is better than none. */
+static bool leaves_less(const spl_part_report *a, const spl_part_report *b)
+{
+    int32_t crossed = a->crossings + a->sunk, other = b->crossings + b->sunk;
+    return crossed < other || (crossed == other && a->near < b->near);
+}
+
+/* Where the own skin is helps limbs that lie deep in each other, and harms others (hands, whose webs are pulled about):
+ * it is used where parting fails without, from the beginning, and only if less is left then. */
+static supple_result part_again(parting *p, const spl_vec3 *home, const spl_vec3 *start, supple_error *error)
+{
+    size_t n = (size_t)p->tets->vertex_count;
+    spl_part_report first = *p->report;
+    spl_vec3 *kept = spl_new(&p->tets->allocator, n, sizeof *kept);
+    if (!kept) return spl_fail_memory(error, "parting the surface");
+    memcpy(kept, p->tets->position, n * sizeof *kept);
+    memcpy(p->tets->position, start, n * sizeof *start);
+    p->home = home;
+    supple_result result = part_all(p, error);
+    if (result != SUPPLE_OK || !leaves_less(p->report, &first)) {
+        memcpy(p->tets->position, kept, n * sizeof *kept);
+        *p->report = first;
+    }
+    spl_free(&p->tets->allocator, kept);
     return result;
 }
 
@@ -123,16 +153,17 @@ supple_result spl_part_surface(spl_tets *tets, const spl_vec3 *home, double cell
     const supple_allocator *a = &tets->allocator;
     size_t n = (size_t)tets->vertex_count;
     *report = (spl_part_report){0};
-    parting p = {.tets = tets, .home = home, .cell = cell, .pool = pool, .report = report};
+    parting p = {.tets = tets, .cell = cell, .pool = pool, .report = report};
     p.within = spl_new(a, n, sizeof *p.within);
     spl_vec3 *start = spl_new(a, n, sizeof *start);
     supple_result result = p.within && start ? SUPPLE_OK : spl_fail_memory(error, "parting the surface");
     if (result == SUPPLE_OK) {
         memcpy(start, tets->position, n * sizeof *start);
         result = part_all(&p, error);
+        if (result == SUPPLE_OK && home && leaves_less(&(spl_part_report){0}, report))
+            result = part_again(&p, home, start, error);
         measure_ways(tets, start, cell, report);
     }
-    spl_part_yield_destroy(p.yield);
     spl_free(a, p.within);
     spl_free(a, start);
     return result;

@@ -442,7 +442,7 @@ supple_result spl_part_find(part_finder *f, supple_error *error)
     find_normals(f);
     f->found.crossings = spl_pairs_crossings(f->pairs, (const double *)f->tets->position, f->pool, add_crossing, f);
     if (f->found.crossings < 0) return spl_fail_memory(error, "parting the surface");
-    supple_result r = SUPPLE_OK;
-    if (f->look_inside) r = push_sunk(f, error);
-    return r == SUPPLE_OK ? find_near(f, error) : r;
+    supple_result r = find_near(f, error);
+    if (r == SUPPLE_OK && f->look_inside && (f->found.crossings > 0 || f->found.near == 0)) r = push_sunk(f, error);
+    return r;
 }
