@@ -236,14 +236,14 @@ typedef struct stepping {
 } stepping;
 
 /* Gaps end well above the rounding of coordinates. What is nearer already may come nearer by little. */
-static double bound_pair(const stepping *s, const spl_potential *p, const double x[4][3], const double d[4][3],
-                         double until)
+double spl_barrier_bound(const spl_barrier *b, const spl_potential *p, const double x[4][3], const double d[4][3],
+                         double slack, double until)
 {
     spl_pair_kind kind = (spl_pair_kind)p->pair.kind;
-    double least = fmin(LEAST_GAP * s->b->surface.diagonal, LEAST_OF_WIDTH * p->width);
+    double least = fmin(LEAST_GAP * b->surface.diagonal, LEAST_OF_WIDTH * p->width);
     double gap = sqrt(spl_pair_nearest(kind, x).square) - p->offset;
-    if (gap > 2 * least) return spl_pair_ccd(kind, x, d, p->offset + least, s->slack, until);
-    return spl_pair_ccd(kind, x, d, p->offset, fmax(s->slack, 0.95), until);
+    if (gap > 2 * least) return spl_pair_ccd(kind, x, d, p->offset + least, slack, until);
+    return spl_pair_ccd(kind, x, d, p->offset, fmax(slack, 0.95), until);
 }
 
 /* Pairs without a gap are left to those who release them: a start that has any has no finite energy either. */
@@ -256,7 +256,7 @@ static void bound(void *context, size_t begin, size_t end)
         if (!(p->width > 0)) continue;
         spl_barrier_corners(&p->pair, s->x, x);
         spl_barrier_corners(&p->pair, s->d, d);
-        until = fmin(until, bound_pair(s, p, x, d, until));
+        until = fmin(until, spl_barrier_bound(s->b, p, x, d, s->slack, until));
     }
     s->until[begin / SPL_BARRIER_GRAIN] = until;
 }

@@ -104,6 +104,9 @@ void spl_barrier_restore(spl_barrier *b, const double *ease);
 /* Marks the bones (bone_count) of all that crosses at x, released or not. Returns false if memory is out. */
 bool spl_barrier_mark_crossing(spl_barrier *b, const double *x, bool *bone);
 
+/* The same of pairs without a gap too: what has no finite energy at x. */
+bool spl_barrier_mark_near(spl_barrier *b, const double *x, bool *bone);
+
 /* Whether any edge passes through a triangle at x, released pairs aside: what must never be. */
 int32_t spl_barrier_crossings(spl_barrier *b, const double *x);
 

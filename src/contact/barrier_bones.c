@@ -3,7 +3,6 @@
 #include "contact/barrier_private.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "geom/ccd.h"
 
 #include <math.h>
 #include <string.h>
@@ -130,6 +129,19 @@ bool spl_barrier_mark_crossing(spl_barrier *b, const double *x, bool *bone)
     return ok;
 }
 
+bool spl_barrier_mark_near(spl_barrier *b, const double *x, bool *bone)
+{
+    double corner[4][3];
+    if (!spl_barrier_mark_crossing(b, x, bone) || spl_barrier_seek(b, x, NULL, NULL) != SUPPLE_OK) return false;
+    for (int32_t i = 0; i < b->count; i++) {
+        const spl_potential *p = &b->potential[i];
+        spl_barrier_corners(&p->pair, x, corner);
+        double d = sqrt(spl_pair_nearest((spl_pair_kind)p->pair.kind, corner).square);
+        for (int k = 0; k < 4 && p->width > 0 && !(d > p->offset); k++) bone[b->surface.bone[p->pair.v[k]]] = true;
+    }
+    return true;
+}
+
 /* ---- giving way ---- */
 
 typedef struct giving {
@@ -166,7 +178,7 @@ supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double
         if (!(p->width > 0)) continue;
         spl_barrier_corners(&p->pair, b->at, from);
         spl_barrier_corners(&p->pair, d, to);
-        if (spl_pair_ccd((spl_pair_kind)p->pair.kind, from, to, p->offset, STOP_SLACK, 1) >= 1) continue;
+        if (spl_barrier_bound(b, p, from, to, STOP_SLACK, 1) >= 1) continue;
         g.less = p->offset > THIN * b->options.width ? less : 0; /* else there is nothing to make smaller */
         visit_bones(b, &p->pair, give, &g);
     }

@@ -141,9 +141,11 @@ supple_result spl_ic0_factorise(spl_ic0 *f, const double *values, double *shift,
     supple_result result = check_values(f, error);
     if (result != SUPPLE_OK) return result;
     /* A shift of the largest absolute row sum makes the matrix diagonally dominant: the loop ends for any sane one. */
-    for (double s = shift ? *shift : 0; s<1e8; s = s> 0 ? 4 * s : FIRST_SHIFT) {
+    double s = shift ? *shift : 0;
+    while (s < 1e8) {
         if (shift) *shift = s;
         if (attempt(f, s)) return SUPPLE_OK;
+        s = s > 0 ? 4 * s : FIRST_SHIFT;
     }
     return spl_fail(error, SUPPLE_ERROR_SOLVE,
                     "the incomplete factorisation failed with every shift: the matrix is far from positive definite");

@@ -130,7 +130,7 @@ TEST(patch_test)
                     CHECK(size == 0 && s.magnitude[v] == 0);
                     continue;
                 }
-                if (inner[v]) CHECK(size <= 1e-13 * s.magnitude[v] && s.magnitude[v] > 0.01);
+                if (inner[v] == true) CHECK(size <= 1e-13 * s.magnitude[v] && s.magnitude[v] > 0.01);
             }
         }
     }

@@ -115,7 +115,8 @@ TEST(no_sampled_place_is_nearer)
 TEST(nearly_parallel_edges_keep_their_digits)
 {
     random_state r = {3};
-    for (double turn = 1e-3; turn > 1e-17; turn /= 2) {
+    for (int halved = 0; halved < 47; halved++) {
+        double turn = ldexp(1e-3, -halved);
         double u[3], n[3], v[3], x[4][3], length = 0, along = 0;
         random_vector(&r, 1, u);
         random_vector(&r, 1, n);

@@ -47,7 +47,7 @@ static sheets make_sheets(int32_t sheet_count, uint64_t seed)
 {
     sheets s = {.a = spl_allocator_of(NULL)};
     random_state r = {seed};
-    size_t n = (size_t)(sheet_count * SIDE * SIDE);
+    size_t n = (size_t)sheet_count * SIDE * SIDE;
     s.p.vertex_count = (int32_t)n;
     s.p.triangle_count = sheet_count * 2 * (SIDE - 1) * (SIDE - 1);
     s.triangle = calloc((size_t)s.p.triangle_count, 3 * sizeof *s.triangle);

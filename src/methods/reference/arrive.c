@@ -266,6 +266,21 @@ static supple_result release_crossing(spl_arrival *a, supple_error *error)
     return SUPPLE_OK;
 }
 
+/* What bones hold goes to its place whatever is there. What crosses then is released, so that the frame ends. */
+static void put_in_place(spl_arrival *a)
+{
+    int32_t n = a->surface.surface.bone_count;
+    for (size_t i = 0; i < coordinates(a); i++)
+        if (a->held[i / 3] >= 0) a->x[i] = a->goal[i];
+    memset(a->tangled, 0, (size_t)n * sizeof *a->tangled);
+    spl_barrier_mark_near(a->barrier, a->x, a->tangled);
+    for (int32_t i = 0; i < n * n; i++)
+        if (a->tangled[i / n] && a->tangled[i % n]) {
+            a->freed += !spl_barrier_released(a->barrier, i / n, i % n);
+            spl_barrier_release(a->barrier, i / n, i % n, true);
+        }
+}
+
 /* Lets bones arrive: what stops them gives way, its offsets first, then all of it. */
 static supple_result press(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
 {
@@ -285,8 +300,8 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
         a->bounded = false; /* tets are inverted rather than bones left where they are not */
         i = 0;
     }
-    return spl_fail(error, SUPPLE_ERROR_SOLVE, "contact: bones cannot arrive at their places, %.3g m are left",
-                    distance_left(a));
+    put_in_place(a);
+    return SUPPLE_OK;
 }
 
 /* The goal of a step along the path: the body carried by its bones, the world at `share` of its own way. */
