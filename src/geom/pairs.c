@@ -249,6 +249,10 @@ supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, dou
     if (r != SUPPLE_OK) return r;
     size_t count = s->point_triangle.count + s->edge_edge.count;
     if (count > INT32_MAX) return spl_fail_memory(error, "pairs");
+    if (count == 0) { /* there may be no list yet */
+        s->list_count = 0;
+        return SUPPLE_OK;
+    }
     r = reserve(s, count, error);
     if (r != SUPPLE_OK) return r;
     size_t kept = spl_gather_sorted(&s->point_triangle, s->first, s->p.vertex_count, pool, s->list);
