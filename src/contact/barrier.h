@@ -104,7 +104,11 @@ void spl_barrier_restore(spl_barrier *b, const double *ease);
 /* Marks the bones (bone_count) of all that crosses at x, released or not. Returns false if memory is out. */
 bool spl_barrier_mark_crossing(spl_barrier *b, const double *x, bool *bone);
 
-/* The same of pairs without a gap too: what has no finite energy at x. */
+/* Marks the vertices of what crosses at x, released pairs aside, and returns how many edges pass through triangles; -1
+ * if memory is out. */
+int32_t spl_barrier_mark_vertices(spl_barrier *b, const double *x, bool *vertex);
+
+/* Marks the bones of all that crosses and of pairs without a gap: what has no finite energy at x. */
 bool spl_barrier_mark_near(spl_barrier *b, const double *x, bool *bone);
 
 /* Whether any edge passes through a triangle at x, released pairs aside: what must never be. */

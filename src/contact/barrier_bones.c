@@ -129,6 +129,18 @@ bool spl_barrier_mark_crossing(spl_barrier *b, const double *x, bool *bone)
     return ok;
 }
 
+static void mark_vertices(void *context, const int32_t edge[2], const int32_t triangle[3])
+{
+    bool *vertex = context;
+    for (int i = 0; i < 2; i++) vertex[edge[i]] = true;
+    for (int i = 0; i < 3; i++) vertex[triangle[i]] = true;
+}
+
+int32_t spl_barrier_mark_vertices(spl_barrier *b, const double *x, bool *vertex)
+{
+    return spl_pairs_crossings(b->pairs, x, b->pool, mark_vertices, vertex);
+}
+
 bool spl_barrier_mark_near(spl_barrier *b, const double *x, bool *bone)
 {
     double corner[4][3];

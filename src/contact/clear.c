@@ -12,6 +12,13 @@ static const double WIDTH = 1e-4; /* of the body's diagonal: what is kept free *
 static const double LEAST = 0.05; /* of the mean edge: pairs that are nearer at rest are none */
 static const double LEAVE = 0.3;  /* of gaps, that the first move leaves */
 
+enum {
+    FLATTENED = 16,
+    SWEEPS = 3,
+    FEW = 400
+}; /* rounds in which what crosses is flattened, sweeps in each; crossings
+      with which that is tried */
+
 struct spl_clear {
     supple_allocator allocator;
     const spl_solid *solid;
@@ -25,6 +32,10 @@ struct spl_clear {
     double *goal;  /* the present frame's, by upsampling */
     double *last;  /* those of the last frame */
     double *step;
+    bool *flat;    /* by vertex: flattened */
+    bool *wider;   /* the same: room */
+    int32_t *next; /* neighbours of v: next[first[v]] to next[first[v + 1]] */
+    int32_t *first;
     bool has_last; /* y and last are a frame's, and y does not cross */
 };
 
@@ -51,6 +62,21 @@ static supple_result find_bones(spl_clear *c, supple_error *error)
     }
     spl_tree_release(&tree);
     return SUPPLE_OK;
+}
+
+/* The neighbours of every vertex, by the edges. */
+static bool list_neighbours(spl_clear *c)
+{
+    size_t n = (size_t)c->surface.vertex_count, m = 2 * (size_t)c->surface.edge_count;
+    c->first = spl_new(&c->allocator, n + 2, sizeof *c->first);
+    c->next = spl_new(&c->allocator, m, sizeof *c->next);
+    c->flat = spl_new(&c->allocator, n, sizeof *c->flat);
+    c->wider = spl_new(&c->allocator, n, sizeof *c->wider);
+    if (!c->first || !c->next || !c->flat || !c->wider) return false;
+    for (size_t i = 0; i < m; i++) c->first[c->edge[i] + 2]++;
+    for (size_t v = 2; v < n + 2; v++) c->first[v] += c->first[v - 1];
+    for (size_t i = 0; i < m; i++) c->next[c->first[c->edge[i] + 1]++] = c->edge[i ^ 1];
+    return true;
 }
 
 static bool take_memory(spl_clear *c, int32_t bone_count)
@@ -91,6 +117,7 @@ static supple_result build(spl_clear *c, int32_t bone_count, spl_pool *pool, sup
     if (result == SUPPLE_OK)
         result = spl_primitives_vertices(from->triangle, from->triangle_count, &c->allocator, &c->point,
                                          &s->point_count, error);
+    if (result == SUPPLE_OK && !list_neighbours(c)) result = spl_fail_memory(error, "the mesh's folds");
     if (result != SUPPLE_OK) return result;
     s->triangle_count = from->triangle_count;
     s->triangle = from->triangle;
@@ -130,8 +157,8 @@ void spl_clear_destroy(spl_clear *c)
     if (!c) return;
     supple_allocator a = c->allocator;
     spl_barrier_destroy(c->barrier);
-    void *blocks[] = {c->rest,  c->stiffness, c->reach, c->fixed, c->bone, c->edge,
-                      c->point, c->whole,     c->y,     c->goal,  c->last, c->step};
+    void *blocks[] = {c->rest, c->stiffness, c->reach, c->fixed, c->bone, c->edge,  c->point, c->whole,
+                      c->y,    c->goal,      c->last,  c->step,  c->flat, c->wider, c->next,  c->first};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, c);
 }
@@ -196,6 +223,47 @@ static void follow(spl_clear *c)
     }
 }
 
+/* Marks the neighbours of what is marked too. */
+static void widen(spl_clear *c)
+{
+    bool *to = c->wider;
+    memcpy(to, c->flat, (size_t)c->surface.vertex_count * sizeof *to);
+    for (int32_t v = 0; v < c->surface.vertex_count; v++)
+        for (int32_t i = c->first[v]; c->flat[v] && i < c->first[v + 1]; i++) to[c->next[i]] = true;
+    memcpy(c->flat, to, (size_t)c->surface.vertex_count * sizeof *to);
+}
+
+/* Marked vertices to the middle of their neighbours, again and again. */
+static void smooth(spl_clear *c)
+{
+    for (int sweep = 0; sweep < SWEEPS; sweep++)
+        for (int32_t v = 0; v < c->surface.vertex_count; v++) {
+            int32_t count = c->first[v + 1] - c->first[v];
+            if (!c->flat[v] || count == 0) continue;
+            spl_vec3 sum = spl_v3(0, 0, 0);
+            for (int32_t i = c->first[v]; i < c->first[v + 1]; i++) {
+                const double *p = c->y + 3 * (size_t)c->next[i];
+                sum = spl_add(sum, spl_v3(p[0], p[1], p[2]));
+            }
+            sum = spl_scale(sum, 1.0 / count);
+            memcpy(c->y + 3 * (size_t)v, &sum, sizeof sum);
+        }
+}
+
+/* A start without a last frame: the goal, with what crosses flattened, as widely as it takes. */
+static bool flatten(spl_clear *c)
+{
+    memcpy(c->y, c->goal, coordinates(c) * sizeof *c->y);
+    memset(c->flat, 0, (size_t)c->surface.vertex_count * sizeof *c->flat);
+    for (int round = 0; round < FLATTENED; round++) {
+        int32_t crossings = spl_barrier_mark_vertices(c->barrier, c->y, c->flat);
+        if (crossings <= 0) return crossings == 0;
+        if (round % 2 == 0) widen(c);
+        smooth(c);
+    }
+    return spl_barrier_crossings(c->barrier, c->y) == 0;
+}
+
 /* y towards the goal, as far as nothing touches. */
 static bool move(spl_clear *c)
 {
@@ -213,7 +281,22 @@ static void accept(spl_clear *c, const double *y)
     c->has_last = true;
 }
 
-spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, spl_clear_solve *solve, void *context,
+/* From the last frame's places if they are free, else, where `anew` says so, from the goal itself, flattened. */
+static bool find_start(spl_clear *c, bool anew)
+{
+    if (c->has_last) follow(c);
+    return (c->has_last && spl_barrier_crossings(c->barrier, c->y) == 0) || (anew && flatten(c));
+}
+
+/* Whether pairs of bones are released: what is in other flesh with its bones cannot be parted from it. */
+static bool is_released(const spl_clear *c, const double *ease)
+{
+    bool any = false;
+    for (int32_t i = 0; ease && i < c->surface.bone_count * c->surface.bone_count; i++) any = any || ease[i] == 0;
+    return any;
+}
+
+spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, bool anew, spl_clear_solve *solve, void *context,
                                   float *visual)
 {
     read(c, visual);
@@ -223,12 +306,8 @@ spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, spl_clear_so
         accept(c, c->goal);
         return SPL_CLEAR_NOTHING;
     }
-    bool released = false; /* what is in other flesh with its bones cannot be parted from it */
-    for (int32_t i = 0; ease && i < c->surface.bone_count * c->surface.bone_count; i++)
-        released = released || ease[i] == 0;
-    if (c->has_last) follow(c);
-    bool free = crossings > 0 && !released && c->has_last && spl_barrier_crossings(c->barrier, c->y) == 0;
-    if (!free || !move(c) || !solve(context, c->goal, spl_barrier_extra(c->barrier), c->y)) {
+    bool found = crossings > 0 && !is_released(c, ease) && find_start(c, anew && crossings <= FEW);
+    if (!found || !move(c) || !solve(context, c->goal, spl_barrier_extra(c->barrier), c->y)) {
         c->has_last = false;
         return SPL_CLEAR_LEFT;
     }

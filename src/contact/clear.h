@@ -1,7 +1,8 @@
 /* Keeps the visual mesh clear of itself where the body that carries it does not cross: in folds, whose sides are finer
  * than the body's surface.
  *
- * A frame that does not cross is left as it is. Else, from the last frame's places y on, which do not cross,
+ * A frame that does not cross is left as it is. Else, from the last frame's places y on, which do not cross, or, where
+ * there are none, from t with what crosses flattened,
  *
  *     min over y of 1/2 sum_v |y_v - t_v|^2 + barrier(y)        t: where upsampling has the vertices
  *
@@ -33,12 +34,13 @@ void spl_clear_reset(spl_clear *c);
 typedef enum spl_clear_outcome {
     SPL_CLEAR_NOTHING, /* nothing crossed */
     SPL_CLEAR_DONE,    /* what crossed was parted */
-    SPL_CLEAR_LEFT,    /* it was left: there is no last frame without crossings, or no end of it was found */
+    SPL_CLEAR_LEFT,    /* it was left: no start without crossings, or no end of it, was found */
 } spl_clear_outcome;
 
 /* Moves visual vertices (3 floats a scene vertex, world space) in place. `ease`: bones x bones, 0 for pairs that are
- * released (spl_barrier_keep), or NULL. */
-spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, spl_clear_solve *solve, void *context,
+ * released (spl_barrier_keep), or NULL. `anew`: a start may be made from t alone; not worth its time where a body only
+ * passes. */
+spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, bool anew, spl_clear_solve *solve, void *context,
                                   float *visual);
 
 #endif

@@ -464,21 +464,21 @@ static void set_forces(spl_flesh_sim *f)
 }
 
 /* Where the body's contacts are released the mesh's are too. */
-static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
+static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame, bool anew)
 {
     spl_solution solution;
     frame->method->solution(frame->state, frame->context, &solution);
     if (solution.barrier) spl_barrier_keep(solution.barrier, f->ease);
     for (int32_t i = 0, n = f->body->bones.bone_count + spl_colliders_count(f->world.colliders); i < n * n; i++)
         f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
-    f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
+    f->cleared = spl_clear_apply(f->clear, f->ease, anew, spl_pursuit_solve, f->pursuit, frame->out);
 }
 
 void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x)
 {
     if (!f->clear) return;
     show(f, frame, x);
-    clear_folds(f, frame);
+    clear_folds(f, frame, true);
 }
 
 typedef struct passing {
@@ -490,7 +490,8 @@ typedef struct passing {
 static void pass(void *context, const double *x)
 {
     const passing *p = context;
-    spl_flesh_sim_glance(p->flesh, p->frame, x);
+    show(p->flesh, p->frame, x);
+    clear_folds(p->flesh, p->frame, false);
 }
 
 supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
@@ -556,7 +557,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     supple_result result = SUPPLE_OK;
     double start = spl_now_ms();
     show(f, frame, x);
-    if (f->clear) clear_folds(f, frame);
+    if (f->clear) clear_folds(f, frame, true);
     if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
     measure(f, frame, stats);

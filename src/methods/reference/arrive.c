@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "fem/filter.h"
+#include "methods/reference/disentangle.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,8 +15,6 @@ static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose s
 
 static const double STALLED = 0.7; /* of what was missing before a round: more means that nothing comes of it */
 static const double THINNER = 0.3; /* what offsets that stop bones become of themselves */
-static const double SHRUNK[] = {0.6,  0.5, 0.42, 0.35, 0.3,
-                                0.25, 0.2, 0.15}; /* of its distance to the bone, flesh that is to be disentangled */
 
 static const double VOLUME_LEFT = 0.1; /* of a tet, after a step, with a law that is a barrier */
 
@@ -117,6 +116,7 @@ supple_result spl_arrival_create(const spl_solid *solid, const spl_pins *pins, c
                          .solid = solid,
                          .pins = pins,
                          .pool = pool,
+                         .statics = options->statics,
                          .turn = options->turn,
                          .colliders = options->colliders};
     supple_result result = build(out, options, error);
@@ -325,61 +325,6 @@ static supple_result take_step(spl_arrival *a, const spl_statics_problem *proble
     return result != SUPPLE_OK || arrived ? result : press(a, problem, error);
 }
 
-/* ---- disentangling ---- */
-
-/* Where a bone takes a vertex that is drawn in to it: `share` of its distance at rest is left. */
-static spl_vec3 drawn_in(const spl_drive *d, int32_t b, int32_t v, double share)
-{
-    const spl_bone *bone = &d->body->bones.bone[b];
-    const double *X = d->rest + 3 * (size_t)v;
-    spl_vec3 p = spl_v3(X[0], X[1], X[2]), head = spl_drive_rest(d, bone->head), tail = spl_drive_rest(d, bone->tail);
-    double along = spl_drive_along(d, b, p);
-    spl_vec3 axis = spl_lerp(head, tail, fmin(fmax(along, 0), 1));
-    return spl_drive_move(d, b, along, spl_lerp(axis, p, share));
-}
-
-/* Flesh of bones that were released, drawn in to them by its weights. */
-static void shrink(spl_arrival *a, double share, double *x)
-{
-    const spl_bone_weights *w = &a->solid->weights;
-    for (int32_t v = 0; v < a->solid->elements.vertex_count; v++) {
-        double *at = x + 3 * (size_t)v, left = 1;
-        spl_vec3 sum = spl_v3(0, 0, 0);
-        for (size_t i = SPL_BONE_INFLUENCES * (size_t)v; i < SPL_BONE_INFLUENCES * ((size_t)v + 1); i++) {
-            if (a->held[v] >= 0 || w->bone[i] < 0 || !a->tangled[w->bone[i]]) continue;
-            sum = spl_madd(sum, drawn_in(&a->solid->drive, w->bone[i], v, share), w->weight[i]);
-            left -= w->weight[i];
-        }
-        if (left >= 1) continue;
-        sum = spl_madd(sum, spl_v3(at[0], at[1], at[2]), fmax(left, 0));
-        memcpy(at, &sum, sizeof sum);
-    }
-}
-
-/* Flesh that is still in other flesh when its bones are out of each other: shrunk to its bones it is free, and from
- * there it grows to where it belongs. Where even that crosses it is left, for another frame. */
-static supple_result disentangle(spl_arrival *a, bool *free, supple_error *error)
-{
-    int32_t n = a->surface.surface.bone_count, left = 0;
-    supple_result result = SUPPLE_OK;
-    *free = false;
-    memset(a->tangled, 0, (size_t)n * sizeof *a->tangled);
-    if (!spl_barrier_mark_crossing(a->barrier, a->x, a->tangled)) return spl_fail_memory(error, "tangled flesh");
-    spl_barrier_keep(a->barrier, a->kept);
-    for (size_t k = 0; k < sizeof SHRUNK / sizeof *SHRUNK && result == SUPPLE_OK && !*free; k++) {
-        for (int32_t i = 0; i < n * n; i++) spl_barrier_release(a->barrier, i / n, i % n, true);
-        memcpy(a->goal, a->x, coordinates(a) * sizeof *a->x);
-        shrink(a, SHRUNK[k], a->goal);
-        result = spl_barrier_take_back(a->barrier, a->goal, a->crossing, &left, error);
-        *free = left == 0 && spl_barrier_crossings(a->barrier, a->goal) == 0;
-    }
-    if (*free)
-        memcpy(a->x, a->goal, coordinates(a) * sizeof *a->x);
-    else
-        spl_barrier_restore(a->barrier, a->kept);
-    return result;
-}
-
 /* ---- a frame ---- */
 
 /* The whole body goes along with its root at once: no part meets another by that. Not where it could meet the world. */
@@ -464,6 +409,7 @@ static supple_result settle(spl_arrival *a, const spl_statics_problem *held, boo
 static supple_result go(spl_arrival *a, const spl_statics_problem *problem, int32_t *left, supple_error *error)
 {
     supple_result result = SUPPLE_OK;
+    if (a->passing && !a->begun) a->passing(a->passing_context, a->x);
     spl_pose_path_begin(&a->path);
     a->steps = (int32_t)fmax(1, ceil(a->path.turn / a->turn));
     for (int32_t k = 1; k <= a->steps && result == SUPPLE_OK; k++) {
@@ -496,7 +442,7 @@ supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *probl
            3 * (size_t)a->obstacles.vertex_count * sizeof *a->from);
     supple_result result = go(a, &held, &left, error);
     if (result == SUPPLE_OK && !a->begun) result = bring_world(a, &held, error);
-    if (result == SUPPLE_OK && left > 0) result = disentangle(a, &freed, error);
+    if (result == SUPPLE_OK && left > 0) result = spl_arrival_disentangle(a, &held, &freed, error);
     a->disentangled = freed;
     if (result == SUPPLE_OK) result = settle(a, &held, freed, stats, error);
     a->softened = stats->softened;

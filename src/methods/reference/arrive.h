@@ -27,6 +27,7 @@ typedef struct spl_arrival {
     supple_allocator allocator;
     const spl_solid *solid;
     spl_pool *pool;
+    spl_statics_options statics;    /* of the held solver */
     const spl_pins *pins;           /* of the held solver: islands */
     const spl_colliders *colliders; /* of the world, or NULL */
     spl_obstacles obstacles;
@@ -39,7 +40,7 @@ typedef struct spl_arrival {
     spl_held bones;    /* what they hold firmly */
     bool *crossing;    /* bones x bones, as the barrier's: pairs that cross where the last step led */
     double *kept;      /* the same: the barrier's offsets, to be restored */
-    bool *tangled;     /* by bone: its flesh is to be disentangled */
+    bool *tangled;     /* by bone: room */
     double *x;         /* 3 x vertices: nothing touches */
     double *goal;      /* 3 x vertices: where the step leads */
     double *step;      /* 3 x vertices */
@@ -57,7 +58,7 @@ typedef struct spl_arrival {
     int32_t steps;      /* along the path */
     int32_t loosened;   /* of these, in which bones were let loose */
     int32_t iterations; /* Newton steps in all */
-    bool disentangled;  /* flesh was shrunk to its bones and grew again */
+    bool disentangled;  /* flesh was drawn in to its bones and grew again (disentangle.h) */
     int32_t freed;      /* pairs of bones that were released in it */
     bool softened;      /* tets stay inverted: the answer is the stable law's */
     double missing;     /* how far what bones hold was from its place before something gave way, metres */
