@@ -281,11 +281,11 @@ static void accept(spl_clear *c, const double *y)
     c->has_last = true;
 }
 
-/* From the last frame's places if they are free, else, where `anew` says so, from the goal itself, flattened. */
-static bool find_start(spl_clear *c, bool anew)
+/* From the last frame's places if they are free, else, where only few cross, from the goal itself, flattened. */
+static bool find_start(spl_clear *c, bool few)
 {
     if (c->has_last) follow(c);
-    return (c->has_last && spl_barrier_crossings(c->barrier, c->y) == 0) || (anew && flatten(c));
+    return (c->has_last && spl_barrier_crossings(c->barrier, c->y) == 0) || (few && flatten(c));
 }
 
 /* Whether pairs of bones are released: what is in other flesh with its bones cannot be parted from it. */
@@ -296,7 +296,7 @@ static bool is_released(const spl_clear *c, const double *ease)
     return any;
 }
 
-spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, bool anew, spl_clear_solve *solve, void *context,
+spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, spl_clear_solve *solve, void *context,
                                   float *visual)
 {
     read(c, visual);
@@ -306,7 +306,7 @@ spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, bool anew, s
         accept(c, c->goal);
         return SPL_CLEAR_NOTHING;
     }
-    bool found = crossings > 0 && !is_released(c, ease) && find_start(c, anew && crossings <= FEW);
+    bool found = crossings > 0 && !is_released(c, ease) && find_start(c, crossings <= FEW);
     if (!found || !move(c) || !solve(context, c->goal, spl_barrier_extra(c->barrier), c->y)) {
         c->has_last = false;
         return SPL_CLEAR_LEFT;

@@ -38,9 +38,8 @@ typedef enum spl_clear_outcome {
 } spl_clear_outcome;
 
 /* Moves visual vertices (3 floats a scene vertex, world space) in place. `ease`: bones x bones, 0 for pairs that are
- * released (spl_barrier_keep), or NULL. `anew`: a start may be made from t alone; not worth its time where a body only
- * passes. */
-spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, bool anew, spl_clear_solve *solve, void *context,
+ * released (spl_barrier_keep), or NULL. */
+spl_clear_outcome spl_clear_apply(spl_clear *c, const double *ease, spl_clear_solve *solve, void *context,
                                   float *visual);
 
 #endif

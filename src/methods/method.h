@@ -46,9 +46,6 @@ typedef struct spl_method_context {
     spl_vec3 gravity;       /* m/s^2, the solver's space */
     bool pushed;            /* the solid's force is more than its weight */
     const double *mass;     /* by body vertex, lumped, where pushed */
-    void (*passing)(void *context,
-                    const double *x); /* told of places that the body passes on its way; NULL: nobody asks */
-    void *passing_context;
     struct supple_device *device; /* for methods that use one (supple/device.h); NULL: the processor */
 } spl_method_context;
 

@@ -464,34 +464,21 @@ static void set_forces(spl_flesh_sim *f)
 }
 
 /* Where the body's contacts are released the mesh's are too. */
-static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame, bool anew)
+static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
 {
     spl_solution solution;
     frame->method->solution(frame->state, frame->context, &solution);
     if (solution.barrier) spl_barrier_keep(solution.barrier, f->ease);
     for (int32_t i = 0, n = f->body->bones.bone_count + spl_colliders_count(f->world.colliders); i < n * n; i++)
         f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
-    f->cleared = spl_clear_apply(f->clear, f->ease, anew, spl_pursuit_solve, f->pursuit, frame->out);
+    f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
 }
 
 void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x)
 {
     if (!f->clear) return;
     show(f, frame, x);
-    clear_folds(f, frame, true);
-}
-
-typedef struct passing {
-    spl_flesh_sim *flesh;
-    const spl_flesh_frame *frame;
-} passing;
-
-/* The mesh follows what its body passes, so that it is known from which side its folds came together. */
-static void pass(void *context, const double *x)
-{
-    const passing *p = context;
-    show(p->flesh, p->frame, x);
-    clear_folds(p->flesh, p->frame, false);
+    clear_folds(f, frame);
 }
 
 supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
@@ -515,11 +502,7 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     else if (!f->own_start)
         set_start(f, c->pool);
     double posed = spl_now_ms();
-    passing way = {f, frame};
-    c->passing = f->clear ? pass : NULL;
-    c->passing_context = &way;
     result = frame->method->solve(frame->state, c, f->x, stats, error);
-    c->passing = NULL;
     if (result != SUPPLE_OK) {
         spl_flesh_sim_reset(f);
         return result;
@@ -557,7 +540,7 @@ supple_result spl_flesh_sim_show(spl_flesh_sim *f, const spl_flesh_frame *frame,
     supple_result result = SUPPLE_OK;
     double start = spl_now_ms();
     show(f, frame, x);
-    if (f->clear) clear_folds(f, frame, true);
+    if (f->clear) clear_folds(f, frame);
     if (f->polish) spl_polish_apply(f->polish, x, !(c->dt > 0), frame->out, c->pool);
     stats->ms_upsample = spl_now_ms() - start;
     measure(f, frame, stats);

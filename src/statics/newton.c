@@ -244,6 +244,7 @@ supple_result spl_newton_run(spl_newton *n)
         outcome out = step(n, &result);
         if (out == STALLED) return SUPPLE_OK; /* not converged, and all that double precision gives */
         if (out == FAILED) return result;
+        if (out == REFUSED && bounded) return SUPPLE_OK; /* wedged between bounds: x is a state all the same */
         if (out == REFUSED)
             return spl_fail(n->error, SUPPLE_ERROR_SOLVE,
                             "statics: no descent from a residual of %.3g after %d steps: stiffnesses are likely "

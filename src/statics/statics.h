@@ -83,7 +83,7 @@ void spl_statics_destroy(spl_statics *s);
 
 /* Solves from the x given (3 x vertex_count, held vertices at their places), which may be collapsed, random or
  * inverted. SUPPLE_ERROR_SOLVE if the numbers are not finite or no descent is possible; not having converged is in the
- * stats.
+ * stats. Where an extra or the law bounds steps, a solve that is wedged in ends where it is, not converged.
  *
  * With a law that is a barrier no step inverts a tet (fem/filter.h). If some are inverted at the start, a solve with
  * the stable neo-Hookean law comes first; where that leaves any, its answer stands. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 static const double PULL = 5;     /* of a held vertex's elastic stiffness: its spring while it is loose */
-static const double NEAR = 0.05;  /* of the barrier's width: as near a held vertex must come to its place */
 static const double LEAVE = 0.5;  /* of every gap, that a step along the path leaves */
 static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose solve */
 
@@ -70,7 +69,8 @@ static supple_result make_pins(spl_arrival *a, supple_error *error)
     for (int32_t v = 0; v < s->vertex_count; v++) count += a->held[v] >= 0;
     a->pin = spl_new(&a->allocator, (size_t)count, sizeof *a->pin);
     a->pull = spl_new(&a->allocator, (size_t)count, sizeof *a->pull);
-    if (!a->pin || !a->pull) return spl_fail_memory(error, "a solver with contact");
+    a->shift = spl_new(&a->allocator, (size_t)count, 3 * sizeof *a->shift);
+    if (!a->pin || !a->pull || !a->shift) return spl_fail_memory(error, "a solver with contact");
     a->pin_count = a->pins->count;
     for (int32_t v = 0; v < s->vertex_count; v++) {
         if (a->held[v] < 0) continue;
@@ -138,7 +138,8 @@ void spl_arrival_release(spl_arrival *a)
     spl_barrier_destroy(a->barrier);
     spl_body_surface_release(&a->surface);
     spl_obstacles_release(&a->obstacles);
-    void *blocks[] = {a->crossing, a->kept, a->tangled, a->held, a->x, a->goal, a->step, a->from, a->pin, a->pull};
+    void *blocks[] = {a->crossing, a->kept, a->tangled, a->held, a->x,    a->goal,
+                      a->step,     a->from, a->pin,     a->pull, a->shift};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(al, blocks[i]);
     *a = (spl_arrival){0};
 }
@@ -150,6 +151,7 @@ void spl_arrival_reset(spl_arrival *a)
     spl_pose_path_reset(&a->path);
     for (size_t i = 0; i < bones * bones; i++) a->kept[i] = 1;
     spl_barrier_restore(a->barrier, a->kept);
+    memset(a->shift, 0, 3 * (size_t)a->pin_count * sizeof *a->shift);
     a->begun = false;
 }
 
@@ -192,7 +194,8 @@ static void set_pins(spl_arrival *a)
     memcpy(a->pin, a->pins->pin, (size_t)a->pins->count * sizeof *a->pin);
     for (int32_t i = a->pins->count; i < a->pin_count; i++) {
         a->pin[i].stiffness = a->pull[i];
-        memcpy(a->pin[i].target, a->goal + 3 * (size_t)a->pin[i].vertex, sizeof a->pin[i].target);
+        for (size_t c = 0; c < 3; c++)
+            a->pin[i].target[c] = a->goal[3 * (size_t)a->pin[i].vertex + c] + a->shift[3 * (size_t)i + c];
     }
 }
 
@@ -202,29 +205,30 @@ static void shift_targets(spl_arrival *a)
     for (int32_t i = a->pins->count; i < a->pin_count; i++)
         for (size_t c = 0; c < 3; c++) {
             size_t at = 3 * (size_t)a->pin[i].vertex + c;
-            a->pin[i].target[c] += a->goal[at] - a->x[at];
+            a->shift[3 * (size_t)i + c] += a->goal[at] - a->x[at];
+            a->pin[i].target[c] = a->goal[at] + a->shift[3 * (size_t)i + c];
         }
 }
 
-/* Lets held vertices loose until they are as good as in place, or no longer come nearer. */
-static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, supple_error *error)
+/* Lets held vertices loose until the way to their places is free, or they no longer come nearer. */
+static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, bool *arrived, supple_error *error)
 {
     spl_statics_problem loose = *problem;
-    double near = NEAR * spl_barrier_look(a->barrier).width, before = INFINITY;
-    supple_result result = SUPPLE_OK;
+    double before = INFINITY;
     loose.pin = a->pin;
     loose.pin_count = a->pin_count;
     set_pins(a);
-    for (int round = 0; round < ROUNDS && result == SUPPLE_OK; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         spl_statics_stats stats;
-        result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
+        supple_result result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
         a->iterations += stats.iterations;
         double left = distance_left(a);
-        if (left <= near || (left > STALLED * before && round > 1)) break;
-        before = left;
         shift_targets(a);
+        if (result == SUPPLE_OK) result = move(a, true, 0.1, arrived, error);
+        if (result != SUPPLE_OK || *arrived || (left > STALLED * before && round > 1)) return result;
+        before = left;
     }
-    return result;
+    return SUPPLE_OK;
 }
 
 /* The world counts, or it does not yet: all its pairs are released. */
@@ -288,8 +292,7 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
     a->loosened++;
     for (int i = 0;; i++) {
         int32_t count;
-        supple_result result = loosen(a, problem, error);
-        if (result == SUPPLE_OK) result = move(a, true, 0.1, &arrived, error);
+        supple_result result = loosen(a, problem, &arrived, error);
         if (result != SUPPLE_OK || arrived) return result;
         a->missing = fmax(a->missing, distance_left(a));
         for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
@@ -409,7 +412,6 @@ static supple_result settle(spl_arrival *a, const spl_statics_problem *held, boo
 static supple_result go(spl_arrival *a, const spl_statics_problem *problem, int32_t *left, supple_error *error)
 {
     supple_result result = SUPPLE_OK;
-    if (a->passing && !a->begun) a->passing(a->passing_context, a->x);
     spl_pose_path_begin(&a->path);
     a->steps = (int32_t)fmax(1, ceil(a->path.turn / a->turn));
     for (int32_t k = 1; k <= a->steps && result == SUPPLE_OK; k++) {
@@ -417,7 +419,6 @@ static supple_result go(spl_arrival *a, const spl_statics_problem *problem, int3
         set_goal(a, (double)k / a->steps);
         result = take_step(a, problem, error);
         if (result == SUPPLE_OK) result = spl_barrier_take_back(a->barrier, a->x, a->crossing, left, error);
-        if (result == SUPPLE_OK && a->passing && k < a->steps) a->passing(a->passing_context, a->x);
     }
     return result;
 }

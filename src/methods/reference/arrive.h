@@ -47,10 +47,9 @@ typedef struct spl_arrival {
     double *from;      /* 3 x obstacles' vertices: where the frame began */
     spl_pin *pin;      /* of the loose solver: islands, then held vertices */
     double *pull;      /* by pin: its stiffness */
+    double *shift;     /* 3 by pin: of its target, from step to step: what it bears over its stiffness */
     int32_t pin_count; /* in all */
     double turn;       /* of a joint in one step at most, radians */
-    void (*passing)(void *context, const double *x); /* told of each step's end but the last's; or NULL */
-    void *passing_context;
     bool keeps_volume; /* the law is a barrier: no step inverts tets that are not wholly held */
     bool bounded;      /* and the step under way is bounded by that */
     bool begun;        /* a frame has been made, so that obstacles are in place */

@@ -6,16 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-static const double SHRUNK[] = {0.8, 0.65, 0.5,
-                                0.4, 0.3,  0.2}; /* of its size at rest, flesh that is to be disentangled */
-static const double AROUND = 0.3;                /* of a vertex's weights, on tangled bones: it is solved anew */
-static const double STILL = 0.25;                /* of the barrier's width: what ends a solve */
+static const double SHRUNK[] = {0.8, 0.5, 0.3}; /* of its width at rest, flesh that is to be disentangled */
+static const double AROUND = 0.3;               /* of a vertex's weights, on tangled bones: it is solved anew */
+static const double STILL = 0.25;               /* of the barrier's width: what ends a solve */
 
 enum { STEPS = 40 };
 
 typedef struct drawing {
     spl_arrival *a;
-    bool *tangled; /* by bone: its flesh crosses */
+    bool *tangled; /* by bone: its flesh crosses, or is turned inside out */
     int32_t *held; /* by vertex: -1 where it is solved anew */
     spl_elements elements;
     spl_statics *solver;
@@ -73,6 +72,20 @@ static void shrink(drawing *d, double share)
     }
 }
 
+/* Tets that are inverted stay so where flesh grows again: their bones count as tangled. */
+static void mark_inverted(drawing *d)
+{
+    const spl_arrival *a = d->a;
+    const spl_bone_weights *w = &a->solid->weights;
+    for (int32_t k = 0; k < a->elements.count; k++) {
+        spl_mat3 F = spl_element_F(&a->elements, k, a->x);
+        for (size_t i = 0; i < 4 && !(spl_mat3_det(&F) > 0); i++) {
+            int32_t strongest = w->bone[SPL_BONE_INFLUENCES * (size_t)a->elements.tet[4 * (size_t)k + i]];
+            if (strongest >= 0) d->tangled[strongest] = true;
+        }
+    }
+}
+
 /* Which vertices are solved anew, and where they begin: a->goal. */
 static void begin(drawing *d)
 {
@@ -100,6 +113,7 @@ static supple_result make(drawing *d, supple_error *error)
     bool ok = d->tangled && d->held && d->elements.gradient && d->elements.volume &&
               spl_barrier_mark_crossing(a->barrier, a->x, d->tangled);
     if (!ok) return spl_fail_memory(error, "tangled flesh");
+    mark_inverted(d);
     begin(d);
     shrink(d, 1);
     spl_statics_options options = a->statics;

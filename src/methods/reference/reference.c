@@ -139,8 +139,6 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
     spl_statics_stats solved = {0};
     supple_result result;
     if (r->arrives) {
-        r->arrival.passing = c->passing;
-        r->arrival.passing_context = c->passing_context;
         result = spl_arrival_frame(&r->arrival, &p, x, &solved, error);
         tell_arrival(r, c, x, stats);
     } else {
