@@ -17,7 +17,9 @@ static const double THINNER = 0.3; /* what offsets that stop bones become of the
 
 static const double VOLUME_LEFT = 0.1; /* of a tet, after a step, with a law that is a barrier */
 
-enum { ROUNDS = 8, LOOSE_STEPS = 40, GIVEN = 6, REGROWN = 3 };
+enum { ROUNDS = 16, LOOSE_STEPS = 6 }; /* loose solves in a row, Newton steps in each */
+enum { GIVEN = 6, REGROWN = 3 };       /* how often offsets give way in a step, and grow again in a frame */
+enum { EFFORT = 240 };                 /* Newton steps of a frame, after which pairs are released at once */
 
 /* ---- creation ---- */
 
@@ -223,10 +225,11 @@ static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, 
         supple_result result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
         a->iterations += stats.iterations;
         double left = distance_left(a);
-        shift_targets(a);
+        if (stats.converged) shift_targets(a);
         if (result == SUPPLE_OK) result = move(a, true, 0.1, arrived, error);
-        if (result != SUPPLE_OK || *arrived || (left > STALLED * before && round > 1)) return result;
-        before = left;
+        bool wedged = !stats.converged && stats.iterations == 0, stalled = stats.converged && left > STALLED * before;
+        if (result != SUPPLE_OK || *arrived || wedged || stalled) return result;
+        if (stats.converged) before = left;
     }
     return SUPPLE_OK;
 }
@@ -296,7 +299,8 @@ static supple_result press(spl_arrival *a, const spl_statics_problem *problem, s
         if (result != SUPPLE_OK || arrived) return result;
         a->missing = fmax(a->missing, distance_left(a));
         for (size_t k = 0; k < coordinates(a); k++) a->step[k] = a->held[k / 3] < 0 ? 0 : a->goal[k] - a->x[k];
-        result = spl_barrier_give_way(a->barrier, a->x, a->step, i < GIVEN - 2 ? THINNER : 0, &count, error);
+        double less = i < GIVEN - 2 && a->iterations < EFFORT ? THINNER : 0;
+        result = spl_barrier_give_way(a->barrier, a->x, a->step, less, &count, error);
         if (result != SUPPLE_OK) return result;
         if (i < GIVEN && count > 0) continue;
         if (!a->bounded) break;
