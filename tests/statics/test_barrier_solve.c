@@ -1,120 +1,7 @@
 /* Flesh against flesh by the barrier of contact/barrier.h, solved: nothing crosses in any iterate, forces cancel. */
-#include "contact/barrier_mesh.h"
 #include "contact/blocks.h"
-#include "statics/flesh.h"
 #include "statics/pursuit.h"
-#include "test.h"
-
-/* An extra that looks at every place that the solver asks for. */
-typedef struct watched {
-    spl_extra extra;
-    const spl_extra *inner;
-    spl_barrier *barrier, *twin; /* the twin is asked for crossings: the first one's candidates stay */
-    int32_t looks, crossings, infinite;
-} watched;
-
-static double watched_energy(void *context, const double *x)
-{
-    watched *w = context;
-    double e = w->inner->energy(w->inner->context, x);
-    w->looks++;
-    w->crossings += spl_barrier_crossings(w->twin, x) != 0;
-    w->infinite += !isfinite(e);
-    return e;
-}
-
-static void watched_forces(void *context, const double *x, double *force)
-{
-    watched *w = context;
-    w->looks++;
-    w->crossings += spl_barrier_crossings(w->twin, x) != 0;
-    w->inner->add_forces(w->inner->context, x, force);
-}
-
-static int32_t watched_elements(void *context, double exact, const int32_t **vertex, const double **values)
-{
-    watched *w = context;
-    return w->inner->elements(w->inner->context, exact, vertex, values);
-}
-
-static supple_result watched_begin(void *context, const double *x, supple_error *error)
-{
-    watched *w = context;
-    return w->inner->begin(w->inner->context, x, error);
-}
-
-static supple_result watched_max_step(void *context, const double *x, const double *d, double *share,
-                                      supple_error *error)
-{
-    watched *w = context;
-    return w->inner->max_step(w->inner->context, x, d, share, error);
-}
-
-static watched watch(const barrier_mesh *m, const spl_barrier_options *options, spl_pool *pool)
-{
-    watched w = {.barrier = barrier_mesh_barrier(m, options, pool), .twin = barrier_mesh_barrier(m, options, pool)};
-    w.inner = spl_barrier_extra(w.barrier);
-    w.extra = (spl_extra){.energy = watched_energy,
-                          .add_forces = watched_forces,
-                          .elements = watched_elements,
-                          .begin = watched_begin,
-                          .max_step = watched_max_step};
-    return w;
-}
-
-static void unwatch(watched *w)
-{
-    spl_barrier_destroy(w->barrier);
-    spl_barrier_destroy(w->twin);
-}
-
-static spl_pool *pool_of(int32_t threads)
-{
-    spl_pool *pool;
-    supple_config config = supple_config_default();
-    config.thread_count = threads;
-    if (spl_pool_create(&config, &pool, NULL) != SUPPLE_OK) abort();
-    return pool;
-}
-
-static bool all_finite(const double *x, int32_t n)
-{
-    bool ok = true;
-    for (int32_t i = 0; i < n; i++) ok = ok && isfinite(x[i]);
-    return ok;
-}
-
-/* Held vertices are moved as far as nothing touches, then the flesh is solved; until they are in place. Returns the
- * number of rounds, or 0 if it did not end. */
-static int push(const flesh *f, spl_statics *s, watched *w, const double *goal, double *x)
-{
-    spl_statics_problem problem = flesh_problem(f, &spl_law_corot);
-    spl_statics_stats stats = {0};
-    double *d = calloc(3 * (size_t)f->vertex_count, sizeof *d), share = 0, left = 1;
-    int rounds = 0;
-    w->extra.context = w;
-    problem.extra = &w->extra;
-    while (left > 1e-9 && rounds < 60) {
-        left = 0;
-        for (int32_t i = 0; i < 3 * f->vertex_count; i++) {
-            d[i] = f->held[i / 3] >= 0 ? goal[i] - x[i] : 0;
-            left = fmax(left, fabs(d[i]));
-        }
-        if (spl_barrier_max_step(w->twin, x, d, 0.5, &share, NULL) != SUPPLE_OK) break;
-        for (int32_t i = 0; i < 3 * f->vertex_count; i++) x[i] += share * d[i];
-        left *= 1 - share;
-        supple_error error = {0};
-        if (spl_statics_solve(s, &problem, x, &stats, &error) != SUPPLE_OK) {
-            printf("    %s\n", error.message);
-            break;
-        }
-        rounds++;
-    }
-    CHECK(stats.converged);
-    CHECK(all_finite(x, 3 * f->vertex_count));
-    free(d);
-    return left <= 1e-9 ? rounds : 0;
-}
+#include "statics/watched.h"
 
 /* ---- two cubes ---- */
 
@@ -138,16 +25,6 @@ static flesh two_cubes(int32_t cells)
     return f;
 }
 
-static barrier_mesh mesh_of(const flesh *f, int32_t per_bone)
-{
-    barrier_mesh m = barrier_mesh_make(f->rest, f->vertex_count, f->tet, f->tet_count, per_bone, 0);
-    for (int32_t v = 0; v < f->vertex_count; v++) {
-        m.fixed[v] = f->held[v] >= 0;
-        m.stiffness[v] = 1e3;
-    }
-    return m;
-}
-
 TEST(two_cubes_that_are_pressed_never_cross_and_their_forces_cancel)
 {
     static const spl_statics_solver solver[] = {SPL_STATICS_DIRECT, SPL_STATICS_PCG};
@@ -166,7 +43,7 @@ TEST(two_cubes_that_are_pressed_never_cross_and_their_forces_cancel)
         spl_statics *s = flesh_solver(&f, &options, pool);
         watched w = watch(&m, NULL, pool);
         memcpy(f.x, f.rest, 3 * (size_t)f.vertex_count * sizeof *f.x);
-        int rounds = push(&f, s, &w, goal, f.x);
+        int rounds = push(&f, s, &w, goal, NULL, f.x);
         CHECK(rounds > 1);
         CHECK(w.crossings == 0 && w.infinite == 0 && w.looks > 20);
         const double *force = spl_barrier_measure(w.barrier, f.x, &energy);
@@ -286,7 +163,7 @@ static void play_strip(int nx, double table, ends_fn *ends, int steps, int32_t *
     memcpy(goal, f.rest, 3 * (size_t)f.vertex_count * sizeof *goal);
     for (int k = 1; k <= steps; k++) {
         ends(&f, (double)k / steps, goal);
-        int took = push(&f, s, &w, goal, f.x);
+        int took = push(&f, s, &w, goal, NULL, f.x);
         rounds += took;
         arrived += took > 0;
         *touching += spl_barrier_look(w.barrier).pairs > 0;
