@@ -1,4 +1,4 @@
-/* Shapes that are all contact, by the barrier of contact/barrier.h: a knot. */
+/* Shapes that are all contact, by the barrier of contact/barrier.h: a knot and a fist. */
 #include "contact/crossings.h"
 #include "statics/watched.h"
 
@@ -167,4 +167,115 @@ TEST(a_tube_that_is_pulled_into_a_knot_never_crosses_itself)
     play_end(&p);
 }
 
-TEST_CASES(RUN(a_tube_that_is_pulled_into_a_knot_never_crosses_itself))
+/* ---- a fist ---- */
+
+enum { PALM = 5, PART = 3, ALONG = PALM + 3 * PART, FINGERS = 4, ACROSS = 3 * FINGERS - 1, DEEP = 2 }; /* cells */
+static const double CELL = 0.008, WIDE = 0.007, GAP = 0.002;                                           /* metres */
+
+static bool fist_has(int i, int j)
+{
+    return i < PALM || j % 3 != 2;
+}
+
+/* Where a vertex of the box of cells is: knuckles at x = 0, fingers along x, their middles at z = 0. */
+static spl_vec3 fist_place(int i, int j, int k)
+{
+    double y = (j / 3) * (2 * WIDE + GAP) + (j % 3) * WIDE;
+    return spl_v3(CELL * (i - PALM), y, WIDE * (k - 1));
+}
+
+/* The part of the hand that holds a vertex inside: 0 the palm, then three of each finger; -1: none. */
+static int32_t fist_bone(int i, int j, int k)
+{
+    if (k != 1) return -1;
+    if (i < PALM) return i > 0 && j > 0 && j < ACROSS ? 0 : -1;
+    int at = (i - PALM) % PART;
+    return j % 3 == 1 && at != 0 && i < ALONG ? 1 + (i - PALM) / PART : -1;
+}
+
+static flesh fist_make(void)
+{
+    flesh box = flesh_box(ALONG, ACROSS, DEEP, 1, 1, 1, 0), f = flesh_new(box.vertex_count, box.tet_count);
+    int32_t *of = malloc((size_t)box.vertex_count * sizeof *of);
+    for (int32_t v = 0; v < box.vertex_count; v++) of[v] = -1;
+    f.vertex_count = f.tet_count = 0;
+    for (int32_t t = 0; t < box.tet_count; t++) {
+        if (!fist_has(t / 6 % ALONG, t / 6 / ALONG % ACROSS)) continue;
+        for (int c = 0; c < 4; c++) {
+            int32_t v = box.tet[4 * t + c];
+            if (of[v] < 0) of[v] = f.vertex_count++;
+            f.tet[4 * f.tet_count + c] = of[v];
+        }
+        f.tet_count++;
+    }
+    for (int32_t v = 0; v < box.vertex_count; v++) {
+        int i = v % (ALONG + 1), j = v / (ALONG + 1) % (ACROSS + 1), k = v / (ALONG + 1) / (ACROSS + 1);
+        if (of[v] < 0) continue;
+        spl_vec3 p = fist_place(i, j, k);
+        memcpy(f.rest + 3 * of[v], &p, sizeof p);
+        f.held[of[v]] = fist_bone(i, j, k);
+    }
+    free(of);
+    flesh_free(&box);
+    flesh_finish(&f);
+    return f;
+}
+
+/* A point of the rest shape as parts 1 to `part` of its finger take it: each turns about its joint. */
+static spl_vec3 fist_turn(spl_vec3 p, int part, const double *angle)
+{
+    for (; part > 0; part--) {
+        double joint = CELL * PART * (part - 1), x = p.x - joint, c = cos(angle[part - 1]), s = sin(angle[part - 1]);
+        p = spl_v3(joint + c * x + s * p.z, p.y, c * p.z - s * x);
+    }
+    return p;
+}
+
+/* The hand, its joints turned by so much: vertices between two parts go half with each. */
+static void fist_pose(const flesh *f, const double *angle, double *x)
+{
+    for (int32_t v = 0; v < f->vertex_count; v++) {
+        spl_vec3 p = spl_v3(f->rest[3 * v], f->rest[3 * v + 1], f->rest[3 * v + 2]);
+        double part = 1 + p.x / (CELL * PART);
+        int low = (int)fmax(0, floor(part - 1e-6)), high = (int)fmin(3, fmax(0, floor(part + 1e-6)));
+        p = spl_lerp(fist_turn(p, low, angle), fist_turn(p, high, angle), 0.5);
+        memcpy(x + 3 * v, &p, sizeof p);
+    }
+}
+
+/* Of the pairs that touch: how many a finger's last part has with the palm. */
+static void fist_tips(const play *p, int32_t tip[FINGERS])
+{
+    for (int32_t i = 0; i < spl_barrier_look(p->w.barrier).pairs; i++) {
+        const int32_t *v = spl_barrier_active(p->w.barrier, i)->pair.v;
+        const double *a = p->f.rest + 3 * v[0], *b = p->f.rest + 3 * v[3];
+        const double *outer = a[0] > b[0] ? a : b, *inner = a[0] > b[0] ? b : a;
+        if (outer[0] > 2 * PART * CELL - 1e-6 && inner[0] < 1e-6) tip[(int)((outer[1] + 1e-6) / (2 * WIDE + GAP))]++;
+    }
+}
+
+TEST(a_hand_that_becomes_a_fist_never_crosses_itself)
+{
+    enum { STEPS = 18 }; /* of 5 degrees, and 3.7 for the last joints */
+    play p;
+    int32_t tip[FINGERS] = {0};
+    play_begin(&p, fist_make(), 0.05 * WIDE);
+    CHECK(crossings_count(p.f.x, p.m.triangle, p.m.surface.triangle_count) == 0);
+    for (int k = 1; k <= STEPS; k++) {
+        double angle[3] = {0.5 * M_PI * k / STEPS, 0.5 * M_PI * k / STEPS, 0.36 * M_PI * k / STEPS};
+        for (int32_t i = 0; i < 3 * p.f.vertex_count; i++) p.carry[i] = -p.goal[i];
+        fist_pose(&p.f, angle, p.goal);
+        for (int32_t i = 0; i < 3 * p.f.vertex_count; i++) p.carry[i] += p.goal[i];
+        play_step(&p);
+    }
+    play_check(&p);
+    fist_tips(&p, tip);
+    printf("    tips on the palm: %d %d %d %d\n", (int)tip[0], (int)tip[1], (int)tip[2], (int)tip[3]);
+    for (int k = 0; k < FINGERS; k++) CHECK(tip[k] > 2);
+    CHECK(crossings_count(p.goal, p.m.triangle, p.m.surface.triangle_count) >
+          0); /* where the bones alone would take it */
+    play_end(&p);
+}
+
+TEST_CASES(RUN(a_tube_that_is_pulled_into_a_knot_never_crosses_itself),
+           RUN(a_hand_that_becomes_a_fist_never_crosses_itself))
