@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+static const double NOISE = 1e-14; /* of a product of lengths: what rounding makes of a volume */
+
 struct spl_pairs {
     supple_allocator allocator;
     spl_primitives p;
@@ -269,15 +271,18 @@ static spl_vec3 place(const query *q, int32_t v)
     return spl_v3(p[0], p[1], p[2]);
 }
 
-/* Signed volumes from one end of the edge: its ends must lie on both sides of the plane, and the corners all turn the
- * same way around it. Two triangles at a common edge see the same number there, so that nothing slips between. */
+/* Signed volumes from one end of the edge: its ends must lie on both sides of the plane, by more than rounding (an edge
+ * in the plane of a flat face is on neither), and the corners all turn the same way around it. Two triangles at a
+ * common edge see the same number there, so that nothing slips between. */
 static bool passes(const query *q, const int32_t *e, const int32_t *t)
 {
     spl_vec3 p = place(q, e[0]), way = spl_sub(place(q, e[1]), p), c[3], n;
     for (int k = 0; k < 3; k++) c[k] = spl_sub(place(q, t[k]), p);
-    n = spl_cross(spl_sub(c[1], c[0]), spl_sub(c[2], c[0]));
-    double here = -spl_dot(n, c[0]), there = spl_dot(n, spl_sub(way, c[0]));
-    if (!((here < 0 && there > 0) || (here > 0 && there < 0))) return false;
+    spl_vec3 u = spl_sub(c[1], c[0]), w = spl_sub(c[2], c[0]), far = spl_sub(way, c[0]);
+    n = spl_cross(u, w);
+    double here = -spl_dot(n, c[0]), there = spl_dot(n, far);
+    double noise = NOISE * spl_norm(u) * spl_norm(w) * fmax(spl_norm(c[0]), spl_norm(far));
+    if (!((here < -noise && there > noise) || (here > noise && there < -noise))) return false;
     double a = spl_dot(way, spl_cross(c[0], c[1])), b = spl_dot(way, spl_cross(c[1], c[2]));
     double g = spl_dot(way, spl_cross(c[2], c[0]));
     return (a >= 0 && b >= 0 && g >= 0) || (a <= 0 && b <= 0 && g <= 0);

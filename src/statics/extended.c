@@ -154,6 +154,7 @@ static void add_element(spl_statics *s, const int32_t *vertex, const double *val
 
 void spl_extended_forget(spl_statics *s)
 {
+    release_system(&s->extended, &s->allocator);
     s->extended.pair_count = 0;
 }
 

@@ -230,6 +230,7 @@ supple_result spl_newton_run(spl_newton *n)
     const spl_statics_options *options = &n->s->options;
     supple_result result = SUPPLE_OK;
     const spl_extra *extra = n->problem->extra;
+    spl_extended_forget(n->s);
     stats->shortest = 1;
     if (extra && extra->begin) result = extra->begin(extra->context, n->x, n->error);
     if (result != SUPPLE_OK) return result;

@@ -125,7 +125,8 @@ supple_result spl_system_solve(spl_newton *n, bool plain);
 /* The system's matrix with the extra's elements, which must exist, in s->extended. */
 supple_result spl_extended_fill(spl_newton *n);
 
-/* Pairs that have parted lose their place with the next pattern. */
+/* Every solve begins without the pattern of earlier ones: pairs that have parted lose their place, and what was solved
+ * before does not change the bits. */
 void spl_extended_forget(spl_statics *s);
 void spl_extended_release(spl_extended *c, const supple_allocator *a);
 

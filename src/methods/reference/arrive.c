@@ -10,6 +10,7 @@
 
 static const double PULL = 5;     /* of a held vertex's elastic stiffness: its spring while it is loose */
 static const double LEAVE = 0.5;  /* of every gap, that a step along the path leaves */
+static const double HARDLY = 0.1; /* the same, of the last way to their places */
 static const double ROUGH = 0.25; /* of the barrier's width: what ends a loose solve */
 
 static const double STALLED = 0.7; /* of what was missing before a round: more means that nothing comes of it */
@@ -17,7 +18,8 @@ static const double THINNER = 0.3; /* what offsets that stop bones become of the
 
 static const double VOLUME_LEFT = 0.1; /* of a tet, after a step, with a law that is a barrier */
 
-enum { ROUNDS = 16, LOOSE_STEPS = 6 }; /* loose solves in a row, Newton steps in each */
+enum { ROUNDS = 40, LOOSE_STEPS = 6 }; /* loose solves in a row, Newton steps in each */
+enum { LOOKS = 6, FAIR = 2 };          /* solves until targets are shifted, and shifts that are made in any case */
 enum { GIVEN = 6, REGROWN = 3 };       /* how often offsets give way in a step, and grow again in a frame */
 enum { EFFORT = 240 };                 /* Newton steps of a frame, after which pairs are released at once */
 
@@ -164,20 +166,38 @@ static size_t coordinates(const spl_arrival *a)
     return 3 * (size_t)a->surface.surface.vertex_count;
 }
 
-/* Moves x towards the goal, all vertices or held ones alone, as far as nothing touches; *whole if all the way. */
-static supple_result move(spl_arrival *a, bool held_alone, double slack, bool *whole, supple_error *error)
+/* The share of the way to the goal, of all vertices or of held ones alone, on which nothing touches. a->step: the way.
+ */
+static supple_result free_share(spl_arrival *a, bool held_alone, double slack, double *share, supple_error *error)
 {
-    double share;
     for (size_t i = 0; i < coordinates(a); i++)
         a->step[i] = held_alone && a->held[i / 3] < 0 ? 0 : a->goal[i] - a->x[i];
-    supple_result result = spl_barrier_max_step(a->barrier, a->x, a->step, slack, &share, error);
-    if (result != SUPPLE_OK) return result;
-    if (a->bounded)
-        share = fmin(share, spl_inversion_filter(&a->elements, a->held, a->x, a->step, VOLUME_LEFT, a->pool));
-    *whole = share >= 1;
-    for (size_t i = 0; i < coordinates(a); i++)
-        a->x[i] = *whole && !(held_alone && a->held[i / 3] < 0) ? a->goal[i] : a->x[i] + share * a->step[i];
-    return SUPPLE_OK;
+    supple_result result = spl_barrier_max_step(a->barrier, a->x, a->step, slack, share, error);
+    if (result == SUPPLE_OK && a->bounded)
+        *share = fmin(*share, spl_inversion_filter(&a->elements, a->held, a->x, a->step, VOLUME_LEFT, a->pool));
+    return result;
+}
+
+/* Moves x towards the goal, as far as nothing touches; *whole if all the way. */
+static supple_result move(spl_arrival *a, bool *whole, supple_error *error)
+{
+    double share;
+    supple_result result = free_share(a, false, LEAVE, &share, error);
+    *whole = result == SUPPLE_OK && share >= 1;
+    for (size_t i = 0; result == SUPPLE_OK && i < coordinates(a); i++)
+        a->x[i] = *whole ? a->goal[i] : a->x[i] + share * a->step[i];
+    return result;
+}
+
+/* Puts what is held in its place if the way there is free; *whole if it was. */
+static supple_result arrive(spl_arrival *a, bool *whole, supple_error *error)
+{
+    double share;
+    supple_result result = free_share(a, true, HARDLY, &share, error);
+    *whole = result == SUPPLE_OK && share >= 1;
+    for (size_t i = 0; *whole && i < coordinates(a); i++)
+        if (a->held[i / 3] >= 0) a->x[i] = a->goal[i];
+    return result;
 }
 
 /* How far held vertices are from their places, at most. */
@@ -212,24 +232,40 @@ static void shift_targets(spl_arrival *a)
         }
 }
 
-/* Lets held vertices loose until the way to their places is free, or they no longer come nearer. */
+/* Begins without multipliers. */
+static void forget_shifts(spl_arrival *a)
+{
+    memset(a->shift, 0, 3 * (size_t)a->pin_count * sizeof *a->shift);
+    set_pins(a);
+}
+
+/* Lets held vertices loose until the way to their places is free, or they no longer come nearer. Multipliers of the
+ * last step are a good start where bones hardly press on each other; else they are not, and are forgotten. */
 static supple_result loosen(spl_arrival *a, const spl_statics_problem *problem, bool *arrived, supple_error *error)
 {
     spl_statics_problem loose = *problem;
-    double before = INFINITY;
+    double before = INFINITY, width = spl_barrier_look(a->barrier).width;
+    bool warm = true;
+    int looks = 0, shifts = 0;
     loose.pin = a->pin;
     loose.pin_count = a->pin_count;
     set_pins(a);
     for (int round = 0; round < ROUNDS; round++) {
         spl_statics_stats stats;
         supple_result result = spl_statics_solve(a->loose, &loose, a->x, &stats, error);
-        a->iterations += stats.iterations;
         double left = distance_left(a);
-        if (stats.converged) shift_targets(a);
-        if (result == SUPPLE_OK) result = move(a, true, 0.1, arrived, error);
-        bool wedged = !stats.converged && stats.iterations == 0, stalled = stats.converged && left > STALLED * before;
-        if (result != SUPPLE_OK || *arrived || wedged || stalled) return result;
-        if (stats.converged) before = left;
+        a->iterations += stats.iterations;
+        if (result == SUPPLE_OK) result = arrive(a, arrived, error);
+        if (result != SUPPLE_OK || (!stats.converged && stats.iterations == 0)) return result;
+        bool ended = stats.converged || ++looks == LOOKS;
+        if (ended && !(warm && left > width)) shift_targets(a);
+        if (*arrived) return SUPPLE_OK;
+        if (warm && left > width) forget_shifts(a);
+        warm = warm && left <= width;
+        if (!ended) continue;
+        if (++shifts > FAIR && left > STALLED * before) return SUPPLE_OK;
+        looks = 0;
+        before = left;
     }
     return SUPPLE_OK;
 }
@@ -328,7 +364,7 @@ static supple_result take_step(spl_arrival *a, const spl_statics_problem *proble
     bool arrived;
     a->bounded = a->keeps_volume;
     supple_result result = release_crossing(a, error);
-    if (result == SUPPLE_OK) result = move(a, false, LEAVE, &arrived, error);
+    if (result == SUPPLE_OK) result = move(a, &arrived, error);
     return result != SUPPLE_OK || arrived ? result : press(a, problem, error);
 }
 
