@@ -156,6 +156,7 @@ void spl_extended_forget(spl_statics *s)
 {
     release_system(&s->extended, &s->allocator);
     s->extended.pair_count = 0;
+    s->extended.shift = 0;
 }
 
 supple_result spl_extended_fill(spl_newton *n)

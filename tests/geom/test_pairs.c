@@ -461,6 +461,23 @@ TEST(crossings_agree_with_all_against_all)
     free_sheets(&s);
 }
 
+/* Volumes of edges and triangles in one plane are rounding, whose signs agree by chance. */
+TEST(flat_faces_do_not_cross_themselves)
+{
+    sheets s = make_sheets(1, 3);
+    random_state r = {3};
+    spl_pairs *pairs;
+    int32_t crossed = 0;
+    REQUIRE(spl_pairs_create(&s.p, NULL, NULL, &s.a, &pairs, NULL) == SUPPLE_OK);
+    for (int k = 0; k < 300; k++) {
+        place_sheets(&s, &r, 0);
+        crossed += spl_pairs_crossings(pairs, s.x, NULL, NULL, NULL) != 0;
+    }
+    CHECK(crossed == 0);
+    spl_pairs_destroy(pairs);
+    free_sheets(&s);
+}
+
 /* ---- primitives, memory ---- */
 
 TEST(edges_and_vertices_of_triangles_come_once)
@@ -531,4 +548,5 @@ TEST_CASES(RUN(all_pairs_within_a_radius_are_found), RUN(fixed_vertices_reaches_
            RUN(the_list_is_the_same_at_any_number_of_threads), RUN(an_edge_of_one_vertex_is_a_point),
            RUN(no_pair_that_comes_near_in_motion_is_missing), RUN(a_fast_point_meets_what_it_flies_through),
            RUN(coordinates_that_are_no_numbers_do_no_harm), RUN(crossings_agree_with_all_against_all),
-           RUN(edges_and_vertices_of_triangles_come_once), RUN(nothing_has_no_pairs), RUN(every_allocation_may_fail))
+           RUN(flat_faces_do_not_cross_themselves), RUN(edges_and_vertices_of_triangles_come_once),
+           RUN(nothing_has_no_pairs), RUN(every_allocation_may_fail))
