@@ -105,7 +105,7 @@ TEST(patch_test)
     uint64_t seed = 2;
     setup s;
     REQUIRE(setup_make(&s, 4, 4, 4));
-    bool *inner = malloc((size_t)s.b.e.vertex_count * sizeof *inner);
+    bool *inner = calloc((size_t)s.b.e.vertex_count, sizeof *inner);
     int32_t count = 0;
     for (int32_t v = 0; v < s.b.e.vertex_count; v++) { /* two cells from the sides: surrounded by tets */
         const double *p = s.b.mesh.points + 3 * v;
@@ -130,7 +130,7 @@ TEST(patch_test)
                     CHECK(size == 0 && s.magnitude[v] == 0);
                     continue;
                 }
-                if (inner[v] == true) CHECK(size <= 1e-13 * s.magnitude[v] && s.magnitude[v] > 0.01);
+                if (inner[v]) CHECK(size <= 1e-13 * s.magnitude[v] && s.magnitude[v] > 0.01);
             }
         }
     }
