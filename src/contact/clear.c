@@ -12,12 +12,8 @@ static const double WIDTH = 1e-4; /* of the body's diagonal: what is kept free *
 static const double LEAST = 0.05; /* of the mean edge: pairs that are nearer at rest are none */
 static const double LEAVE = 0.3;  /* of gaps, that the first move leaves */
 
-enum {
-    FLATTENED = 16,
-    SWEEPS = 3,
-    FEW = 400
-}; /* rounds in which what crosses is flattened, sweeps in each; crossings
-      with which that is tried */
+enum { FLATTENED = 16, SWEEPS = 3 }; /* rounds in which what crosses is flattened, sweeps in each */
+enum { FEW = 400 };                  /* crossings with which that is tried, at most */
 
 struct spl_clear {
     supple_allocator allocator;

@@ -166,8 +166,7 @@ static size_t coordinates(const spl_arrival *a)
     return 3 * (size_t)a->surface.surface.vertex_count;
 }
 
-/* The share of the way to the goal, of all vertices or of held ones alone, on which nothing touches. a->step: the way.
- */
+/* The share of the way to the goal, a->step, on which nothing touches: of all vertices or of held ones alone. */
 static supple_result free_share(spl_arrival *a, bool held_alone, double slack, double *share, supple_error *error)
 {
     for (size_t i = 0; i < coordinates(a); i++)
