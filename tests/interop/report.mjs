@@ -598,7 +598,7 @@ const checks = {
         assert.equal(await frameOf(page), 1);
         await page.getByRole('button', {name: 'Play', exact: true}).click();
         await page.waitForFunction(() => suppleReport.state.frame > 2, null, WAIT);
-        assert.equal(await page.locator('.plot:visible').count(), 5);
+        assert.equal(await page.locator('.plot:visible').count(), 6);
         quiet(page);
         await page.close();
     },
