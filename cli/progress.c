@@ -55,6 +55,7 @@ void cli_progress_update(cli_progress *progress, int done, int total)
 bool cli_progress_stage(void *user, const char *stage, double fraction)
 {
     cli_progress *progress = user;
+    if (!*stage) return !interrupted;
     if (progress->total > 0) {
         progress->counted = true;
         if (fraction > 0) cli_progress_update(progress, (int)(fraction * progress->total + 0.5), progress->total);

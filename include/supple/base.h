@@ -65,7 +65,7 @@ typedef enum supple_log_level {
 typedef void supple_log_fn(void *user, supple_log_level level, const char *message);
 
 /* Reports how far a stage has come (0 to 1). Returns false to cancel; the call then ends with SUPPLE_ERROR_CANCELLED.
- */
+ * A stage without a name ("", 0) only asks whether to go on: inside of a frame that takes long. */
 typedef bool supple_progress_fn(void *user, const char *stage, double fraction);
 
 /* The host's own threads. `run` must call task(context, i) once for every i in [0, count), in any order and on any

@@ -111,7 +111,8 @@ void spl_log_verbose(const supple_config *config, supple_log_level level, const 
 supple_result spl_progress(const supple_config *config, const char *stage, double fraction, supple_error *error)
 {
     if (!config || !config->progress || config->progress(config->progress_user, stage, fraction)) return SUPPLE_OK;
-    return spl_fail(error, SUPPLE_ERROR_CANCELLED, "cancelled during %s", stage);
+    return *stage ? spl_fail(error, SUPPLE_ERROR_CANCELLED, "cancelled during %s", stage)
+                  : spl_fail(error, SUPPLE_ERROR_CANCELLED, "cancelled");
 }
 
 supple_result spl_config_check(const supple_config *config, supple_error *error)

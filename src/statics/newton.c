@@ -242,6 +242,8 @@ supple_result spl_newton_run(spl_newton *n)
     for (;;) {
         if (options->history) options->history[stats->iterations] = n->at.residual;
         if (done(n)) return SUPPLE_OK;
+        result = spl_progress(options->config, "", 0, n->error);
+        if (result != SUPPLE_OK) return result;
         outcome out = step(n, &result);
         if (out == STALLED) return SUPPLE_OK; /* not converged, and all that double precision gives */
         if (out == FAILED) return result;

@@ -36,9 +36,10 @@ typedef struct spl_statics_options {
     double tolerance;       /* on the residual below */
     int32_t max_iterations; /* Newton steps */
     const supple_solver_backend *backend;
-    double size;     /* L of the residual: diagonal of the rest shape's bounding box; 0: cube root of its volume */
-    double still;    /* a whole step that moves no vertex by more than this ends the solve, metres; 0: never */
-    double *history; /* NULL, or max_iterations + 1 numbers: the residual before each step and at the end */
+    double size;  /* L of the residual: diagonal of the rest shape's bounding box; 0: cube root of its volume */
+    double still; /* a whole step that moves no vertex by more than this ends the solve, metres; 0: never */
+    const supple_config *config; /* its progress is asked before each step whether to go on; NULL: always */
+    double *history;             /* NULL, or max_iterations + 1 numbers: the residual before each step and at the end */
 } spl_statics_options;
 
 spl_statics_options spl_statics_options_default(void); /* direct, 1e-8, 200 */

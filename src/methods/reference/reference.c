@@ -65,6 +65,7 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     options.max_iterations = (int32_t)c->parameter[P_ITERATIONS];
     options.backend = c->config->solver;
     options.size = c->solid->diagonal;
+    options.config = c->config;
     supple_result result =
         spl_pins_create(c->solid, kinds[(int)c->parameter[P_PIN]], c->parameter[P_STIFFNESS], &r->pins, error);
     r->contact = (c->collide & SUPPLE_COLLIDE_SELF) || spl_colliders_count(c->colliders) > 0;
