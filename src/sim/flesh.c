@@ -138,7 +138,8 @@ static supple_result make_clear(spl_flesh_sim *f, const spl_flesh_setup *s, supp
     if (s->common[SPL_FLESH_POLISH] == 2) return SUPPLE_OK;
     f->ease = spl_new(&f->allocator, (size_t)bones * (size_t)bones, sizeof *f->ease);
     if (!f->ease) return spl_fail_memory(error, "the mesh's folds");
-    supple_result result = spl_clear_create(&f->solid, bones, s->pool, &f->clear, error);
+    supple_result result = spl_squeeze_create(f->body, &f->allocator, s->pool, &f->squeeze, error);
+    if (result == SUPPLE_OK) result = spl_clear_create(&f->solid, bones, s->pool, &f->clear, error);
     if (result != SUPPLE_OK) return result;
     double still = CLEAR_STILL * f->solid.diagonal;
     return spl_pursuit_create(spl_clear_count(f->clear), still, &f->allocator, s->pool, &f->pursuit, error);
@@ -226,6 +227,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_statics_destroy(f->reference);
     spl_polish_destroy(f->polish);
     spl_clear_destroy(f->clear);
+    spl_squeeze_destroy(f->squeeze);
     spl_pursuit_destroy(f->pursuit);
     spl_excuses_release(&f->excuses);
     spl_free(a, f->ease);
@@ -398,6 +400,7 @@ static void show(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x
     if (f->delta) set_deltas(f, c->scene, rest);
     spl_upsample_input in = {.body_float = f->posed, .delta = f->delta};
     spl_upsample_apply_input(f->body->upsample, f->rides, c->pool, &in, &to);
+    if (f->squeeze) spl_squeeze_apply(f->squeeze, f->posed, f->delta, c->pool, out);
     float scale = (float)spl_drive_world_scale(&f->solid.drive);
     size_t n = (size_t)c->scene->vertex_count;
     for (size_t k = 0; scale != 1 && k < 3 * n; k++) out[k] *= scale;

@@ -4,6 +4,7 @@
 
 #include "body/force_file.h"
 #include "body/pins.h"
+#include "body/squeeze.h"
 #include "contact/clear.h"
 #include "contact/polish.h"
 #include "contact/sunk.h"
@@ -53,6 +54,7 @@ typedef struct spl_flesh_sim {
     spl_world world;           /* colliders */
     spl_contacts *contacts;    /* NULL: none are wanted */
     spl_polish *polish;        /* of the visual mesh around self-contacts; NULL without */
+    spl_squeeze *squeeze;      /* where the body is squeezed its skin gives way, with `clear` */
     spl_clear *clear;          /* keeps the visual mesh clear of itself, of methods with a barrier; NULL without */
     spl_pursuit *pursuit;      /* its solver */
     double *ease;              /* bones x bones: room for what is released */
