@@ -5,7 +5,7 @@
 #include "core/timer.h"
 #include "fem/filter.h"
 #include "methods/method.h"
-#include "methods/reference/arrive.h"
+#include "methods/arrive.h"
 #include "statics/statics.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-#include "methods/reference/arrive.h"
+#include "methods/arrive.h"
 
 #include "core/error.h"
 #include "core/memory.h"
 #include "fem/filter.h"
-#include "methods/reference/disentangle.h"
+#include "methods/disentangle.h"
 
 #include <math.h>
 #include <string.h>

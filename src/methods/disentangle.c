@@ -1,4 +1,4 @@
-#include "methods/reference/disentangle.h"
+#include "methods/disentangle.h"
 
 #include "core/error.h"
 #include "core/memory.h"

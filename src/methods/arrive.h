@@ -14,8 +14,8 @@
  *
  * Things of the world are moved in the same way: their vertices come after the body's and are held like what bones
  * hold. Before the first frame they stand aside, and come in when the body is in its pose. */
-#ifndef SPL_METHODS_REFERENCE_ARRIVE_H
-#define SPL_METHODS_REFERENCE_ARRIVE_H
+#ifndef SPL_METHODS_ARRIVE_H
+#define SPL_METHODS_ARRIVE_H
 
 #include "body/pins.h"
 #include "body/pose_path.h"
