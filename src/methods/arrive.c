@@ -462,8 +462,68 @@ static supple_result go(spl_arrival *a, const spl_statics_problem *problem, int3
     return result;
 }
 
-supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
-                                supple_error *error)
+/* Offsets gave way somewhere, or pairs are released. */
+static bool gave_way(const spl_arrival *a)
+{
+    int32_t n = a->surface.surface.bone_count;
+    spl_barrier_keep(a->barrier, a->kept);
+    for (int32_t i = 0; i < n * n; i++)
+        if (a->kept[i] < 1) return true;
+    return false;
+}
+
+/* The goal of a frame at once: the guess, and the world where it is. */
+static void set_guess(spl_arrival *a, const double *guess)
+{
+    size_t own = 3 * (size_t)a->surface.surface.own_count;
+    memcpy(a->goal, guess, own * sizeof *guess);
+    spl_drive_hold(&a->solid->drive, a->pins->held, a->goal);
+    memcpy(a->goal + own, a->obstacles.position, 3 * (size_t)a->obstacles.vertex_count * sizeof *a->goal);
+}
+
+/* Takes the guess for the answer if nothing is in its way and the barrier does not act there. */
+static supple_result leap(spl_arrival *a, const double *guess, supple_error *error)
+{
+    double share, energy;
+    if (!guess || !a->begun || gave_way(a)) return SUPPLE_OK;
+    set_guess(a, guess);
+    supple_result result = free_share(a, false, LEAVE, &share, error);
+    if (result != SUPPLE_OK || share < 1) return result;
+    if (!spl_barrier_measure(a->barrier, a->goal, &energy)) return spl_fail_memory(error, "a solver with contact");
+    a->leapt = energy == 0;
+    if (!a->leapt) return SUPPLE_OK;
+    memcpy(a->x, a->goal, coordinates(a) * sizeof *a->x);
+    spl_pose_path_begin(&a->path);
+    spl_pose_path_take(&a->path, 1);
+    forget_shifts(a);
+    return SUPPLE_OK;
+}
+
+/* Bones being in place, flesh towards the guess. */
+static supple_result lean(spl_arrival *a, const double *guess, supple_error *error)
+{
+    bool whole;
+    if (!guess) return SUPPLE_OK;
+    set_guess(a, guess);
+    return move(a, &whole, error);
+}
+
+void spl_arrival_tell(const spl_arrival *a, int32_t held_inverted, supple_named_value out[SPL_ARRIVAL_VALUES])
+{
+    spl_barrier_state s = spl_barrier_look(a->barrier);
+    const supple_named_value value[SPL_ARRIVAL_VALUES] = {{"steps", a->steps},
+                                                          {"loosened", a->loosened},
+                                                          {"released", spl_barrier_released_count(a->barrier)},
+                                                          {"newly_released", a->freed},
+                                                          {"missing_m", a->missing},
+                                                          {"disentangled", a->disentangled},
+                                                          {"min_gap", s.pairs > 0 ? s.gap : NAN},
+                                                          {"held_inverted", held_inverted}};
+    memcpy(out, value, sizeof value);
+}
+
+supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, const double *guess, double *x,
+                                spl_statics_stats *stats, supple_error *error)
 {
     spl_statics_problem held = *problem;
     int32_t left = 0;
@@ -473,17 +533,22 @@ supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *probl
     held.extra = spl_barrier_extra(a->barrier);
     held.firm = a->held;
     a->keeps_volume = problem->law->barrier;
-    a->loosened = a->freed = a->iterations = 0;
+    a->steps = a->loosened = a->freed = a->iterations = 0;
     a->missing = 0;
+    a->leapt = a->disentangled = a->softened = false;
     if (a->colliders) spl_obstacles_place(&a->obstacles, a->colliders, a->solid->diagonal);
     if (!a->begun) let_world(a, false);
     follow_root(a);
     memcpy(a->from, a->x + 3 * (size_t)a->surface.surface.own_count,
            3 * (size_t)a->obstacles.vertex_count * sizeof *a->from);
-    supple_result result = go(a, &held, &left, error);
+    supple_result result = leap(a, guess, error);
+    if (result == SUPPLE_OK && a->leapt) memcpy(x, a->x, 3 * (size_t)a->surface.surface.own_count * sizeof *x);
+    if (result != SUPPLE_OK || a->leapt) return result;
+    result = go(a, &held, &left, error);
     if (result == SUPPLE_OK && !a->begun) result = bring_world(a, &held, error);
     if (result == SUPPLE_OK && left > 0) result = spl_arrival_disentangle(a, &held, &freed, error);
     a->disentangled = freed;
+    if (result == SUPPLE_OK && !freed) result = lean(a, guess, error);
     if (result == SUPPLE_OK) result = settle(a, &held, freed, stats, error);
     a->softened = stats->softened;
     if (result == SUPPLE_OK) memcpy(x, a->x, 3 * (size_t)a->surface.surface.own_count * sizeof *x);

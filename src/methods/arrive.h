@@ -23,6 +23,8 @@
 #include "contact/held.h"
 #include "statics/statics.h"
 
+#include <supple/sim.h>
+
 typedef struct spl_arrival {
     supple_allocator allocator;
     const spl_solid *solid;
@@ -60,6 +62,7 @@ typedef struct spl_arrival {
     bool disentangled;  /* flesh was drawn in to its bones and grew again (disentangle.h) */
     int32_t freed;      /* pairs of bones that were released in it */
     bool softened;      /* tets stay inverted: the answer is the stable law's */
+    bool leapt;         /* there was nothing in the way of the guess, and nothing was solved */
     double missing;     /* how far what bones hold was from its place before something gave way, metres */
 } spl_arrival;
 
@@ -78,9 +81,15 @@ void spl_arrival_release(spl_arrival *a);
 /* Back to the bind pose. */
 void spl_arrival_reset(spl_arrival *a);
 
+/* What the last frame took, and how many held tets are inverted, for --metrics. */
+enum { SPL_ARRIVAL_VALUES = 8 };
+void spl_arrival_tell(const spl_arrival *a, int32_t held_inverted, supple_named_value out[SPL_ARRIVAL_VALUES]);
+
 /* Brings the body to the solid's pose and into equilibrium. `problem` is without pins and extra. x gets the
- * result: the vertices of the body. */
-supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, double *x, spl_statics_stats *stats,
-                                supple_error *error);
+ * result: the vertices of the body. `guess`: the equilibrium without contact, 3 x vertices of the body, or NULL. Where
+ * the straight way there is free and the barrier does not act, it is the answer; else flesh goes towards it, as far as
+ * nothing touches, before it is solved for. May be x. */
+supple_result spl_arrival_frame(spl_arrival *a, const spl_statics_problem *problem, const double *guess, double *x,
+                                spl_statics_stats *stats, supple_error *error);
 
 #endif

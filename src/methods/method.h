@@ -91,7 +91,8 @@ typedef struct spl_method {
     int32_t max_tets; /* budget of a body that is made for it, where nobody asks for another; 0: the body's own */
     const spl_parameter *parameter;
     int32_t parameter_count;
-    size_t state_size; /* zeroed by the caller before init */
+    const char *contact_form; /* a parameter with which, if it is not 0, SPL_FINDS_CONTACTS holds; NULL: none */
+    size_t state_size;        /* zeroed by the caller before init */
     supple_result (*init)(void *state, const spl_method_context *context, supple_error *error);
     /* SPL_OUTPUT_VISUAL: deforms `rest` (3 floats a vertex, output order, morphs applied, mesh space) into `out` (world
      * space). */

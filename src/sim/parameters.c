@@ -86,6 +86,17 @@ static supple_result set_parameter(supple_sim *sim, const supple_setting *settin
                     m->name, setting->key);
 }
 
+double spl_sim_peek(const spl_method *method, const supple_sim_config *sc, const char *name)
+{
+    int32_t at = find_parameter(method->parameter, method->parameter_count, name);
+    double value = at >= 0 ? method->parameter[at].value : 0;
+    for (int32_t i = 0; at >= 0 && i < sc->setting_count; i++)
+        if (strcmp(sc->settings[i].key, name) == 0 &&
+            parse_value(&method->parameter[at], sc->settings[i].value, &value, NULL) != SUPPLE_OK)
+            value = 0;
+    return value;
+}
+
 supple_result spl_sim_set_parameters(supple_sim *sim, const supple_sim_config *sc, supple_error *error)
 {
     const spl_method *m = sim->method;

@@ -98,6 +98,13 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
     return result;
 }
 
+/* Contacts are not found for the method. */
+static bool finds_contacts(const spl_method *m, const supple_sim_config *sc)
+{
+    return (m->answers & (SPL_WORLD_ALONE | SPL_FINDS_CONTACTS)) ||
+           (m->contact_form && spl_sim_peek(m, sc, m->contact_form) > 0);
+}
+
 static supple_result make_flesh_of(supple_sim *sim, const supple_sim_config *sc, bool *no_flesh, supple_error *error)
 {
     spl_flesh_setup setup = {.scene = sim->scene,
@@ -109,7 +116,7 @@ static supple_result make_flesh_of(supple_sim *sim, const supple_sim_config *sc,
                              .baseline = !needs_body(sim),
                              .max_tets = sim->max_tets ? sim->max_tets : sim->method->max_tets,
                              .own_start = (sim->method->answers & SPL_STARTS_ITSELF) != 0,
-                             .own_contacts = (sim->method->answers & (SPL_WORLD_ALONE | SPL_FINDS_CONTACTS)) != 0,
+                             .own_contacts = finds_contacts(sim->method, sc),
                              .collide = collide_of(sim->method, sc)};
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;

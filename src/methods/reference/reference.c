@@ -4,8 +4,8 @@
 #include "core/error.h"
 #include "core/timer.h"
 #include "fem/filter.h"
-#include "methods/method.h"
 #include "methods/arrive.h"
+#include "methods/method.h"
 #include "statics/statics.h"
 
 #include <string.h>
@@ -13,7 +13,6 @@
 #define CONTACT_TURN (5 * M_PI / 180) /* of a joint in one step on its way to a pose, where flesh meets flesh */
 
 enum { P_ENERGY, P_PIN, P_STIFFNESS, P_SOLVER, P_TOLERANCE, P_ITERATIONS, P_STILL, P_WIDTH };
-enum { V_STEPS, V_LOOSENED, V_RELEASED, V_FREED, V_MISSING, V_DISENTANGLED, V_GAP, V_HELD_INVERTED, V_COUNT };
 
 static const spl_parameter PARAMETERS[] = {
     [P_ENERGY] = {"energy", "", 1, 0, 4, "what flesh is made of", "arap|corot|neohookean|stvk|neohookean-log"},
@@ -36,7 +35,7 @@ typedef struct reference {
     bool arrives;        /* there is a barrier, between flesh and flesh or in the law */
     spl_arrival arrival; /* past it */
     bool told;           /* that tets stay inverted */
-    supple_named_value value[V_COUNT];
+    supple_named_value value[SPL_ARRIVAL_VALUES];
 } reference;
 
 /* A barrier, and the solvers that bring bones and flesh past it. */
@@ -92,19 +91,9 @@ static void tell_arrival(reference *r, const spl_method_context *c, const double
 {
     int32_t held, free;
     spl_inversion_count(&c->solid->elements, r->pins.held, x, &held, &free);
-    spl_barrier_state s = spl_barrier_look(r->arrival.barrier);
     const spl_arrival *a = &r->arrival;
-    const supple_named_value value[V_COUNT] = {
-        [V_STEPS] = {"steps", a->steps},
-        [V_LOOSENED] = {"loosened", a->loosened},
-        [V_RELEASED] = {"released", spl_barrier_released_count(r->arrival.barrier)},
-        [V_FREED] = {"newly_released", a->freed},
-        [V_MISSING] = {"missing_m", a->missing},
-        [V_DISENTANGLED] = {"disentangled", a->disentangled},
-        [V_GAP] = {"min_gap", s.pairs > 0 ? s.gap : NAN},
-        [V_HELD_INVERTED] = {"held_inverted", held}};
-    memcpy(r->value, value, sizeof value);
-    if (r->contact) stats->contacts = s.pairs;
+    spl_arrival_tell(a, held, r->value);
+    if (r->contact) stats->contacts = spl_barrier_look(a->barrier).pairs;
     r->solved = a->softened ? &spl_law_neohookean : r->law;
     if (!a->softened || r->told) return;
     r->told = true;
@@ -116,7 +105,7 @@ static void tell_arrival(reference *r, const spl_method_context *c, const double
 static const supple_named_value *reference_values(const void *state, int32_t *count)
 {
     const reference *r = state;
-    *count = r->arrives ? V_COUNT : 0;
+    *count = r->arrives ? SPL_ARRIVAL_VALUES : 0;
     return r->value;
 }
 
@@ -140,7 +129,7 @@ static supple_result reference_solve(void *state, const spl_method_context *c, d
     spl_statics_stats solved = {0};
     supple_result result;
     if (r->arrives) {
-        result = spl_arrival_frame(&r->arrival, &p, x, &solved, error);
+        result = spl_arrival_frame(&r->arrival, &p, NULL, x, &solved, error);
         tell_arrival(r, c, x, stats);
     } else {
         spl_drive_hold(&c->solid->drive, r->pins.held, x);
