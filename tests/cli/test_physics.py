@@ -403,6 +403,15 @@ def check_own(tool, folder):
     assert same_files(own, linear)
 
 
+def check_interrupted(tool, folder):
+    """Ctrl-C in one frame that takes very long."""
+    mine, seen = lambda: [name for name in os.listdir(folder) if "interrupted" in name], []  # the unfinished file comes before the frame
+    done = tool("skin", "demo:hero", "--clip", "reach", "--frames", "96", "--frames-fast", "--method", "reference", "--collide", "self", "--resolution", 45,
+                "--set", "trust=off", "-o", os.path.join(folder, "interrupted.npy"), interrupt_when=lambda: mine() and (seen.append(0) or len(seen) > 100))
+    assert done.code == 130 and done.err == "supple: cancelled\n", done
+    assert not mine(), mine()
+
+
 def main():
     with session(__doc__) as (tool, cases, folder):
         cases.run("mixed", check_mixed, tool, folder, "mixed", "mixed", 1e-6, "--method", "mixed")
@@ -411,6 +420,7 @@ def main():
         cases.run("reference", check_mixed, tool, folder, "reference", "corot", 1e-6, "--method", "reference")
         cases.run("steklov", check_steklov, tool, folder)
         cases.run("barrier", check_barrier, tool, folder)
+        cases.run("interrupted_in_a_frame", check_interrupted, tool, folder)
         cases.run("frames_after_contact", check_frames, tool, folder)
         cases.run("no_inversion", check_no_inversion, tool, folder)
         cases.run("metrics", check_metrics, tool, folder)
