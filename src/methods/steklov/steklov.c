@@ -1,17 +1,20 @@
 /* Steklov-Poincare skinning: Gao, Mitchell and Sifakis 2014. Quasistatic flesh whose rotations come from skinning
- * (exrotated.h), in contact (springs.h), solved by Newton's method (newton.h) in one of two formulations of the same
- * equations: all free vertices (volume.h), or those of the surface alone with the interior in equilibrium (schur.h).
+ * (exrotated.h), in contact (springs.h, or by a barrier: methods/bounded.h), solved by Newton's method (newton.h) in
+ * one of two formulations of the same equations: all free vertices (volume.h), or those of the surface alone with the
+ * interior in equilibrium (schur.h).
  */
 #include "methods/steklov/steklov.h"
 
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "methods/method.h"
+#include "methods/bounded.h"
 #include "methods/steklov/schur.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { FORM_PENALTY, FORM_BARRIER };
 
 enum {
     P_FORMULATION,
@@ -20,6 +23,7 @@ enum {
     P_TOLERANCE,
     P_STEPS,
     P_ITERATIONS,
+    P_FORM,
     P_CONTACT,
     P_SPRINGS,
     P_OPERATOR,
@@ -40,6 +44,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a frame ends", NULL},
     [P_STEPS] = {"steps", "", 60, 1, 10000, "most Newton steps of a frame", NULL},
     [P_ITERATIONS] = {"iterations", "", 2000, 1, 100000, "most iterations of a solve", NULL},
+    [P_FORM] = {"contact-form", "", FORM_PENALTY, 0, 1,
+                "contact by springs where flesh is in flesh, as the paper, or by a barrier: never", "penalty|barrier"},
     [P_CONTACT] = {"contact", "", 10, 1e-3, 1e6, "stiffness of contacts, in units of the flesh's own", NULL},
     [P_SPRINGS] = {"springs", "", 0, 0, 1, "contacts push along the normal only, or pull to a point", "normal|point"},
     [P_OPERATOR] = {"operator", "", 0, 0, 1, "the interior's answer: a squared polynomial, or as the paper prints it",
@@ -62,9 +68,10 @@ typedef struct steklov {
     spl_newton newton;
     spl_volume volume;
     spl_schur schur;
-    double bend;  /* the largest of the last pose, radians */
-    bool settled; /* the last frame converged */
-    supple_named_value value[VALUES];
+    spl_bounded bounded; /* contact by a barrier */
+    double bend;         /* the largest of the last pose, radians */
+    bool settled;        /* the last frame converged */
+    supple_named_value value[VALUES + SPL_ARRIVAL_VALUES];
 } steklov;
 
 /* ---- set-up ---- */
@@ -129,6 +136,8 @@ static supple_result steklov_init(void *state, const spl_method_context *c, supp
                                     &m->springs, error);
     if (result == SUPPLE_OK) result = spl_newton_create(&m->system, &m->springs, &m->newton, error);
     if (result == SUPPLE_OK) result = on_surface(c) ? make_surface(m, c, error) : make_volume(m, c, error);
+    if (result == SUPPLE_OK && c->parameter[P_FORM] == FORM_BARRIER)
+        result = spl_bounded_create(c, &m->system.pins, c->parameter[P_TOLERANCE], &m->bounded, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
 }
@@ -137,6 +146,7 @@ static void steklov_release(void *state, const spl_method_context *c)
 {
     (void)c;
     steklov *m = state;
+    spl_bounded_release(&m->bounded);
     spl_volume_release(&m->volume);
     spl_schur_release(&m->schur);
     spl_newton_release(&m->newton);
@@ -144,11 +154,18 @@ static void steklov_release(void *state, const spl_method_context *c)
     spl_exrotated_release(&m->system);
 }
 
+/* What was found and learnt; where flesh has come to lie beside flesh is no part of it. */
+static void forget(steklov *m)
+{
+    spl_newton_forget(&m->newton);
+    if (m->springs.contacts) spl_contacts_reset(m->springs.contacts);
+}
+
 static void steklov_reset(void *state)
 {
     steklov *m = state;
-    spl_newton_forget(&m->newton);
-    if (m->springs.contacts) spl_contacts_reset(m->springs.contacts);
+    forget(m);
+    spl_bounded_reset(&m->bounded);
 }
 
 /* ---- a frame ---- */
@@ -167,7 +184,18 @@ static void choose_start(steklov *m, const spl_method_context *c, double *x)
     spl_drive_hold(&c->solid->drive, m->system.pins.held, posed);
     if (!(spl_exrotated_forces(&m->system, posed) < 0.5 * carried)) return;
     memcpy(x, posed, 3 * (size_t)c->solid->elements.vertex_count * sizeof *x);
-    steklov_reset(m);
+    forget(m);
+}
+
+static supple_result solve_bounded(steklov *m, const spl_method_context *c, double *x, supple_stats *stats,
+                                   supple_error *error)
+{
+    spl_statics_problem p = {.law = &spl_law_exrotated,
+                             .mu = c->solid->material.mu,
+                             .lambda = c->solid->material.lambda,
+                             .rotation = m->system.rotation,
+                             .force = c->solid->force};
+    return spl_bounded_frame(&m->bounded, &p, x, stats, error);
 }
 
 static supple_result steklov_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -179,6 +207,7 @@ static supple_result steklov_solve(void *state, const spl_method_context *c, dou
     double start = spl_now_ms(), skinned;
     n->stats = (spl_steklov_stats){0};
     spl_exrotated_skin(&m->system);
+    spl_bounded_start(&m->bounded, x, c->pool);
     spl_drive_hold(&c->solid->drive, m->system.pins.held, x);
     skinned = spl_now_ms();
     spl_exrotated_assemble(&m->system);
@@ -188,7 +217,7 @@ static supple_result steklov_solve(void *state, const spl_method_context *c, dou
     supple_result result = spl_newton_solve(n, &o, x, error);
     m->settled = result == SUPPLE_OK && n->stats.converged;
     if (result != SUPPLE_OK) {
-        steklov_reset(m);
+        forget(m);
         return result;
     }
     stats->iterations = n->stats.boundary_iterations + n->stats.interior_iterations;
@@ -198,7 +227,7 @@ static supple_result steklov_solve(void *state, const spl_method_context *c, dou
         stats->contacts = n->stats.pairs;
         stats->ms_contact = n->stats.ms_contact;
     }
-    return SUPPLE_OK;
+    return solve_bounded(m, c, x, stats, error);
 }
 
 static void steklov_solution(const void *state, const spl_method_context *c, spl_solution *out)
@@ -213,6 +242,7 @@ static void steklov_solution(const void *state, const spl_method_context *c, spl
                           .pin_count = m->system.pins.count,
                           .spring = m->springs.list,
                           .spring_count = m->springs.count};
+    spl_bounded_solution(&m->bounded, out);
 }
 
 static const supple_named_value *steklov_values(const void *state, int32_t *count)
@@ -234,7 +264,8 @@ static const supple_named_value *steklov_values(const void *state, int32_t *coun
                                               {"contraction", s->contraction},
                                               {"breakdowns", s->breakdowns}};
     memcpy(m->value, value, sizeof value);
-    *count = VALUES;
+    memcpy(m->value + VALUES, m->bounded.value, sizeof m->bounded.value);
+    *count = m->bounded.on ? VALUES + SPL_ARRIVAL_VALUES : VALUES;
     return m->value;
 }
 
@@ -261,6 +292,7 @@ const spl_method spl_method_steklov = {
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,
+    .contact_form = "contact-form",
     .state_size = sizeof(steklov),
     .init = steklov_init,
     .solve = steklov_solve,
