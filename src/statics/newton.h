@@ -52,6 +52,7 @@ struct spl_statics {
 
     double *element_values;   /* 90 x tets */
     double *values;           /* of the system */
+    double *elastic_values;   /* those of the elements alone, where the law is quadratic: they stay */
     double *diagonal;         /* 9 x nodes: the diagonal blocks without what only the preconditioner has */
     double *block;            /* 9 x vertices: the extra's diagonal blocks */
     double *force;            /* 3 x vertices: elastic, pins, external, extra */
@@ -88,6 +89,7 @@ typedef struct spl_newton {
     double exact;     /* of the Hessian that is assembled */
     int patience;     /* steps before it grows */
     bool last_full;   /* the last step was taken whole */
+    bool assembled;   /* s->elastic_values has the elements' */
     bool still;       /* and moved nothing by more than options.still */
     spl_point at;
 } spl_newton;

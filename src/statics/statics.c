@@ -25,9 +25,10 @@ void spl_statics_destroy(spl_statics *s)
     spl_ic0_destroy(s->ic0);
     spl_pcg_destroy(s->pcg);
     spl_extended_release(&s->extended, &a);
-    void *blocks[] = {s->held,      s->unknown,  s->vertex, s->component, s->anchors,        s->pinned, s->values,
-                      s->block,     s->diagonal, s->force,  s->scratch,   s->element_values, s->trial,  s->spread,
-                      s->magnitude, s->product,  s->rhs,    s->direction, s->exempt};
+    void *blocks[] = {s->held,   s->unknown,       s->vertex,    s->component, s->anchors, s->pinned,
+                      s->values, s->block,         s->diagonal,  s->force,     s->scratch, s->element_values,
+                      s->trial,  s->spread,        s->magnitude, s->product,   s->rhs,     s->direction,
+                      s->exempt, s->elastic_values};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, s);
 }
@@ -76,6 +77,7 @@ static bool take_memory(spl_statics *s)
     } wanted[] = {
         {&s->element_values, m, 90},
         {&s->values, spl_pattern_values(&s->assembly.pattern), 1},
+        {&s->elastic_values, spl_pattern_values(&s->assembly.pattern), 1},
         {&s->diagonal, f, 9},
         {&s->block, n, 9},
         {&s->force, n, 3},
