@@ -39,11 +39,8 @@ TEST(without_contact_it_is_the_frame_without)
     for (int k = 0; k < 4; k++) {
         puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 8 * k);
         REQUIRE(posed_step(bounded) == SUPPLE_OK && posed_step(plain) == SUPPLE_OK);
-        double most = 0;
-        for (int32_t i = 0; i < 3 * plain->flesh.body->tets.vertex_count; i++)
-            most = fmax(most, fabs(posed_x(plain)[i] - posed_x(bounded)[i]));
-        CHECK(most < 1e-4 && supple_sim_stats(bounded)->contacts == 0);
-        if (k > 0) CHECK(value_of(bounded, "steps") == 0 && most < 1e-5);
+        CHECK(supple_sim_stats(bounded)->contacts == 0);
+        if (k > 0) CHECK(value_of(bounded, "steps") == 0 && hash_x(bounded, 0) == hash_x(plain, 0));
     }
     supple_sim_destroy(plain);
     supple_sim_destroy(bounded);

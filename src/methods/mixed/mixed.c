@@ -10,9 +10,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "fem/filter.h"
-#include "methods/arrive.h"
-#include "methods/method.h"
+#include "methods/bounded.h"
 #include "methods/mixed/clusters.h"
 #include "methods/mixed/rounds.h"
 #include "statics/statics.h"
@@ -34,9 +32,6 @@ enum {
     P_CONTACT,
     P_CONTACT_ROUNDS
 };
-
-static const double STILL = 1e-4; /* metres: a step that moves no more ends a contact's solve */
-static const double TURN = 5 * 3.14159265358979323846 / 180; /* of a joint in one step on its way to a pose */
 
 enum { ROTATION_AUTO, ROTATION_BONES, ROTATION_POLAR };
 
@@ -68,9 +63,7 @@ typedef struct mixed {
     double *lambda;      /* by tet: zeros for arap; NULL: the material's */
     double *rotation;    /* 9 a tet */
     spl_rounds rounds;
-    bool bounded; /* contact by a barrier: */
-    spl_arrival arrival;
-    supple_named_value value[SPL_ARRIVAL_VALUES];
+    spl_bounded bounded;   /* contact by a barrier */
     spl_mixed_touch touch; /* springs of contacts */
     spl_warp_stats solved; /* the last linear solve */
     const spl_law *law;
@@ -105,25 +98,6 @@ static supple_result make_touch(mixed *m, const spl_method_context *c, supple_er
     if (m->law == &spl_law_mixed_neohookean)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "energy=neohookean answers no contacts: use corot or arap");
     return spl_mixed_touch_create(c->solid, c->contacts, c->parameter[P_CONTACT], c->allocator, &m->touch, error);
-}
-
-/* A barrier, and what brings bones and flesh past it. */
-static supple_result make_arrival(mixed *m, const spl_method_context *c, supple_error *error)
-{
-    bool self = c->collide & SUPPLE_COLLIDE_SELF;
-    m->bounded = c->parameter[P_FORM] > 0 && (self || spl_colliders_count(c->colliders) > 0);
-    if (!m->bounded) return SUPPLE_OK;
-    spl_statics_options statics = spl_statics_options_default();
-    statics.solver = SPL_STATICS_PCG;
-    statics.tolerance = c->parameter[P_TOLERANCE];
-    statics.backend = c->config->solver;
-    statics.size = c->solid->diagonal;
-    statics.config = c->config;
-    statics.still = STILL;
-    spl_arrival_options options = {
-        .statics = statics, .barrier = spl_barrier_options_default(), .turn = TURN, .colliders = c->colliders};
-    options.barrier.self = self;
-    return spl_arrival_create(c->solid, &m->pins, &options, c->pool, &m->arrival, error);
 }
 
 static supple_result make_newton(mixed *m, const spl_method_context *c, supple_error *error)
@@ -163,7 +137,8 @@ static supple_result mixed_init(void *state, const spl_method_context *c, supple
     if (result == SUPPLE_OK && c->parameter[P_ROTATION] != ROTATION_BONES)
         result = spl_rounds_create(&rounds, c->allocator, &m->rounds, error);
     if (result == SUPPLE_OK) result = make_touch(m, c, error);
-    if (result == SUPPLE_OK) result = make_arrival(m, c, error);
+    if (result == SUPPLE_OK && c->parameter[P_FORM] > 0)
+        result = spl_bounded_create(c, &m->pins, c->parameter[P_TOLERANCE], &m->bounded, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
 }
@@ -177,7 +152,7 @@ static void mixed_release(void *state, const spl_method_context *c)
     spl_statics_destroy(m->newton);
     spl_rounds_release(&m->rounds);
     spl_mixed_touch_release(&m->touch);
-    spl_arrival_release(&m->arrival);
+    spl_bounded_release(&m->bounded);
     spl_free(c->allocator, m->lambda);
     spl_free(c->allocator, m->rotation);
 }
@@ -288,37 +263,23 @@ static supple_result solve_contacts(mixed *m, const spl_method_context *c, doubl
     return result;
 }
 
-/* The frame's own quadratic and the barrier, from the last frame on. x has its minimum without. */
+/* The frame's own quadratic and the barrier. x has its minimum without. */
 static supple_result solve_bounded(mixed *m, const spl_method_context *c, double *x, supple_stats *stats,
                                    supple_error *error)
 {
-    double start = spl_now_ms();
-    int32_t held, free;
-    spl_arrival *a = &m->arrival;
     spl_statics_problem p = {.law = m->law,
                              .mu = c->solid->material.mu,
                              .lambda = m->lambda ? m->lambda : c->solid->material.lambda,
                              .rotation = m->rotation,
                              .force = c->solid->force};
-    spl_statics_stats solved = {0};
-    supple_result result = spl_arrival_frame(a, &p, x, x, &solved, error);
-    stats->ms_contact = spl_now_ms() - start;
-    stats->contacts = spl_barrier_look(a->barrier).pairs;
-    stats->iterations += a->iterations;
-    if (result == SUPPLE_OK && !a->leapt) {
-        stats->residual = solved.residual;
-        stats->converged = solved.converged;
-    }
-    spl_inversion_count(&c->solid->elements, m->pins.held, x, &held, &free);
-    spl_arrival_tell(a, held, m->value);
-    return result;
+    return spl_bounded_frame(&m->bounded, &p, x, stats, error);
 }
 
 static const supple_named_value *mixed_values(const void *state, int32_t *count)
 {
     const mixed *m = state;
-    *count = m->bounded ? SPL_ARRIVAL_VALUES : 0;
-    return m->value;
+    *count = m->bounded.on ? SPL_ARRIVAL_VALUES : 0;
+    return m->bounded.value;
 }
 
 static supple_result mixed_solve(void *state, const spl_method_context *c, double *x, supple_stats *stats,
@@ -328,12 +289,13 @@ static supple_result mixed_solve(void *state, const spl_method_context *c, doubl
     spl_clusters_rotations(&m->clusters, &c->solid->drive, m->rotation, m->rounds.discord, c->pool);
     if (m->rounds.share) spl_rounds_begin(&m->rounds, &c->solid->elements, m->rotation);
     spl_pins_pose(&m->pins, &c->solid->drive);
+    spl_bounded_start(&m->bounded, x, c->pool);
     spl_drive_hold(&c->solid->drive, m->pins.held, x);
     stats->iterations = 0;
     supple_result result = m->touch.spring ? solve_contacts(m, c, x, stats, error)
                                            : solve_linear(m, c, false, c->parameter[P_TOLERANCE], x, stats, error);
     if (result == SUPPLE_OK && m->newton) result = solve_newton(m, c, x, stats, error);
-    return result == SUPPLE_OK && m->bounded ? solve_bounded(m, c, x, stats, error) : result;
+    return result == SUPPLE_OK ? solve_bounded(m, c, x, stats, error) : result;
 }
 
 const spl_warp_stats *spl_mixed_stats(const void *state)
@@ -345,7 +307,7 @@ static void mixed_reset(void *state)
 {
     mixed *m = state;
     spl_warp_forget(m->warp);
-    if (m->bounded) spl_arrival_reset(&m->arrival);
+    spl_bounded_reset(&m->bounded);
 }
 
 static void mixed_solution(const void *state, const spl_method_context *c, spl_solution *out)
@@ -359,11 +321,8 @@ static void mixed_solution(const void *state, const spl_method_context *c, spl_s
                           .pin = m->pins.pin,
                           .pin_count = m->pins.count,
                           .spring = m->touch.spring,
-                          .spring_count = m->touch.count,
-                          .exempt = m->bounded ? spl_statics_exempt(m->arrival.solver) : NULL,
-                          .barrier = m->bounded ? m->arrival.barrier : NULL,
-                          .missing = m->arrival.missing,
-                          .barrier_x = m->arrival.x};
+                          .spring_count = m->touch.count};
+    spl_bounded_solution(&m->bounded, out);
 }
 
 const spl_method spl_method_mixed = {
