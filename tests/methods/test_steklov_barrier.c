@@ -155,7 +155,7 @@ TEST(allocations_may_fail)
     posed p = posed_make("arm", 6, NULL);
     puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 120);
     long n = 0;
-    while (!survives(&p, n)) n += test_size(5, 29);
+    while (!survives(&p, n)) n += 1 + n / test_size(60, 10);
     CHECK(n > 300);
     posed_free(&p);
 }
