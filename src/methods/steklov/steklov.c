@@ -45,7 +45,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_STEPS] = {"steps", "", 60, 1, 10000, "most Newton steps of a frame", NULL},
     [P_ITERATIONS] = {"iterations", "", 2000, 1, 100000, "most iterations of a solve", NULL},
     [P_FORM] = {"contact-form", "", FORM_PENALTY, 0, 1,
-                "contact by springs where flesh is in flesh, as the paper, or by a barrier: never", "penalty|barrier"},
+                "springs where flesh is in flesh (the paper's), or a barrier: never", "penalty|barrier"},
     [P_CONTACT] = {"contact", "", 10, 1e-3, 1e6, "stiffness of contacts, in units of the flesh's own", NULL},
     [P_SPRINGS] = {"springs", "", 0, 0, 1, "contacts push along the normal only, or pull to a point", "normal|point"},
     [P_OPERATOR] = {"operator", "", 0, 0, 1, "the interior's answer: a squared polynomial, or as the paper prints it",
