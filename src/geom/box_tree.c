@@ -3,13 +3,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-#include <float.h>
 #include <math.h>
 
 enum {
-    LEAF = 6,        /* items of a leaf at most, and half of it at least */
-    TOP = 6,         /* levels that are split one after the other; the subtrees below are each one piece of work */
-    ITEM_GRAIN = 512 /* pieces of the loops over items and nodes */
+    TOP = 6,         /* halvings that are made one after the other; the parts below are each one piece of work */
+    LEAF_GRAIN = 64, /* pieces of the loops over leaves, whole rows of the level above, */
+    ITEM_GRAIN = 512 /* and over items */
 };
 
 /* Built again when boxes are this much larger, in all, than when it was built. */
@@ -19,19 +18,6 @@ struct spl_box_centre {
     float at[3];
     int32_t item;
 };
-
-float spl_round_down(double v)
-{
-    if (!(v >= -(double)FLT_MAX)) return -INFINITY;
-    if (v > (double)FLT_MAX) return FLT_MAX;
-    float f = (float)v;
-    return (double)f > v ? f - fabsf(f) * FLT_EPSILON - FLT_TRUE_MIN : f;
-}
-
-float spl_round_up(double v)
-{
-    return -spl_round_down(-v);
-}
 
 /* ---- fitting ---- */
 
@@ -49,11 +35,20 @@ static void grow(spl_box *b, const spl_box *by)
     b->free |= by->free;
 }
 
+static void put(spl_box_row *row, int32_t lane, const spl_box *b)
+{
+    for (int k = 0; k < 3; k++) {
+        row->low[k][lane] = b->low[k];
+        row->high[k][lane] = b->high[k];
+    }
+    row->free = (row->free & ~(1U << lane)) | (unsigned)(b->free != 0) << lane;
+}
+
 typedef struct fitting {
     spl_box_tree *tree;
     spl_box_of *box_of;
     const void *context;
-    int32_t level; /* first node of the level that is fitted or split */
+    int32_t parts; /* that the places are halved into */
 } fitting;
 
 static void fit_leaves(void *context, size_t begin, size_t end)
@@ -61,47 +56,64 @@ static void fit_leaves(void *context, size_t begin, size_t end)
     fitting *f = context;
     spl_box_tree *t = f->tree;
     for (int32_t leaf = (int32_t)begin; leaf < (int32_t)end; leaf++) {
-        spl_box b = empty_box();
-        for (int32_t i = spl_box_tree_first(t, leaf); i < spl_box_tree_first(t, leaf + 1); i++) {
-            t->box[i] = f->box_of(f->context, t->item[i]);
-            grow(&b, &t->box[i]);
+        spl_box all = empty_box();
+        int32_t first = SPL_LANES * leaf;
+        for (int32_t i = 0; i < SPL_LANES && i < t->item_count - first; i++) {
+            spl_box b = f->box_of(f->context, t->item[first + i]);
+            put(&t->level[0][leaf], i, &b);
+            grow(&all, &b);
         }
-        t->node[(1 << t->depth) + leaf] = b;
+        put(&t->level[1][leaf / SPL_LANES], leaf % SPL_LANES, &all);
     }
 }
 
-static void fit_level(void *context, size_t begin, size_t end)
+static int32_t rows_above(int32_t rows)
 {
-    fitting *f = context;
-    for (size_t i = begin; i < end; i++) {
-        spl_box *node = f->tree->node, b = empty_box();
-        size_t h = (size_t)f->level + i;
-        grow(&b, &node[2 * h]);
-        grow(&b, &node[2 * h + 1]);
-        node[h] = b;
-    }
+    return (rows + SPL_LANES - 1) / SPL_LANES;
 }
 
+/* The levels above the leaves are an eighth of all, and a seventh of that. */
 static void fit(fitting *f, spl_pool *pool)
 {
     spl_box_tree *t = f->tree;
-    spl_parallel_for(pool, (size_t)1 << t->depth, ITEM_GRAIN / 4, fit_leaves, f);
-    for (f->level = (1 << t->depth) / 2; f->level >= 1; f->level /= 2)
-        spl_parallel_for(pool, (size_t)f->level, ITEM_GRAIN, fit_level, f);
+    int32_t rows = spl_box_tree_leaf_count(t);
+    spl_parallel_for(pool, (size_t)rows, LEAF_GRAIN, fit_leaves, f);
+    for (int k = 1; k + 1 < t->level_count; k++) {
+        rows = rows_above(rows);
+        for (int32_t r = 0; r < rows; r++) {
+            spl_box all = empty_box();
+            for (int lane = 0; lane < SPL_LANES; lane++) {
+                spl_box b = spl_box_of_lane(&t->level[k][r], lane);
+                grow(&all, &b);
+            }
+            put(&t->level[k + 1][r / SPL_LANES], r % SPL_LANES, &all);
+        }
+    }
 }
 
-static double width(const spl_box *b)
+static double widths(const spl_box_row *row, int32_t count)
 {
-    if (!(b->low[0] <= b->high[0])) return 0;
-    return (double)(b->high[0] - b->low[0]) + (double)(b->high[1] - b->low[1]) + (double)(b->high[2] - b->low[2]);
+    double all = 0;
+    for (int32_t r = 0; r < count; r++) {
+        float sum[SPL_LANES] = {0};
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < SPL_LANES; i++)
+                sum[i] += row[r].low[k][i] <= row[r].high[k][i] ? row[r].high[k][i] - row[r].low[k][i] : 0;
+        for (int i = 0; i < SPL_LANES; i++) all += (double)sum[i];
+    }
+    return all;
 }
 
 /* The widths of all nodes over those of all items: what a query pays for, whatever the motion that boxes hold. */
 static double looseness(const spl_box_tree *t)
 {
-    double nodes = 0, items = 0;
-    for (int32_t h = 1; h < 2 << t->depth; h++) nodes += width(&t->node[h]);
-    for (int32_t i = 0; i < t->item_count; i++) items += width(&t->box[i]);
+    double nodes = 0;
+    int32_t rows = spl_box_tree_leaf_count(t);
+    double items = widths(t->level[0], rows);
+    for (int k = 1; k < t->level_count; k++) {
+        rows = rows_above(rows);
+        nodes += widths(t->level[k], rows);
+    }
     return nodes / items;
 }
 
@@ -162,33 +174,42 @@ static int longest_axis(const spl_box_centre *c, int32_t begin, int32_t end)
     return size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2;
 }
 
-/* Splits the items of `leaf_count` leaves from `leaf` on between the two halves of the leaves. */
-static void split(spl_box_tree *t, int32_t leaf, int32_t leaf_count)
+/* Splits what is at the places of `span` leaves, a power of two, from `leaf` on between the two halves of them. */
+static void split(spl_box_tree *t, int64_t leaf, int64_t span)
 {
-    int32_t begin = spl_box_tree_first(t, leaf), end = spl_box_tree_first(t, leaf + leaf_count);
-    int32_t middle = spl_box_tree_first(t, leaf + leaf_count / 2);
-    if (middle > begin && middle < end)
-        select_middle(t->centre, begin, end, middle, longest_axis(t->centre, begin, end));
+    int64_t begin = SPL_LANES * leaf, middle = begin + SPL_LANES * span / 2, end = begin + SPL_LANES * span;
+    if (middle >= t->item_count) return;
+    if (end > t->item_count) end = t->item_count;
+    int axis = longest_axis(t->centre, (int32_t)begin, (int32_t)end);
+    select_middle(t->centre, (int32_t)begin, (int32_t)end, (int32_t)middle, axis);
 }
 
-/* Depth is at most 32. */
-static void split_all(spl_box_tree *t, int32_t leaf, int32_t leaf_count)
+/* As deep as there are bits in a span. */
+static void split_all(spl_box_tree *t, int64_t leaf, int64_t span)
 {
-    if (leaf_count < 2) return;
-    split(t, leaf, leaf_count);
-    split_all(t, leaf, leaf_count / 2);
-    split_all(t, leaf + leaf_count / 2, leaf_count / 2);
+    if (span < 2 || SPL_LANES * leaf >= t->item_count) return;
+    split(t, leaf, span);
+    split_all(t, leaf, span / 2);
+    split_all(t, leaf + span / 2, span / 2);
 }
 
-static void split_level(void *context, size_t begin, size_t end)
+/* The least power of two of leaves that holds all. */
+static int64_t whole_span(const spl_box_tree *t)
+{
+    int64_t span = 1;
+    while (SPL_LANES * span < t->item_count) span *= 2;
+    return span;
+}
+
+static void split_parts(void *context, size_t begin, size_t end)
 {
     fitting *f = context;
-    int32_t leaf_count = (1 << f->tree->depth) / f->level;
+    int64_t span = whole_span(f->tree) / f->parts;
     for (size_t i = begin; i < end; i++) {
-        if (f->level < 1 << TOP)
-            split(f->tree, (int32_t)i * leaf_count, leaf_count);
+        if (f->parts < 1 << TOP)
+            split(f->tree, (int64_t)i * span, span);
         else
-            split_all(f->tree, (int32_t)i * leaf_count, leaf_count);
+            split_all(f->tree, (int64_t)i * span, span);
     }
 }
 
@@ -212,8 +233,8 @@ static void build(fitting *f, spl_pool *pool)
     spl_box_tree *t = f->tree;
     size_t count = (size_t)t->item_count;
     spl_parallel_for(pool, count, ITEM_GRAIN, set_centres, f);
-    for (f->level = 1; f->level <= 1 << TOP && f->level <= 1 << t->depth; f->level *= 2)
-        spl_parallel_for(pool, (size_t)f->level, 1, split_level, f);
+    for (f->parts = 1; f->parts <= 1 << TOP && f->parts <= whole_span(t); f->parts *= 2)
+        spl_parallel_for(pool, (size_t)f->parts, 1, split_parts, f);
     for (size_t i = 0; i < count; i++) t->item[i] = t->centre[i].item;
 }
 
@@ -231,26 +252,54 @@ void spl_box_tree_fit(spl_box_tree *t, spl_box_of *box_of, const void *context, 
     if (!(t->looseness < INFINITY)) t->looseness = 0; /* of no size, or not all numbers: build again next time */
 }
 
+/* Of all levels, of which *level_count are counted. */
+static size_t row_count(const spl_box_tree *t, int32_t *level_count)
+{
+    int32_t rows = spl_box_tree_leaf_count(t);
+    size_t all = (size_t)rows;
+    *level_count = 1;
+    do {
+        rows = rows_above(rows);
+        all += (size_t)rows;
+        ++*level_count;
+    } while (rows > 1);
+    return all;
+}
+
+static void set_levels(spl_box_tree *t, size_t row_total)
+{
+    spl_box_row none = {0};
+    spl_box empty = empty_box();
+    for (int lane = 0; lane < SPL_LANES; lane++) put(&none, lane, &empty);
+    for (size_t i = 0; i < row_total; i++) t->row[i] = none;
+    int32_t rows = spl_box_tree_leaf_count(t);
+    t->level[0] = t->row;
+    for (int k = 1; k < t->level_count; k++) {
+        t->level[k] = t->level[k - 1] + rows;
+        rows = rows_above(rows);
+    }
+}
+
 supple_result spl_box_tree_create(int32_t item_count, const supple_allocator *a, spl_box_tree *out, supple_error *error)
 {
     *out = (spl_box_tree){.allocator = *a, .item_count = item_count};
-    while ((int64_t)LEAF << out->depth < item_count) out->depth++;
-    size_t n = (size_t)item_count;
+    size_t n = (size_t)item_count, rows = row_count(out, &out->level_count);
     out->item = spl_new(a, n, sizeof *out->item);
-    out->box = spl_new(a, n, sizeof *out->box);
     out->centre = spl_new(a, n, sizeof *out->centre);
-    out->node = spl_new(a, (size_t)2 << out->depth, sizeof *out->node);
-    if (out->item && out->box && out->centre && out->node) return SUPPLE_OK;
-    spl_box_tree_release(out);
-    return spl_fail_memory(error, "a tree of boxes");
+    out->row = spl_new(a, rows, sizeof *out->row);
+    if (!out->item || !out->centre || !out->row) {
+        spl_box_tree_release(out);
+        return spl_fail_memory(error, "a tree of boxes");
+    }
+    set_levels(out, rows);
+    return SUPPLE_OK;
 }
 
 void spl_box_tree_release(spl_box_tree *t)
 {
     if (!t->allocator.release) return;
     spl_free(&t->allocator, t->item);
-    spl_free(&t->allocator, t->box);
     spl_free(&t->allocator, t->centre);
-    spl_free(&t->allocator, t->node);
+    spl_free(&t->allocator, t->row);
     *t = (spl_box_tree){0};
 }

@@ -1,13 +1,18 @@
-/* A binary tree of boxes over things that move: refitted at every use, built again when that no longer serves.
+/* A tree of boxes over things that move: refitted at every use, built again when that no longer serves.
  *
- * The tree is balanced and has no pointers: node h has the children 2h and 2h + 1, the root is 1, and the leaves are
- * the last 2^depth nodes; leaf l holds the items at places [spl_box_tree_first(l), spl_box_tree_first(l + 1)) of
- * `item`. Halving at the median along the longest axis keeps its depth whatever the shape: a floor of a kilometre under
- * a body does not spoil the body's part. Boxes are floats, rounded outwards: they only ever admit too much. */
+ * Every node has eight children, whose boxes lie beside each other in a row and are asked at once. There are no
+ * pointers: row r of level 0 holds the items at places 8 r to 8 r + 7 and is called leaf r, and row r of any level has
+ * its box in lane r % 8 of row r / 8 of the level above, up to one row alone. Only the last row of a level has lanes to
+ * spare; these are empty. Places are halved along the longest axis, again and again, the left half being the largest
+ * power of two of leaves: a floor of a kilometre under a body does not spoil the body's part. Boxes are floats, rounded
+ * outwards: they only ever admit too much. */
 #ifndef SPL_GEOM_BOX_TREE_H
 #define SPL_GEOM_BOX_TREE_H
 
 #include "core/threads.h"
+#include "geom/lanes.h"
+
+#include <float.h>
 
 typedef struct spl_box {
     float low[3], high[3]; /* closed; low > high: empty, and meets nothing */
@@ -17,14 +22,22 @@ typedef struct spl_box {
 /* Where an item is; called by several threads at once. */
 typedef spl_box spl_box_of(const void *context, int32_t item);
 
+/* Eight of them. */
+typedef struct spl_box_row {
+    float low[3][SPL_LANES], high[3][SPL_LANES];
+    uint32_t free; /* a bit by lane */
+} spl_box_row;
+
 typedef struct spl_box_centre spl_box_centre;
+
+enum { SPL_BOX_LEVELS = 12 };
 
 typedef struct spl_box_tree {
     supple_allocator allocator;
-    int32_t item_count, depth;
-    int32_t *item;          /* by place */
-    spl_box *box;           /* by place */
-    spl_box *node;          /* 2^(depth + 1); 0 is not used */
+    int32_t item_count, level_count; /* 2 levels at least */
+    int32_t *item;                   /* by place */
+    spl_box_row *row;                /* all of them */
+    spl_box_row *level[SPL_BOX_LEVELS];
     spl_box_centre *centre; /* by place, for building */
     double looseness;       /* when it was built; 0: never yet */
 } spl_box_tree;
@@ -39,22 +52,43 @@ void spl_box_tree_fit(spl_box_tree *t, spl_box_of *box_of, const void *context, 
 
 static inline int32_t spl_box_tree_leaf_count(const spl_box_tree *t)
 {
-    return t->item_count > 0 ? 1 << t->depth : 0;
+    return t->item_count / SPL_LANES + (t->item_count % SPL_LANES > 0);
 }
 
-static inline int32_t spl_box_tree_first(const spl_box_tree *t, int32_t leaf)
+static inline spl_box spl_box_of_lane(const spl_box_row *r, int lane)
 {
-    return (int32_t)(((int64_t)leaf * t->item_count) >> t->depth);
+    return (spl_box){{r->low[0][lane], r->low[1][lane], r->low[2][lane]},
+                     {r->high[0][lane], r->high[1][lane], r->high[2][lane]},
+                     (int32_t)(r->free >> lane & 1)};
 }
 
-static inline bool spl_boxes_meet(const spl_box *a, const spl_box *b)
+/* A bit for each lane whose box meets the other. Boxes that are both not free do not. */
+static inline unsigned spl_box_row_meets(const spl_box_row *r, const spl_box *b)
 {
-    return (a->low[0] <= b->high[0]) & (b->low[0] <= a->high[0]) & (a->low[1] <= b->high[1]) &
-           (b->low[1] <= a->high[1]) & (a->low[2] <= b->high[2]) & (b->low[2] <= a->high[2]);
+    unsigned bits = 0;
+    for (int h = 0; h < SPL_LANES; h += SPL_WIDE) {
+        spl_wide_int meets = (spl_wide_load(r->low[0] + h) <= spl_wide_set(b->high[0])) &
+                             (spl_wide_load(r->high[0] + h) >= spl_wide_set(b->low[0]));
+        for (int k = 1; k < 3; k++)
+            meets &= (spl_wide_load(r->low[k] + h) <= spl_wide_set(b->high[k])) &
+                     (spl_wide_load(r->high[k] + h) >= spl_wide_set(b->low[k]));
+        bits |= spl_wide_bits(meets) << h;
+    }
+    return b->free ? bits : bits & r->free;
 }
 
 /* The float at or below v, and at or above. Beyond the floats, and for what is no number, an infinity that holds v. */
-float spl_round_down(double v);
-float spl_round_up(double v);
+static inline float spl_round_down(double v)
+{
+    if (!(v >= -(double)FLT_MAX)) return -INFINITY;
+    if (v > (double)FLT_MAX) return FLT_MAX;
+    float f = (float)v;
+    return (double)f > v ? f - fabsf(f) * FLT_EPSILON - FLT_TRUE_MIN : f;
+}
+
+static inline float spl_round_up(double v)
+{
+    return -spl_round_down(-v);
+}
 
 #endif

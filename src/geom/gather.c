@@ -1,13 +1,13 @@
-#include "geom/gather.h"
-
 #include "core/error.h"
 #include "core/memory.h"
+#include "geom/gather_walk.h"
+#include "math/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    CHUNK = 64,      /* leaves of a piece of work */
+    CHUNK = 16,      /* leaves of a piece of work */
     SORT_GRAIN = 512 /* keys of a piece of sorting */
 };
 
@@ -28,77 +28,35 @@ void spl_gather_release(spl_gather *g)
     *g = (spl_gather){0};
 }
 
-/* ---- one leaf against a tree ---- */
+/* ---- finding ---- */
+
+typedef void walk_fn(const spl_gather_walk *w, int32_t begin, int32_t end);
 
 typedef struct work {
+    spl_gather_walk walk; /* without a chunk */
+    walk_fn *leaves;
     const spl_gather *g;
-    spl_gather_test *test;
-    const void *context;
-    spl_gather_chunk *chunk; /* of the piece at hand */
 } work;
 
-static void keep(const work *w, const spl_pair *pair)
+static walk_fn *best_walk(void)
 {
-    if (w->chunk->count < w->chunk->room) w->chunk->pair[w->chunk->count] = *pair;
-    w->chunk->count++;
-}
-
-static bool may_meet(const spl_box *a, const spl_box *b)
-{
-    return (a->free | b->free) && spl_boxes_meet(a, b);
-}
-
-static void ask_leaves(const work *w, int32_t leaf, int32_t other)
-{
-    const spl_box_tree *from = w->g->from, *into = w->g->into;
-    int32_t begin = spl_box_tree_first(into, other), end = spl_box_tree_first(into, other + 1);
-    const spl_box *others = &into->node[(1 << into->depth) + other];
-    for (int32_t i = spl_box_tree_first(from, leaf); i < spl_box_tree_first(from, leaf + 1); i++) {
-        spl_box box = from->box[i];
-        if (!may_meet(&box, others)) continue;
-        for (int32_t j = from == into && i >= begin ? i + 1 : begin; j < end; j++) {
-            spl_pair pair;
-            if (may_meet(&box, &into->box[j]) && w->test(w->context, from->item[i], into->item[j], &pair))
-                keep(w, &pair);
-        }
-    }
-}
-
-/* One past the last leaf below node h, as a node. */
-static int64_t end_of(const spl_box_tree *t, int32_t h)
-{
-    return (int64_t)(h + 1) << (__builtin_clz((unsigned)h) - __builtin_clz(1U << t->depth));
-}
-
-/* Of a tree against itself, leaves before `leaf` have asked already: nodes that end before it are passed by. */
-static void ask_tree(const work *w, int32_t leaf)
-{
-    const spl_box_tree *from = w->g->from, *into = w->g->into;
-    const spl_box *box = &from->node[(1 << from->depth) + leaf];
-    int32_t stack[40], used = 0, leaves = 1 << into->depth; /* a level leaves one behind: 32 at most */
-    stack[used++] = 1;
-    while (used > 0) {
-        int32_t h = stack[--used];
-        if (!may_meet(box, &into->node[h])) continue;
-        if (h >= leaves) {
-            ask_leaves(w, leaf, h - leaves);
-            continue;
-        }
-        stack[used++] = 2 * h + 1;
-        if (from != into || end_of(into, 2 * h) > leaves + leaf) stack[used++] = 2 * h;
-    }
+#ifdef SPL_HAVE_AVX2
+    if (spl_cpu_has_avx2()) return spl_gather_walk_avx2;
+#endif
+    return walk_leaves;
 }
 
 static void ask_chunks(void *context, size_t begin, size_t end)
 {
-    work w = *(const work *)context;
-    int32_t leaf_count = spl_box_tree_leaf_count(w.g->from);
+    const work *w = context;
+    spl_gather_walk walk = w->walk;
+    int32_t leaf_count = spl_box_tree_leaf_count(walk.from);
     for (size_t i = begin; i < end; i++) {
-        w.chunk = &w.g->chunk[i];
-        if (w.chunk->done) continue;
-        w.chunk->count = 0;
+        walk.chunk = &w->g->chunk[i];
+        if (walk.chunk->done) continue;
+        walk.chunk->count = 0;
         int32_t first = (int32_t)i * CHUNK, last = first + CHUNK < leaf_count ? first + CHUNK : leaf_count;
-        for (int32_t leaf = first; leaf < last; leaf++) ask_tree(&w, leaf);
+        w->leaves(&walk, first, last);
     }
 }
 
@@ -123,7 +81,8 @@ static bool make_room(spl_gather *g, bool *full)
 supple_result spl_gather_find(spl_gather *g, spl_gather_test *test, const void *context, spl_pool *pool,
                               supple_error *error)
 {
-    work w = {.g = g, .test = test, .context = context};
+    spl_gather_walk walk = {.from = g->from, .into = g->into, .test = test, .context = context};
+    work w = {.walk = walk, .leaves = best_walk(), .g = g};
     g->count = 0;
     if (g->from->item_count == 0 || g->into->item_count == 0) return SUPPLE_OK;
     for (int32_t i = 0; i < g->chunk_count; i++) g->chunk[i].done = false;

@@ -26,6 +26,17 @@ typedef struct spl_gather {
     size_t count; /* of all chunks */
 } spl_gather;
 
+/* A piece of work: leaves of `from` ask `into`. */
+typedef struct spl_gather_walk {
+    const spl_box_tree *from, *into;
+    spl_gather_test *test;
+    const void *context;
+    spl_gather_chunk *chunk; /* where what is found goes */
+} spl_gather_walk;
+
+/* Leaves [begin, end), for AVX2 alone: call it only where spl_cpu_has_avx2(). */
+void spl_gather_walk_avx2(const spl_gather_walk *w, int32_t begin, int32_t end);
+
 supple_result spl_gather_create(const spl_box_tree *from, const spl_box_tree *into, const supple_allocator *a,
                                 spl_gather *out, supple_error *error);
 void spl_gather_release(spl_gather *g);

@@ -29,19 +29,36 @@ static bool within(const spl_box *b, const spl_box *in)
     return ok;
 }
 
+/* The boxes of a row lie in the one that the level above has for it; lanes to spare are empty. */
+static void check_row(const spl_box_tree *t, int level, int32_t r, int32_t used)
+{
+    for (int lane = 0; lane < SPL_LANES; lane++) {
+        spl_box b = spl_box_of_lane(&t->level[level][r], lane), above = {{0}, {0}, 0};
+        if (level + 1 < t->level_count) above = spl_box_of_lane(&t->level[level + 1][r / SPL_LANES], r % SPL_LANES);
+        if (lane >= used)
+            CHECK(b.low[0] > b.high[0] && b.low[1] > b.high[1] && b.low[2] > b.high[2] && !b.free);
+        else
+            CHECK(level + 1 == t->level_count || within(&b, &above));
+    }
+}
+
 /* Every item is there once, and every node holds what is below it. */
 static void check_tree(const spl_box_tree *t, const places *p)
 {
     static int seen[COUNT];
     memset(seen, 0, sizeof seen);
-    for (int32_t h = 2; h < 2 << t->depth; h++) CHECK(within(&t->node[h], &t->node[h / 2]));
-    for (int32_t leaf = 0; leaf < spl_box_tree_leaf_count(t); leaf++)
-        for (int32_t i = spl_box_tree_first(t, leaf); i < spl_box_tree_first(t, leaf + 1); i++) {
-            spl_box b = place_box(p, t->item[i]);
-            CHECK(memcmp(b.low, t->box[i].low, sizeof b.low) == 0);
-            CHECK(within(&b, &t->node[(1 << t->depth) + leaf]));
-            seen[t->item[i]]++;
-        }
+    int32_t count = COUNT;
+    for (int level = 0; level < t->level_count; level++) {
+        int32_t rows = (count + SPL_LANES - 1) / SPL_LANES;
+        for (int32_t r = 0; r < rows; r++) check_row(t, level, r, count - SPL_LANES * r);
+        count = rows;
+    }
+    CHECK(count == 1);
+    for (int32_t i = 0; i < COUNT; i++) {
+        spl_box b = place_box(p, t->item[i]), is = spl_box_of_lane(&t->level[0][i / SPL_LANES], i % SPL_LANES);
+        CHECK(memcmp(&b, &is, sizeof b) == 0);
+        seen[t->item[i]]++;
+    }
     for (int i = 0; i < COUNT; i++) CHECK(seen[i] == 1);
 }
 
@@ -70,6 +87,39 @@ TEST(a_tree_follows_and_is_built_again_when_that_no_longer_serves)
     spl_box_tree_release(&t);
 }
 
+/* Whole numbers, so that boxes touch often; every fourth lane is empty or holds all. */
+TEST(a_row_is_asked_as_eight_boxes)
+{
+    random_state r = {5};
+    int met = 0;
+    for (int n = 0; n < 20000; n++) {
+        spl_box one[SPL_LANES + 1];
+        spl_box_row row = {0};
+        for (int i = 0; i <= SPL_LANES; i++) {
+            one[i].free = random_signed(&r) > 0;
+            for (int k = 0; k < 3; k++) {
+                float at = (float)floor(4 * random_share(&r)), size = (float)floor(3 * random_share(&r));
+                one[i].low[k] = i % 4 == 3 && n % 2 ? (n % 4 == 1 ? INFINITY : -INFINITY) : at;
+                one[i].high[k] = i % 4 == 3 && n % 2 ? -one[i].low[k] : at + size;
+                if (i == SPL_LANES) continue;
+                row.low[k][i] = one[i].low[k];
+                row.high[k][i] = one[i].high[k];
+            }
+            if (i < SPL_LANES) row.free |= (unsigned)one[i].free << i;
+        }
+        const spl_box *b = &one[SPL_LANES];
+        unsigned bits = spl_box_row_meets(&row, b);
+        for (int i = 0; i < SPL_LANES; i++) {
+            bool meets = b->free || one[i].free;
+            for (int k = 0; k < 3; k++) meets = meets && one[i].low[k] <= b->high[k] && b->low[k] <= one[i].high[k];
+            CHECK((bits >> i & 1) == meets);
+            met += meets;
+        }
+        CHECK(bits >> SPL_LANES == 0);
+    }
+    CHECK(met > 10000 && met < 150000);
+}
+
 TEST(floats_are_rounded_outwards)
 {
     random_state r = {3};
@@ -85,4 +135,5 @@ TEST(floats_are_rounded_outwards)
     CHECK(isfinite(spl_round_down(1e300)) && isfinite(spl_round_up(-1e300)));
 }
 
-TEST_CASES(RUN(a_tree_follows_and_is_built_again_when_that_no_longer_serves), RUN(floats_are_rounded_outwards))
+TEST_CASES(RUN(a_tree_follows_and_is_built_again_when_that_no_longer_serves), RUN(a_row_is_asked_as_eight_boxes),
+           RUN(floats_are_rounded_outwards))
