@@ -368,9 +368,8 @@ static spl_box box_around(const spl_vec3 *x, const int32_t *v, int count)
         low = spl_v3(fmin(low.x, p.x), fmin(low.y, p.y), fmin(low.z, p.z));
         high = spl_v3(fmax(high.x, p.x), fmax(high.y, p.y), fmax(high.z, p.z));
     }
-    return (spl_box){{spl_round_down(low.x), spl_round_down(low.y), spl_round_down(low.z)},
-                     {spl_round_up(high.x), spl_round_up(high.y), spl_round_up(high.z)},
-                     1};
+    double below[4] = {low.x, low.y, low.z, 0}, above[4] = {high.x, high.y, high.z, 0};
+    return spl_box_around(below, above, true);
 }
 
 static spl_box point_box(const void *context, int32_t i)
@@ -413,7 +412,7 @@ static supple_result push_sunk(part_finder *f, supple_error *error)
 {
     spl_box_tree_fit(&f->points, point_box, f, f->pool);
     spl_box_tree_fit(&f->flesh, tet_box, f, f->pool);
-    supple_result r = spl_gather_find(&f->inside, is_inside, f, f->pool, error);
+    supple_result r = spl_gather_find(&f->inside, (spl_gather_sieve){0}, is_inside, f, f->pool, error);
     if (r != SUPPLE_OK) return r;
     if (f->inside.count > f->sunk_room) {
         spl_pair *grown = spl_resize(&f->allocator, f->sunk, f->inside.count, sizeof *grown);

@@ -23,15 +23,15 @@ struct spl_box_centre {
 
 static spl_box empty_box(void)
 {
-    return (spl_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0};
+    return (spl_box){{INFINITY, INFINITY, INFINITY, 0}, {-INFINITY, -INFINITY, -INFINITY, 0}, 0};
 }
 
 static void grow(spl_box *b, const spl_box *by)
 {
-    for (int k = 0; k < 3; k++) {
-        b->low[k] = by->low[k] < b->low[k] ? by->low[k] : b->low[k];
-        b->high[k] = by->high[k] > b->high[k] ? by->high[k] : b->high[k];
-    }
+    spl_f4 low = spl_f4_min(spl_f4_load(by->low), spl_f4_load(b->low));
+    spl_f4 high = spl_f4_max(spl_f4_load(by->high), spl_f4_load(b->high));
+    memcpy(b->low, &low, sizeof low);
+    memcpy(b->high, &high, sizeof high);
     b->free |= by->free;
 }
 

@@ -15,7 +15,7 @@
 #include <float.h>
 
 typedef struct spl_box {
-    float low[3], high[3]; /* closed; low > high: empty, and meets nothing */
+    float low[4], high[4]; /* closed; low > high: empty, and meets nothing; the fourth is not used */
     int32_t free;          /* not 0: some vertex in it is free */
 } spl_box;
 
@@ -57,8 +57,8 @@ static inline int32_t spl_box_tree_leaf_count(const spl_box_tree *t)
 
 static inline spl_box spl_box_of_lane(const spl_box_row *r, int lane)
 {
-    return (spl_box){{r->low[0][lane], r->low[1][lane], r->low[2][lane]},
-                     {r->high[0][lane], r->high[1][lane], r->high[2][lane]},
+    return (spl_box){{r->low[0][lane], r->low[1][lane], r->low[2][lane], 0},
+                     {r->high[0][lane], r->high[1][lane], r->high[2][lane], 0},
                      (int32_t)(r->free >> lane & 1)};
 }
 
@@ -77,18 +77,32 @@ static inline unsigned spl_box_row_meets(const spl_box_row *r, const spl_box *b)
     return b->free ? bits : bits & r->free;
 }
 
-/* The float at or below v, and at or above. Beyond the floats, and for what is no number, an infinity that holds v. */
-static inline float spl_round_down(double v)
+/* The floats at or below four numbers, and at or above. Beyond the floats, and for what is no number, an infinity that
+ * holds it. */
+static inline spl_f4 spl_round_down(const double v[4])
 {
-    if (!(v >= -(double)FLT_MAX)) return -INFINITY;
-    if (v > (double)FLT_MAX) return FLT_MAX;
-    float f = (float)v;
-    return (double)f > v ? f - fabsf(f) * FLT_EPSILON - FLT_TRUE_MIN : f;
+    spl_f4 f = {(float)v[0], (float)v[1], (float)v[2], (float)v[3]}, most = spl_f4_set(FLT_MAX);
+    f = spl_f4_select(f > most, most, f);
+    spl_i4 above = {-((double)f[0] > v[0]), -((double)f[1] > v[1]), -((double)f[2] > v[2]), -((double)f[3] > v[3])};
+    spl_f4 size = spl_f4_max(f, -f);
+    f = spl_f4_select(above, f - size * FLT_EPSILON - FLT_TRUE_MIN, f);
+    return spl_f4_select(f >= -most, f, spl_f4_set(-INFINITY));
 }
 
-static inline float spl_round_up(double v)
+static inline spl_f4 spl_round_up(const double v[4])
 {
-    return -spl_round_down(-v);
+    double w[4] = {-v[0], -v[1], -v[2], -v[3]};
+    return -spl_round_down(w);
+}
+
+/* The least one that holds what lies between; the fourths do not count. */
+static inline spl_box spl_box_around(const double low[4], const double high[4], bool is_free)
+{
+    spl_f4 below = spl_round_down(low), above = spl_round_up(high);
+    spl_box b = {.free = is_free};
+    memcpy(b.low, &below, sizeof below);
+    memcpy(b.high, &above, sizeof above);
+    return b;
 }
 
 #endif

@@ -78,10 +78,10 @@ static bool make_room(spl_gather *g, bool *full)
     return true;
 }
 
-supple_result spl_gather_find(spl_gather *g, spl_gather_test *test, const void *context, spl_pool *pool,
-                              supple_error *error)
+supple_result spl_gather_find(spl_gather *g, spl_gather_sieve sieve, spl_gather_test *test, const void *context,
+                              spl_pool *pool, supple_error *error)
 {
-    spl_gather_walk walk = {.from = g->from, .into = g->into, .test = test, .context = context};
+    spl_gather_walk walk = {.from = g->from, .into = g->into, .sieve = sieve, .test = test, .context = context};
     work w = {.walk = walk, .leaves = best_walk(), .g = g};
     g->count = 0;
     if (g->from->item_count == 0 || g->into->item_count == 0) return SUPPLE_OK;

@@ -7,6 +7,7 @@
 
 #include "geom/box_tree.h"
 #include "geom/distance.h"
+#include "geom/sift.h"
 
 /* Whether an item of the first tree and one of the second, whose boxes meet, are a pair, and which. May be called by
  * several threads at once. */
@@ -26,9 +27,16 @@ typedef struct spl_gather {
     size_t count; /* of all chunks */
 } spl_gather;
 
+/* What is asked before the test. */
+typedef struct spl_gather_sieve {
+    spl_sift *sift;                  /* NULL: nothing */
+    const spl_sift_row *from, *into; /* by leaf */
+} spl_gather_sieve;
+
 /* A piece of work: leaves of `from` ask `into`. */
 typedef struct spl_gather_walk {
     const spl_box_tree *from, *into;
+    spl_gather_sieve sieve;
     spl_gather_test *test;
     const void *context;
     spl_gather_chunk *chunk; /* where what is found goes */
@@ -42,8 +50,8 @@ supple_result spl_gather_create(const spl_box_tree *from, const spl_box_tree *in
 void spl_gather_release(spl_gather *g);
 
 /* Boxes of items that are both not free are none that meet. */
-supple_result spl_gather_find(spl_gather *g, spl_gather_test *test, const void *context, spl_pool *pool,
-                              supple_error *error);
+supple_result spl_gather_find(spl_gather *g, spl_gather_sieve sieve, spl_gather_test *test, const void *context,
+                              spl_pool *pool, supple_error *error);
 
 /* What was found, in order of kind and v, each once, into `out` (g->count). Linear in count and keys: v[0] is below
  * key_count, and `first` has room for key_count + 1. Returns how many. */

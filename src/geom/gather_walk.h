@@ -26,6 +26,7 @@ static void ask_leaf(const spl_gather_walk *w, int32_t leaf, int32_t other, cons
         spl_box box = spl_box_of_lane(row, i);
         unsigned theirs = spl_box_row_meets(&into->level[0][other], &box);
         if (from == into && leaf == other) theirs &= ~1U << i;
+        if (theirs && w->sieve.sift) theirs = w->sieve.sift(&w->sieve.from[leaf], i, &w->sieve.into[other], theirs);
         while (theirs) {
             spl_pair pair;
             int j = take_lane(&theirs);

@@ -9,12 +9,23 @@
 
 static const double NOISE = 1e-14; /* of a product of lengths: what rounding makes of a volume */
 
+enum { VERTEX_GRAIN = 2048 };
+
+/* Where a vertex is, or goes. The fourth of `low` is 0 where it is free and 1 where it is fixed, of `high` its reach:
+ * the least and the largest of these are what matters of corners, too. */
+typedef struct bounds {
+    double low[4], high[4];
+} bounds;
+
 struct spl_pairs {
     supple_allocator allocator;
     spl_primitives p;
     spl_pairs_refuse *refuse;
     const void *context;
     spl_box_tree points, edges, triangles;
+    bounds *bounds;          /* by vertex */
+    spl_sift_vertex *vertex; /* as the sieve sees them */
+    spl_sift_row *point_row, *edge_row, *triangle_row;
     spl_gather point_triangle, edge_edge, edge_triangle;
     int32_t *first; /* for sorting: by vertex or edge, and one more */
     int32_t key_count;
@@ -25,6 +36,22 @@ struct spl_pairs {
 
 /* ---- creation ---- */
 
+static spl_sift_row *new_rows(const spl_pairs *s, const spl_box_tree *t)
+{
+    return spl_new(&s->allocator, (size_t)spl_box_tree_leaf_count(t), sizeof(spl_sift_row));
+}
+
+static supple_result make_sieve(spl_pairs *s, supple_error *error)
+{
+    s->bounds = spl_new(&s->allocator, (size_t)s->p.vertex_count, sizeof *s->bounds);
+    s->vertex = spl_new(&s->allocator, (size_t)s->p.vertex_count, sizeof *s->vertex);
+    s->point_row = new_rows(s, &s->points);
+    s->edge_row = new_rows(s, &s->edges);
+    s->triangle_row = new_rows(s, &s->triangles);
+    bool ok = s->bounds && s->vertex && s->point_row && s->edge_row && s->triangle_row;
+    return ok ? SUPPLE_OK : spl_fail_memory(error, "pairs");
+}
+
 static supple_result make_parts(spl_pairs *s, supple_error *error)
 {
     const supple_allocator *a = &s->allocator;
@@ -34,6 +61,7 @@ static supple_result make_parts(spl_pairs *s, supple_error *error)
     supple_result r = spl_box_tree_create(s->p.point_count, a, &s->points, error);
     if (r == SUPPLE_OK) r = spl_box_tree_create(s->p.edge_count, a, &s->edges, error);
     if (r == SUPPLE_OK) r = spl_box_tree_create(s->p.triangle_count, a, &s->triangles, error);
+    if (r == SUPPLE_OK) r = make_sieve(s, error);
     if (r == SUPPLE_OK) r = spl_gather_create(&s->points, &s->triangles, a, &s->point_triangle, error);
     if (r == SUPPLE_OK) r = spl_gather_create(&s->edges, &s->edges, a, &s->edge_edge, error);
     if (r == SUPPLE_OK) r = spl_gather_create(&s->edges, &s->triangles, a, &s->edge_triangle, error);
@@ -67,8 +95,8 @@ void spl_pairs_destroy(spl_pairs *s)
     spl_gather_release(&s->point_triangle);
     spl_gather_release(&s->edge_edge);
     spl_gather_release(&s->edge_triangle);
-    spl_free(&s->allocator, s->first);
-    spl_free(&s->allocator, s->list);
+    void *blocks[] = {s->bounds, s->vertex, s->point_row, s->edge_row, s->triangle_row, s->first, s->list};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&s->allocator, blocks[i]);
     supple_allocator a = s->allocator;
     spl_free(&a, s);
 }
@@ -93,38 +121,50 @@ typedef struct query {
 static double reach_of(const query *q, const int32_t *v, int count)
 {
     double most = 0;
-    if (!q->s->p.reach || !q->reaches) return 0;
+    if (!q->s->p.reach) return 0;
     for (int i = 0; i < count; i++) most = q->s->p.reach[v[i]] > most ? q->s->p.reach[v[i]] : most;
     return most;
 }
 
-static bool any_free(const spl_pairs *s, const int32_t *v, int count)
+/* What is no number bounds nothing. */
+static void bound(bounds *b, int k, double at)
 {
-    if (!s->p.fixed) return true;
-    for (int i = 0; i < count; i++)
-        if (!s->p.fixed[v[i]]) return true;
-    return false;
+    b->low[k] = at < b->low[k] ? at : b->low[k];
+    b->high[k] = at > b->high[k] ? at : b->high[k];
 }
 
-static spl_box box_of(const query *q, const int32_t *v, int count)
+static void bound_vertices(void *context, size_t begin, size_t end)
 {
-    double inflate = q->radius / 2 + reach_of(q, v, count);
-    spl_box b = {.free = any_free(q->s, v, count)};
-    for (int k = 0; k < 3; k++) {
-        double low = INFINITY, high = -INFINITY;
-        for (int i = 0; i < count; i++) {
-            double at = q->x[3 * (size_t)v[i] + (size_t)k];
-            low = at < low ? at : low;
-            high = at > high ? at : high;
-            if (!q->d) continue;
-            at += q->d[3 * (size_t)v[i] + (size_t)k] - q->common[k];
-            low = at < low ? at : low;
-            high = at > high ? at : high;
+    const query *q = context;
+    const spl_primitives *p = &q->s->p;
+    for (size_t v = begin; v < end; v++) {
+        bounds b = {{INFINITY, INFINITY, INFINITY, p->fixed && p->fixed[v]}, {-INFINITY, -INFINITY, -INFINITY, 0}};
+        if (q->reaches && p->reach && p->reach[v] > 0) b.high[3] = p->reach[v];
+        for (int k = 0; k < 3; k++) {
+            double at = q->x[3 * v + (size_t)k];
+            bound(&b, k, at);
+            if (q->d) bound(&b, k, at + (q->d[3 * v + (size_t)k] - q->common[k]));
         }
-        b.low[k] = low <= high ? spl_round_down(low - inflate) : INFINITY;
-        b.high[k] = low <= high ? spl_round_up(high + inflate) : -INFINITY;
+        q->s->bounds[v] = b;
     }
-    return b;
+}
+
+static inline spl_box box_of(const query *q, const int32_t *v, int count)
+{
+    const bounds *by = q->s->bounds;
+    bounds b = by[v[0]];
+    for (int i = 1; i < count; i++)
+        for (int k = 0; k < 4; k++) {
+            b.low[k] = by[v[i]].low[k] < b.low[k] ? by[v[i]].low[k] : b.low[k];
+            b.high[k] = by[v[i]].high[k] > b.high[k] ? by[v[i]].high[k] : b.high[k];
+        }
+    double inflate = q->radius / 2 + b.high[3];
+    bool is_free = b.low[3] == 0, any = b.low[0] <= b.high[0] && b.low[1] <= b.high[1] && b.low[2] <= b.high[2];
+    for (int k = 0; k < 4; k++) {
+        b.low[k] = any ? b.low[k] - inflate : INFINITY;
+        b.high[k] = any ? b.high[k] + inflate : -INFINITY;
+    }
+    return spl_box_around(b.low, b.high, is_free);
 }
 
 static spl_box point_box(const void *context, int32_t i)
@@ -157,7 +197,36 @@ static void set_common(query *q)
     for (int k = 0; k < 3; k++) q->common[k] = isfinite(sum[k] / count) ? sum[k] / count : 0;
 }
 
-/* ---- tests; that one of the two is free was asked with their boxes ---- */
+/* ---- the sieve ---- */
+
+/* Places from the first point on: floats of a body that is far away are as good as of one that is not. */
+static void see_vertices(void *context, size_t begin, size_t end)
+{
+    const query *q = context;
+    const spl_primitives *p = &q->s->p;
+    const double *origin = q->x + 3 * (size_t)(p->point_count > 0 ? p->point[0] : 0);
+    for (size_t v = begin; v < end; v++) {
+        spl_sift_vertex *to = &q->s->vertex[v];
+        for (size_t k = 0; k < 3; k++) {
+            to->at[k] = (float)(q->x[3 * v + k] - (isfinite(origin[k]) ? origin[k] : 0));
+            to->way[k] = q->d ? (float)(q->d[3 * v + k] - q->common[k]) : 0;
+        }
+        to->at[3] = p->reach ? (float)p->reach[v] : 0;
+        to->way[3] = spl_sift_rounding(to);
+    }
+}
+
+static void fit_sieve(query *q, spl_pool *pool)
+{
+    const spl_pairs *s = q->s;
+    spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, see_vertices, q);
+    spl_sift_fit(s->point_row, &s->points, s->p.point, 1, s->vertex, q->radius, pool);
+    spl_sift_fit(s->edge_row, &s->edges, s->p.edge, 2, s->vertex, q->radius, pool);
+    spl_sift_fit(s->triangle_row, &s->triangles, s->p.triangle, 3, s->vertex, q->radius, pool);
+}
+
+/* ---- tests; that one of the two is free was asked with their boxes, and that they share no vertex by the sieve ----
+ */
 
 /* How much nearer to each other the two may come, at most: the paces of both, seen from their mean. */
 static double approach(const query *q, const spl_pair *pair)
@@ -199,17 +268,11 @@ static bool is_pair(const query *q, const spl_pair *pair)
     return comes_near(q, pair) && !(s->refuse && s->refuse(s->context, pair));
 }
 
-static bool holds(const int32_t *triangle, int32_t v)
-{
-    return triangle[0] == v || triangle[1] == v || triangle[2] == v;
-}
-
 static bool test_point_triangle(const void *context, int32_t a, int32_t b, spl_pair *out)
 {
     const query *q = context;
     int32_t v = q->s->p.point[a];
     const int32_t *t = q->s->p.triangle + 3 * (size_t)b;
-    if (holds(t, v)) return false;
     *out = (spl_pair){SPL_PAIR_POINT_TRIANGLE, {v, t[0], t[1], t[2]}};
     return is_pair(q, out);
 }
@@ -218,7 +281,6 @@ static bool test_edge_edge(const void *context, int32_t a, int32_t b, spl_pair *
 {
     const query *q = context;
     const int32_t *e = q->s->p.edge + 2 * (size_t)a, *f = q->s->p.edge + 2 * (size_t)b;
-    if (e[0] == f[0] || e[0] == f[1] || e[1] == f[0] || e[1] == f[1]) return false;
     bool turned = f[0] < e[0];
     *out = (spl_pair){SPL_PAIR_EDGE_EDGE,
                       {turned ? f[0] : e[0], turned ? f[1] : e[1], turned ? e[0] : f[0], turned ? e[1] : f[1]}};
@@ -243,11 +305,16 @@ supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, dou
 {
     query q = {.s = s, .x = x, .d = d, .radius = radius, .reaches = true};
     set_common(&q);
+    spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, bound_vertices, &q);
     spl_box_tree_fit(&s->points, point_box, &q, pool);
     spl_box_tree_fit(&s->edges, edge_box, &q, pool);
     spl_box_tree_fit(&s->triangles, triangle_box, &q, pool);
-    supple_result r = spl_gather_find(&s->point_triangle, test_point_triangle, &q, pool, error);
-    if (r == SUPPLE_OK) r = spl_gather_find(&s->edge_edge, test_edge_edge, &q, pool, error);
+    fit_sieve(&q, pool);
+    const spl_sift_kernels *kernels = spl_sift_kernels_best();
+    spl_gather_sieve triangles = {kernels->point_triangles, s->point_row, s->triangle_row};
+    spl_gather_sieve edges = {kernels->edge_edges, s->edge_row, s->edge_row};
+    supple_result r = spl_gather_find(&s->point_triangle, triangles, test_point_triangle, &q, pool, error);
+    if (r == SUPPLE_OK) r = spl_gather_find(&s->edge_edge, edges, test_edge_edge, &q, pool, error);
     if (r != SUPPLE_OK) return r;
     size_t count = s->point_triangle.count + s->edge_edge.count;
     if (count > INT32_MAX) return spl_fail_memory(error, "pairs");
@@ -298,6 +365,11 @@ static bool refused(const spl_pairs *s, const int32_t *e, const int32_t *t)
     return true;
 }
 
+static bool holds(const int32_t *triangle, int32_t v)
+{
+    return triangle[0] == v || triangle[1] == v || triangle[2] == v;
+}
+
 /* Gives numbers, not vertices: v[0] the edge's, v[1] the triangle's. */
 static bool test_crossing(const void *context, int32_t a, int32_t b, spl_pair *out)
 {
@@ -313,9 +385,11 @@ int32_t spl_pairs_crossings(spl_pairs *s, const double *x, spl_pool *pool,
                             void *context)
 {
     query q = {.s = s, .x = x};
+    spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, bound_vertices, &q);
     spl_box_tree_fit(&s->edges, edge_box, &q, pool);
     spl_box_tree_fit(&s->triangles, triangle_box, &q, pool);
-    if (spl_gather_find(&s->edge_triangle, test_crossing, &q, pool, NULL) != SUPPLE_OK) return -1;
+    if (spl_gather_find(&s->edge_triangle, (spl_gather_sieve){0}, test_crossing, &q, pool, NULL) != SUPPLE_OK)
+        return -1;
     spl_pair *list = spl_new(&s->allocator, s->edge_triangle.count, sizeof *list);
     if (!list) return -1;
     size_t count = spl_gather_sorted(&s->edge_triangle, s->first, s->p.edge_count, pool, list);
