@@ -369,7 +369,7 @@ static spl_box box_around(const spl_vec3 *x, const int32_t *v, int count)
         high = spl_v3(fmax(high.x, p.x), fmax(high.y, p.y), fmax(high.z, p.z));
     }
     double below[4] = {low.x, low.y, low.z, 0}, above[4] = {high.x, high.y, high.z, 0};
-    return spl_box_around(below, above, true);
+    return spl_box_around(spl_d4_load(below), spl_d4_load(above), true);
 }
 
 static spl_box point_box(const void *context, int32_t i)

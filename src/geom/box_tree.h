@@ -79,24 +79,21 @@ static inline unsigned spl_box_row_meets(const spl_box_row *r, const spl_box *b)
 
 /* The floats at or below four numbers, and at or above. Beyond the floats, and for what is no number, an infinity that
  * holds it. */
-static inline spl_f4 spl_round_down(const double v[4])
+static inline spl_f4 spl_round_down(spl_d4 v)
 {
-    spl_f4 f = {(float)v[0], (float)v[1], (float)v[2], (float)v[3]}, most = spl_f4_set(FLT_MAX);
-    f = spl_f4_select(f > most, most, f);
-    spl_i4 above = {-((double)f[0] > v[0]), -((double)f[1] > v[1]), -((double)f[2] > v[2]), -((double)f[3] > v[3])};
-    spl_f4 size = spl_f4_max(f, -f);
-    f = spl_f4_select(above, f - size * FLT_EPSILON - FLT_TRUE_MIN, f);
-    return spl_f4_select(f >= -most, f, spl_f4_set(-INFINITY));
+    spl_f4 f = spl_d4_floats(v), size = spl_f4_abs(f), most = spl_f4_set(FLT_MAX);
+    spl_i4 beyond = ~(size <= most);
+    if (spl_i4_any(beyond)) f = spl_f4_select(beyond, spl_f4_select(f > most, most, spl_f4_set(-INFINITY)), f);
+    return spl_f4_select(spl_f4_above(f, v), f - size * FLT_EPSILON - FLT_TRUE_MIN, f);
 }
 
-static inline spl_f4 spl_round_up(const double v[4])
+static inline spl_f4 spl_round_up(spl_d4 v)
 {
-    double w[4] = {-v[0], -v[1], -v[2], -v[3]};
-    return -spl_round_down(w);
+    return -spl_round_down(spl_d4_minus(v));
 }
 
 /* The least one that holds what lies between; the fourths do not count. */
-static inline spl_box spl_box_around(const double low[4], const double high[4], bool is_free)
+static inline spl_box spl_box_around(spl_d4 low, spl_d4 high, bool is_free)
 {
     spl_f4 below = spl_round_down(low), above = spl_round_up(high);
     spl_box b = {.free = is_free};

@@ -106,19 +106,30 @@ static int by_vertices(const void *a, const void *b)
     return 0;
 }
 
-/* By insertion where there are few, as nearly everywhere. */
+/* Those of one key: only the vertices after the first differ. */
+static bool before(const spl_pair *p, const spl_pair *q)
+{
+    if (p->v[1] != q->v[1]) return p->v[1] < q->v[1];
+    if (p->v[2] != q->v[2]) return p->v[2] < q->v[2];
+    return p->v[3] < q->v[3];
+}
+
+/* By insertion, and where there are more than a few at shrinking gaps first (Shell 1959, gaps of Ciura 2001). */
 static void sort_few(spl_pair *p, size_t count)
 {
-    if (count > 24) {
+    static const size_t gaps[] = {57, 23, 10, 4, 1};
+    if (count < 2) return;
+    if (count > 400) {
         qsort(p, count, sizeof *p, by_vertices);
         return;
     }
-    for (size_t i = 1; i < count; i++) {
-        spl_pair one = p[i];
-        size_t j = i;
-        for (; j > 0 && by_vertices(&one, &p[j - 1]) < 0; j--) p[j] = p[j - 1];
-        p[j] = one;
-    }
+    for (size_t g = count > 16 ? 0 : 4; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t gap = gaps[g], i = gap; i < count; i++) {
+            spl_pair one = p[i];
+            size_t j = i;
+            for (; j >= gap && before(&one, &p[j - gap]); j -= gap) p[j] = p[j - gap];
+            p[j] = one;
+        }
 }
 
 typedef struct order {

@@ -12,10 +12,12 @@ enum { SPL_LANES = 8 };
 enum { SPL_WIDE = 8 };
 typedef float spl_wide __attribute__((vector_size(32)));
 typedef int32_t spl_wide_int __attribute__((vector_size(32)));
+#define SPL_WIDE_ALL(a) a, a, a, a, a, a, a, a
 #else
 enum { SPL_WIDE = 4 };
 typedef spl_f4 spl_wide;
 typedef spl_i4 spl_wide_int;
+#define SPL_WIDE_ALL(a) a, a, a, a
 #endif
 
 static inline spl_wide spl_wide_load(const float *p) /* any alignment */
@@ -32,11 +34,11 @@ static inline spl_wide_int spl_wide_int_load(const int32_t *p)
 }
 static inline spl_wide spl_wide_set(float a)
 {
-    return (spl_wide){0} + a;
+    return (spl_wide){SPL_WIDE_ALL(a)};
 }
 static inline spl_wide_int spl_wide_int_set(int32_t a)
 {
-    return (spl_wide_int){0} + a;
+    return (spl_wide_int){SPL_WIDE_ALL(a)};
 }
 static inline spl_wide spl_wide_abs(spl_wide a)
 {

@@ -149,22 +149,18 @@ static void bound_vertices(void *context, size_t begin, size_t end)
     }
 }
 
+/* A corner with a coordinate that is no number leaves INFINITY and -INFINITY to others; alone, it has a box that meets
+ * none. */
 static inline spl_box box_of(const query *q, const int32_t *v, int count)
 {
-    const bounds *by = q->s->bounds;
-    bounds b = by[v[0]];
-    for (int i = 1; i < count; i++)
-        for (int k = 0; k < 4; k++) {
-            b.low[k] = by[v[i]].low[k] < b.low[k] ? by[v[i]].low[k] : b.low[k];
-            b.high[k] = by[v[i]].high[k] > b.high[k] ? by[v[i]].high[k] : b.high[k];
-        }
-    double inflate = q->radius / 2 + b.high[3];
-    bool is_free = b.low[3] == 0, any = b.low[0] <= b.high[0] && b.low[1] <= b.high[1] && b.low[2] <= b.high[2];
-    for (int k = 0; k < 4; k++) {
-        b.low[k] = any ? b.low[k] - inflate : INFINITY;
-        b.high[k] = any ? b.high[k] + inflate : -INFINITY;
+    const bounds *b = q->s->bounds;
+    spl_d4 low = spl_d4_load(b[v[0]].low), high = spl_d4_load(b[v[0]].high);
+    for (int i = 1; i < count; i++) {
+        low = spl_d4_min(spl_d4_load(b[v[i]].low), low);
+        high = spl_d4_max(spl_d4_load(b[v[i]].high), high);
     }
-    return spl_box_around(b.low, b.high, is_free);
+    double inflate = q->radius / 2 + high.b[1];
+    return spl_box_around(spl_d4_add(low, -inflate), spl_d4_add(high, inflate), low.b[1] == 0);
 }
 
 static spl_box point_box(const void *context, int32_t i)
@@ -257,7 +253,7 @@ static bool comes_near(const query *q, const spl_pair *pair)
         for (size_t k = 0; k < 3; k++) x[i][k] = q->x[3 * (size_t)pair->v[i] + k];
     double limit = q->radius + reach_of(q, pair->v, split) + reach_of(q, pair->v + split, 4 - split);
     double square = spl_pair_nearest(kind, (const double(*)[3])x).square;
-    if (!q->d) return square <= limit * limit;
+    if (!q->d || square <= limit * limit) return square <= limit * limit;
     limit += approach(q, pair);
     return !(square > limit * limit * (1 + 1e-9)); /* rounding must not lose one */
 }

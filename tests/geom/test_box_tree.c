@@ -123,7 +123,7 @@ TEST(a_row_is_asked_as_eight_boxes)
 static float round_one(double v, bool up)
 {
     double four[4] = {1, 2, v, 4};
-    spl_f4 f = up ? spl_round_up(four) : spl_round_down(four);
+    spl_f4 f = up ? spl_round_up(spl_d4_load(four)) : spl_round_down(spl_d4_load(four));
     return f[0] == 1 && f[1] == 2 && f[3] == 4 ? f[2] : 0;
 }
 
