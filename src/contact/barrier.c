@@ -67,9 +67,7 @@ static spl_potential potential_of(const spl_barrier *b, const spl_pair *pair, co
         spl_barrier_corners(pair, b->surface.rest, corner);
         double d = sqrt(spl_pair_nearest((spl_pair_kind)pair->kind, corner).square);
         p.offset = fmin(p.offset, REST_SHARE * d);
-        p.width = d > fmax(REST_LEAST * b->surface.diagonal, b->options.least * b->edge_mean)
-                      ? fmin(p.width, d - p.offset)
-                      : 0;
+        p.width = d > REST_LEAST * b->surface.diagonal ? fmin(p.width, d - p.offset) : 0;
     }
     if (pair->kind == SPL_PAIR_EDGE_EDGE) p.parallel = SPL_POTENTIAL_PARALLEL * edge_squares(corner);
     p.stiffness = mean_stiffness(b, pair);

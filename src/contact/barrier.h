@@ -40,7 +40,6 @@ typedef struct spl_barrier_options {
     bool self;        /* the body against itself */
     double width;     /* of the barrier at most, metres; 0: a thousandth of the body's diagonal */
     double stiffness; /* times the elastic one; 1 */
-    double least;     /* pairs that are nearer at rest, of the mean edge, are none; 0 */
 } spl_barrier_options;
 
 spl_barrier_options spl_barrier_options_default(void);
@@ -79,6 +78,9 @@ const spl_potential *spl_barrier_active(const spl_barrier *b, int32_t index);
  * NULL if memory is out. */
 const double *spl_barrier_measure(spl_barrier *b, const double *x, double *energy);
 
+/* Pairs with marked vertices (by vertex; borrowed, and read at every search) on both sides are none. NULL: all are. */
+void spl_barrier_exempt(spl_barrier *b, const bool *vertex);
+
 /* ---- pairs of bones ---- */
 
 bool spl_barrier_released(const spl_barrier *b, int32_t bone, int32_t other);
@@ -110,6 +112,10 @@ int32_t spl_barrier_mark_vertices(spl_barrier *b, const double *x, bool *vertex)
 
 /* Marks the bones of all that crosses and of pairs without a gap: what has no finite energy at x. */
 bool spl_barrier_mark_near(spl_barrier *b, const double *x, bool *bone);
+
+/* Releases the pairs of bones of all that crosses at x. Returns how many edges pass through triangles; -1 if memory is
+ * out. */
+int32_t spl_barrier_release_crossing(spl_barrier *b, const double *x);
 
 /* Whether any edge passes through a triangle at x, released pairs aside: what must never be. */
 int32_t spl_barrier_crossings(spl_barrier *b, const double *x);

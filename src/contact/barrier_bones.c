@@ -82,12 +82,20 @@ double spl_barrier_ease(const spl_barrier *b, const spl_pair *pair)
     return q.ease;
 }
 
-/* Both sides have vertices where flesh crosses at rest. */
+void spl_barrier_exempt(spl_barrier *b, const bool *vertex)
+{
+    b->exempt = vertex;
+}
+
+/* Both sides have vertices where flesh crosses at rest, or is allowed to. */
 static bool overlaps(const spl_barrier *b, const spl_pair *pair)
 {
     int first = pair->kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;
     bool marked[2] = {false, false};
-    for (int i = 0; i < 4; i++) marked[i >= first] = marked[i >= first] || b->overlapping[pair->v[i]];
+    for (int i = 0; i < 4; i++) {
+        bool here = b->overlapping[pair->v[i]] || (b->exempt && b->exempt[pair->v[i]]);
+        marked[i >= first] = marked[i >= first] || here;
+    }
     return marked[0] && marked[1];
 }
 
@@ -228,6 +236,27 @@ static void note_crossing(void *context, const int32_t edge[2], const int32_t tr
         spl_pair pair = {SPL_PAIR_POINT_TRIANGLE, {edge[i], triangle[0], triangle[1], triangle[2]}};
         visit_bones(t->b, &pair, mark_crossing, context);
     }
+}
+
+static void release_pair(void *context, size_t at, size_t mirrored)
+{
+    spl_barrier *b = context;
+    b->released[at] = b->released[mirrored] = true;
+    b->ease[at] = b->ease[mirrored] = 0;
+}
+
+static void release_one(void *context, const int32_t edge[2], const int32_t triangle[3])
+{
+    spl_barrier *b = context;
+    for (int i = 0; i < 2; i++) {
+        spl_pair pair = {SPL_PAIR_POINT_TRIANGLE, {edge[i], triangle[0], triangle[1], triangle[2]}};
+        visit_bones(b, &pair, release_pair, b);
+    }
+}
+
+int32_t spl_barrier_release_crossing(spl_barrier *b, const double *x)
+{
+    return spl_pairs_crossings(b->pairs, x, b->pool, release_one, b);
 }
 
 /* Of the pairs of bones whose offsets gave way, all offsets counting whole. */

@@ -12,12 +12,13 @@ struct spl_barrier {
     spl_primitives primitives;
     spl_barrier_options options;
     spl_pool *pool;
-    bool *released;    /* bones x bones, symmetric */
-    double *ease;      /* the same: of offsets, 0 to 1 */
-    bool *overlapping; /* by vertex: of primitives that cross at rest */
-    int32_t overlaps;  /* vertices of these */
-    double edge_mean;  /* of the surface at rest, metres */
-    bool inverse;      /* pairs are asked for of released bones alone */
+    bool *released;     /* bones x bones, symmetric */
+    double *ease;       /* the same: of offsets, 0 to 1 */
+    bool *overlapping;  /* by vertex: of primitives that cross at rest */
+    int32_t overlaps;   /* vertices of these */
+    const bool *exempt; /* by vertex: may cross each other too; borrowed, or NULL */
+    double edge_mean;   /* of the surface at rest, metres */
+    bool inverse;       /* pairs are asked for of released bones alone */
     spl_pairs *pairs;
     double *at;   /* 3 x vertices: where the forces were asked for last */
     double *step; /* 3 x vertices */

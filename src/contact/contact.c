@@ -14,12 +14,14 @@
 #define FARTHER_EDGES 2.0
 #define LOST_EDGES    4.0  /* depth at which a pair that no tet holds any more is lost */
 #define LEAST_SHARE   1e-3 /* of a contact that counts */
+#define PUSH_EDGES    0.5  /* the most that contacts push beyond their offset */
 
 enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
 
 /* What a vertex touched last, -1 nothing. */
 typedef struct memory {
     int32_t triangle, age;
+    double push; /* beyond the offset, metres */
     int32_t collider, world_age;
 } memory;
 
@@ -39,7 +41,13 @@ struct spl_contacts {
     bool *has;          /* beside it */
     spl_contact *list;
     int32_t count;
-    const double *share; /* by vertex of the body, or NULL */
+    const double *share;    /* by vertex of the body, or NULL */
+    spl_feasible *feasible; /* or NULL */
+    int32_t *point_of;      /* by vertex of the body: its point, or -1 */
+    int32_t *vertices;      /* room: 4 each contact */
+    double *push;           /* by vertex of the body: the memory's, for the feasible state */
+    bool learns;            /* the frame has had a find */
+    bool failed;            /* memory was out in a find */
 };
 
 spl_contact_options spl_contact_options_default(void)
@@ -63,10 +71,16 @@ static supple_result choose_points(spl_contacts *c, supple_error *error)
     c->found = spl_new(a, n, 2 * sizeof *c->found);
     c->has = spl_new(a, n, 2 * sizeof *c->has);
     c->list = spl_new(a, n, 2 * sizeof *c->list);
-    if (!c->point || !c->body || !c->position || !c->memory || !c->found || !c->has || !c->list)
+    c->vertices = spl_new(a, n, 8 * sizeof *c->vertices);
+    c->push = spl_new(a, (size_t)s->solid->elements.vertex_count, sizeof *c->push);
+    c->point_of = spl_new(a, (size_t)s->solid->elements.vertex_count, sizeof *c->point_of);
+    if (!c->point || !c->body || !c->position || !c->memory || !c->found || !c->has || !c->list || !c->point_of ||
+        !c->push || !c->vertices)
         return spl_fail_memory(error, "the contacts");
+    for (int32_t v = 0; v < s->solid->elements.vertex_count; v++) c->point_of[v] = -1;
     for (int32_t v = 0, i = 0; v < s->vertex_count; v++)
         if (bone[s->vertex[v]] < 0) {
+            c->point_of[s->vertex[v]] = i;
             c->body[i] = s->vertex[v];
             c->point[i++] = v;
         }
@@ -110,12 +124,15 @@ void spl_contacts_destroy(spl_contacts *c)
     spl_free(&a, c->found);
     spl_free(&a, c->has);
     spl_free(&a, c->list);
+    spl_free(&a, c->point_of);
+    spl_free(&a, c->push);
+    spl_free(&a, c->vertices);
     spl_free(&a, c);
 }
 
 void spl_contacts_reset(spl_contacts *c)
 {
-    for (int32_t i = 0; i < c->point_count; i++) c->memory[i] = (memory){-1, -1, -1, -1};
+    for (int32_t i = 0; i < c->point_count; i++) c->memory[i] = (memory){-1, -1, 0, -1, -1};
     c->count = 0;
 }
 
@@ -282,17 +299,92 @@ static bool find_world(const seeker *s, const memory *m, spl_contact *out)
     return hit.depth > -reach;
 }
 
+/* ---- what meets on the way from a feasible state ---- */
+
+void spl_contacts_follow(spl_contacts *c, spl_feasible *feasible)
+{
+    c->feasible = feasible;
+}
+
+/* A triangle of the surface by its corners. */
+static int32_t triangle_of(const spl_shell *s, const int32_t corner[3])
+{
+    int32_t v = s->slot[corner[0]];
+    for (int32_t i = s->corner_first[v]; i < s->corner_first[v + 1]; i++) {
+        const int32_t *t = s->triangle + 3 * (size_t)s->corner[i];
+        bool first = t[0] == corner[1] || t[1] == corner[1] || t[2] == corner[1];
+        if (first && (t[0] == corner[2] || t[1] == corner[2] || t[2] == corner[2])) return s->corner[i];
+    }
+    return -1;
+}
+
+static spl_contact contact_of(const spl_shell *s, const spl_meeting *m, double push, const double *x)
+{
+    spl_contact k = {.vertex = m->vertex,
+                     .partner = triangle_of(s, m->corner),
+                     .offset = m->offset + push,
+                     .push = push,
+                     .normal = m->normal,
+                     .depth = m->depth + push};
+    memcpy(k.corner, m->corner, sizeof k.corner);
+    memcpy(k.bary, m->bary, sizeof k.bary);
+    k.target = spl_madd(spl_shell_point(x, m->vertex), k.normal, k.depth);
+    return k;
+}
+
+/* Of each vertex the deepest, or the one that was there before while it is nearly as deep. */
+static void find_meetings(spl_contacts *c, const double *x)
+{
+    const spl_meeting *list;
+    for (int32_t i = 0; i < c->point_count; i++) c->push[c->body[i]] = c->memory[i].push;
+    int32_t count = spl_feasible_find(c->feasible, x, c->push, &list);
+    c->failed = c->failed || count < 0;
+    for (int32_t i = 0; i < c->point_count; i++) c->has[2 * i] = false;
+    for (int32_t k = 0; k < count; k++) {
+        int32_t i = c->point_of[list[k].vertex];
+        spl_contact new = contact_of(&c->shell, &list[k], c->push[list[k].vertex], x), *old = &c->found[2 * i];
+        const memory *m = &c->memory[i];
+        double sticks = new.partner == m->triangle ? STICK_RATIO : 1;
+        double stuck = c->has[2 * i] && old->partner == m->triangle ? STICK_RATIO : 1;
+        if (c->has[2 * i] && sticks * new.depth <= stuck * old->depth) continue;
+        new.age = new.partner == m->triangle ? m->age + 1 : 0;
+        *old = new;
+        c->has[2 * i] = true;
+    }
+}
+
 /* ---- finding ---- */
 
 typedef struct find_work {
     spl_contacts *c;
     const double *x;
+    bool inside; /* contacts of the body are vertices in tets */
 } find_work;
 
 static bool accept_pair(const void *context, int32_t point, int32_t tet)
 {
     const spl_contacts *c = context;
     return !spl_near_any(&c->near, c->point[point], c->shell.tet + 4 * (size_t)tet, 4);
+}
+
+/* Whether a vertex and what it is in are of bones that are released: flesh that the state has crossing. */
+static bool is_released(const spl_contacts *c, int32_t vertex, const spl_contact *k)
+{
+    return spl_feasible_released(c->feasible, vertex, k->corner);
+}
+
+/* Contacts of the body by vertices in tets: all, or those that bring crossing flesh apart. */
+static void find_inside(const find_work *w, size_t i, const seeker *s)
+{
+    spl_contacts *c = w->c;
+    memory *m = &c->memory[i];
+    int32_t first = c->hits.point_first[i], count = c->hits.point_first[i + 1] - first;
+    if (count == 0 && m->triangle < 0) return;
+    seeker here = *s;
+    spl_contact *self = &c->found[2 * i];
+    here.normal = normal_at(&c->shell, w->x, s->vertex);
+    c->has[2 * i] = find_self(&here, c->hits.pair + first, count, m, self);
+    if (c->feasible && c->has[2 * i]) c->has[2 * i] = is_released(c, c->body[i], self);
 }
 
 static void find_points(void *context, size_t begin, size_t end)
@@ -303,10 +395,8 @@ static void find_points(void *context, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) {
         memory *m = &c->memory[i];
         seeker s = {.c = c, .x = w->x, .vertex = c->point[i], .p = c->position[i]};
-        int32_t first = c->hits.point_first[i], count = c->options.self ? c->hits.point_first[i + 1] - first : 0;
-        bool asks = c->options.self && (count > 0 || m->triangle >= 0);
-        if (asks) s.normal = normal_at(&c->shell, w->x, s.vertex);
-        c->has[2 * i] = asks && find_self(&s, c->hits.pair + first, count, m, &c->found[2 * i]);
+        if (!c->feasible) c->has[2 * i] = false;
+        if (w->inside && !c->has[2 * i]) find_inside(w, i, &s);
         c->has[2 * i + 1] = world && find_world(&s, m, &c->found[2 * i + 1]);
         const spl_contact *self = &c->found[2 * i], *other = self + 1;
         m->triangle = c->has[2 * i] ? self->partner : -1;
@@ -316,11 +406,32 @@ static void find_points(void *context, size_t begin, size_t end)
     }
 }
 
+static void refresh_self(const spl_contacts *c, const double *x, spl_contact *k);
+
+void spl_contacts_learn(spl_contacts *c, const double *x)
+{
+    double most = PUSH_EDGES * c->shell.edge;
+    c->learns = false;
+    for (int32_t i = 0; c->feasible && i < c->point_count; i++) c->push[c->body[i]] = 0;
+    for (int32_t i = 0; c->feasible && i < c->count; i++) {
+        spl_contact k = c->list[i];
+        if (k.corner[0] < 0) continue;
+        refresh_self(c, x, &k);
+        double left = k.depth - k.push; /* without what is pushed beyond the offset */
+        c->push[k.vertex] = fmin(fmax(k.push + left, 0), most);
+    }
+    for (int32_t i = 0; c->feasible && i < c->point_count; i++) c->memory[i].push = c->push[c->body[i]];
+}
+
 int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
 {
+    if (c->learns) spl_contacts_learn(c, x);
+    c->learns = c->feasible != NULL;
     for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->body[i]);
-    if (c->options.self) spl_hits_find(&c->hits, c->position, x, 0, accept_pair, c, pool);
-    find_work work = {c, x};
+    if (c->feasible) find_meetings(c, x);
+    bool inside = c->options.self && (!c->feasible || spl_feasible_tangled(c->feasible));
+    if (inside) spl_hits_find(&c->hits, c->position, x, 0, accept_pair, c, pool);
+    find_work work = {c, x, inside};
     spl_parallel_for(pool, (size_t)c->point_count, GRAIN, find_points, &work);
     c->count = 0;
     for (int32_t i = 0; i < 2 * c->point_count; i++) {
@@ -340,7 +451,14 @@ static void refresh_self(const spl_contacts *c, const double *x, spl_contact *k)
 {
     spl_contact fresh = *k;
     spl_vec3 p = spl_shell_point(x, k->vertex);
-    spl_shell_place at = {.triangle = k->partner};
+    spl_shell_place at = {.triangle = k->partner, .bary = {k->bary[0], k->bary[1], k->bary[2]}};
+    if (c->feasible) { /* its place and its normal are the state's */
+        spl_vec3 on = spl_v3(0, 0, 0);
+        for (int q = 0; q < 3; q++) on = spl_madd(on, spl_shell_point(x, k->corner[q]), k->bary[q]);
+        k->target = spl_madd(on, k->normal, k->offset);
+        k->depth = spl_dot(spl_sub(k->target, p), k->normal);
+        return;
+    }
     at.square = spl_triangle_nearest(p, spl_shell_point(x, k->corner[0]), spl_shell_point(x, k->corner[1]),
                                      spl_shell_point(x, k->corner[2]), at.bary);
     if (set_contact(&c->shell, x, p, &at, &fresh)) {
@@ -372,6 +490,21 @@ const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count)
 {
     *count = c->count;
     return c->list;
+}
+
+const int32_t *spl_contacts_vertices(spl_contacts *c, int32_t *count)
+{
+    *count = 4 * c->count;
+    for (int32_t i = 0; i < c->count; i++) {
+        c->vertices[4 * i] = c->list[i].vertex;
+        memcpy(c->vertices + 4 * i + 1, c->list[i].corner, sizeof c->list[i].corner);
+    }
+    return c->vertices;
+}
+
+bool spl_contacts_failed(const spl_contacts *c)
+{
+    return c->failed;
 }
 
 int32_t spl_contacts_capacity(const spl_contacts *c)

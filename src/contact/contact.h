@@ -11,6 +11,7 @@
 
 #include "body/solid.h"
 #include "contact/collider.h"
+#include "contact/feasible.h"
 
 typedef struct spl_contact {
     int32_t vertex;    /* of the body */
@@ -18,7 +19,9 @@ typedef struct spl_contact {
     int32_t partner;   /* that triangle's number in body.tets.surface; or the collider's */
     int32_t age;       /* finds in a row that had this pair, 0 for a new one */
     double bary[3];    /* the touching point in that triangle */
-    spl_vec3 target;   /* the touching point: nearest free place of the vertex */
+    double offset;     /* how far from it the vertex is to be, along the normal */
+    double push;       /* the part of it that makes up for what springs alone leave (spl_contacts_learn) */
+    spl_vec3 target;   /* the touching point and the offset: nearest free place of the vertex */
     spl_vec3 normal;   /* unit, out of what was entered */
     double share;      /* of its stiffness, 0 to 1: what the flesh on both sides bears (spl_contacts_bear) */
     double depth;      /* (target - x) . normal: negative for a pair that is kept while it rests nearby */
@@ -35,7 +38,7 @@ spl_contact_options spl_contact_options_default(void); /* both, keep 0.25 (proje
  * or its part along the normal, and the opposite on the corners by `bary`. */
 typedef struct spl_contact_spring {
     int32_t vertex, corner[3];
-    double bary[3];
+    double bary[3], offset; /* target: the touching point and the offset along the normal */
     spl_vec3 target, normal;
     double stiffness; /* N/m */
     bool along;       /* only along the normal */
@@ -50,6 +53,10 @@ supple_result spl_contacts_create(const spl_solid *solid, const spl_colliders *c
                                   spl_contacts **out, supple_error *error);
 void spl_contacts_destroy(spl_contacts *c);
 
+/* From now on contacts of the body are what meets on the way from a feasible state (feasible.h), which must outlive it;
+ * NULL: vertices in tets. */
+void spl_contacts_follow(spl_contacts *c, spl_feasible *feasible);
+
 /* Forgets pairs that rest. */
 void spl_contacts_reset(spl_contacts *c);
 
@@ -59,6 +66,18 @@ int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool);
 
 /* Brings target, normal and depth of the contacts found last up to date at x, without looking for new ones. */
 void spl_contacts_refresh(spl_contacts *c, const double *x);
+
+/* x is what the springs of the last find led to. How deep contacts of a feasible state still are is added to how far
+ * they push from the next find on: the multipliers of an augmented Lagrangian, kept from frame to frame, so that
+ * contacts end with nothing left. Called by spl_contacts_find for all but the first of a frame, and for the last by the
+ * frame's end, which this is. */
+void spl_contacts_learn(spl_contacts *c, const double *x);
+
+/* The vertices of the contacts of the last find, 4 each (-1: none), for spl_feasible_damp; valid until the next. */
+const int32_t *spl_contacts_vertices(spl_contacts *c, int32_t *count);
+
+/* Whether memory was out in a find with a feasible state. */
+bool spl_contacts_failed(const spl_contacts *c);
 
 /* Those of the last find; valid until the next. */
 const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count);

@@ -9,14 +9,15 @@
 
 #include <string.h>
 
-#define CLEAR_STILL  2e-5 /* of the diagonal: what ends the clearing of folds */
-#define TOLD_DEGREES 2    /* by which limbs are turned before it is told, once */
+#define TOLD_DEGREES 2 /* by which limbs are turned before it is told, once */
 
 const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
     [SPL_FLESH_VERIFY] = {"verify", "frames", 0, 0, 1e6, "compare with `reference` (corot) on so many frames", NULL},
     [SPL_FLESH_TWIST] = {"twist", "", 0, 0, 1, "twists spread along the bone, or left at the joint", "spread|joint"},
     [SPL_FLESH_POLISH] = {"polish", "", 0, 0, 2, "the mesh is moved out of flesh it touches; auto: without dynamics",
                           "auto|on|off"},
+    [SPL_FLESH_BOUNDED] = {"bounded", "", 0, 0, 2, "steps end before flesh passes through flesh; auto: on, but live",
+                           "auto|on|off"},
     [SPL_FLESH_YIELD] = {"yield", "", 0, 0, 1, "limbs are turned aside whose bones the motion takes into other flesh",
                          "off|on"},
     [SPL_FLESH_TRUST] = {"trust", "", 0, 0, 1, "flesh is shown only where it is no worse than the file's own skinning",
@@ -30,13 +31,21 @@ const spl_parameter spl_flesh_parameter[SPL_FLESH_PARAMETERS] = {
 
 /* ---- creation ---- */
 
+/* Whether steps are bounded so that flesh never passes through flesh: where that is asked for by name and frames are
+ * made ahead. A host that plays live has no time for it, nor memory that grows. */
+static bool is_bounded(const spl_flesh_setup *s)
+{
+    bool asked = s->sim->collide != SUPPLE_COLLIDE_AUTO && s->sim->frame_total > 0;
+    return s->common[SPL_FLESH_BOUNDED] == 1 || (s->common[SPL_FLESH_BOUNDED] == 0 && asked);
+}
+
 static supple_result take_body(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *error)
 {
     double start = spl_now_ms();
     supple_body_config bc = s->sim->body_config ? *s->sim->body_config : supple_body_config_default();
     if (bc.max_tets == 0) bc.max_tets = s->max_tets;
     if (s->sim->model && s->own_start) spl_model_body_config(&s->sim->model->model, &bc);
-    bc.parted = bc.parted || (s->own_contacts && (s->collide & SUPPLE_COLLIDE_SELF));
+    bc.parted = bc.parted || ((s->collide & SUPPLE_COLLIDE_SELF) && (s->own_contacts || is_bounded(s)));
     f->given = s->sim->body;
     if (s->common[SPL_FLESH_UPSAMPLE] != 0) bc.upsampling = SUPPLE_UPSAMPLE_NORMAL;
     if (f->given && bc.upsampling != f->given->body.upsampling && s->common[SPL_FLESH_UPSAMPLE] != 0)
@@ -131,18 +140,65 @@ static supple_result make_buffers(spl_flesh_sim *f, const spl_flesh_setup *s, su
     return result == SUPPLE_OK ? make_others(f, s, error) : result;
 }
 
-/* Of a method with a barrier: its mesh does not cross where its body does not. */
-static supple_result make_clear(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+/* Where the body does not cross, its mesh does not. `bones`: of the barrier that says what is released. */
+static supple_result make_clear(spl_flesh_sim *f, int32_t bones, const spl_flesh_setup *s, supple_error *error)
 {
-    int32_t bones = f->body->bones.bone_count + spl_colliders_count(f->world.colliders);
+    f->kinds = bones;
     if (s->common[SPL_FLESH_POLISH] == 2) return SUPPLE_OK;
     f->ease = spl_new(&f->allocator, (size_t)bones * (size_t)bones, sizeof *f->ease);
     if (!f->ease) return spl_fail_memory(error, "the mesh's folds");
     supple_result result = spl_squeeze_create(f->body, &f->allocator, s->pool, &f->squeeze, error);
-    if (result == SUPPLE_OK) result = spl_clear_create(&f->solid, bones, s->pool, &f->clear, error);
+    return result == SUPPLE_OK ? spl_clear_create(&f->solid, bones, s->pool, &f->clear, error) : result;
+}
+
+/* Limbs are turned aside, on request. */
+static supple_result make_yield(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    if (s->common[SPL_FLESH_YIELD] != 1) return SUPPLE_OK;
+    supple_result result = spl_yield_create(&f->solid, f->sunk, s->config, s->pool, &f->yield, error);
+    return result == SUPPLE_OK ? spl_aside_create(s->scene, &f->allocator, &f->aside, error) : result;
+}
+
+/* Flesh against flesh by springs alone: contact is given up where bones are sunk, and the mesh is polished. */
+static supple_result make_unbounded(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    /* The polish knows nothing of the last frame: flesh that swings would have it come and go. */
+    bool polish = s->common[SPL_FLESH_POLISH] == 1 || (s->common[SPL_FLESH_POLISH] == 0 && !s->sim->dynamics);
+    return polish ? spl_polish_create(f->contacts, s->config, &f->polish, error) : SUPPLE_OK;
+}
+
+/* Springs, and a state without crossings that is never left. */
+static supple_result make_bounded(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
+{
+    supple_result result = spl_feasible_create(&f->solid, s->pool, &f->feasible, error);
     if (result != SUPPLE_OK) return result;
-    double still = CLEAR_STILL * f->solid.diagonal;
-    return spl_pursuit_create(spl_clear_count(f->clear), still, &f->allocator, s->pool, &f->pursuit, error);
+    spl_contacts_follow(f->contacts, f->feasible);
+    result = spl_excuses_create(s->scene, &f->body->bones, 0, s->config, &f->allocator, &f->excuses, error);
+    return result == SUPPLE_OK ? make_clear(f, f->body->bones.bone_count, s, error) : result;
+}
+
+/* For a method that asks for them. */
+static supple_result make_springs(spl_flesh_sim *f, const spl_flesh_setup *s, const spl_contact_options *options,
+                                  supple_error *error)
+{
+    bool bounded = is_bounded(s);
+    supple_result result =
+        spl_contacts_create(&f->solid, f->world.colliders, options, s->config, s->pool, &f->contacts, error);
+    if (result != SUPPLE_OK || !options->self) return result;
+    result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
+    if (result == SUPPLE_OK) spl_contacts_bear(f->contacts, f->sunk->share);
+    if (result == SUPPLE_OK) result = make_yield(f, s, error);
+    if (result != SUPPLE_OK) return result;
+    return bounded ? make_bounded(f, s, error) : make_unbounded(f, s, error);
+}
+
+/* For a method that finds them itself, behind a barrier. */
+static supple_result make_barrier(spl_flesh_sim *f, const spl_flesh_setup *s, bool self, supple_error *error)
+{
+    int32_t colliders = spl_colliders_count(f->world.colliders);
+    supple_result result =
+        spl_excuses_create(s->scene, &f->body->bones, colliders, s->config, &f->allocator, &f->excuses, error);
+    return result == SUPPLE_OK && self ? make_clear(f, f->body->bones.bone_count + colliders, s, error) : result;
 }
 
 static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
@@ -154,24 +210,8 @@ static supple_result make_contacts(spl_flesh_sim *f, const spl_flesh_setup *s, s
     supple_result result = options.world ? spl_world_create(s->sim, s->scene, f->solid.drive.to_solver, s->config,
                                                             s->pool, &f->world, error)
                                          : SUPPLE_OK;
-    if (result == SUPPLE_OK && s->own_contacts)
-        result = spl_excuses_create(s->scene, &f->body->bones, spl_colliders_count(f->world.colliders), s->config,
-                                    &f->allocator, &f->excuses, error);
-    if (result != SUPPLE_OK || s->own_contacts)
-        return result == SUPPLE_OK && options.self ? make_clear(f, s, error) : result;
-    result = spl_contacts_create(&f->solid, f->world.colliders, &options, s->config, s->pool, &f->contacts, error);
-    if (result == SUPPLE_OK && options.self) {
-        result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
-        if (result == SUPPLE_OK) spl_contacts_bear(f->contacts, f->sunk->share);
-    }
-    if (result == SUPPLE_OK && options.self && s->common[SPL_FLESH_YIELD] == 1) {
-        result = spl_yield_create(&f->solid, f->sunk, s->config, s->pool, &f->yield, error);
-        if (result == SUPPLE_OK) result = spl_aside_create(s->scene, &f->allocator, &f->aside, error);
-    }
-    /* The polish knows nothing of the last frame: flesh that swings would have it come and go. */
-    bool polish = s->common[SPL_FLESH_POLISH] == 1 || (s->common[SPL_FLESH_POLISH] == 0 && !s->sim->dynamics);
-    if (result != SUPPLE_OK || !options.self || !polish) return result;
-    return spl_polish_create(f->contacts, s->config, &f->polish, error);
+    if (result != SUPPLE_OK) return result;
+    return s->own_contacts ? make_barrier(f, s, options.self, error) : make_springs(f, s, &options, error);
 }
 
 static supple_result make_verify(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
@@ -228,13 +268,13 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_polish_destroy(f->polish);
     spl_clear_destroy(f->clear);
     spl_squeeze_destroy(f->squeeze);
-    spl_pursuit_destroy(f->pursuit);
     spl_excuses_release(&f->excuses);
     spl_free(a, f->ease);
     spl_yield_destroy(f->yield);
     spl_aside_release(&f->aside);
     spl_sunk_destroy(f->sunk);
     spl_contacts_destroy(f->contacts);
+    spl_feasible_destroy(f->feasible);
     spl_world_release(&f->world);
     spl_pins_release(&f->pins);
     spl_measure_release(&f->measure);
@@ -270,6 +310,7 @@ void spl_flesh_sim_reset(spl_flesh_sim *f)
     f->verified = 0;
     spl_drive_reset(&f->solid.drive);
     if (f->contacts) spl_contacts_reset(f->contacts);
+    if (f->feasible) spl_feasible_reset(f->feasible);
     if (f->clear) spl_clear_reset(f->clear);
     spl_excuses_end(&f->excuses);
     if (f->yield) spl_yield_reset(f->yield);
@@ -471,10 +512,10 @@ static void clear_folds(spl_flesh_sim *f, const spl_flesh_frame *frame)
 {
     spl_solution solution;
     frame->method->solution(frame->state, frame->context, &solution);
+    if (f->feasible) solution.barrier = spl_feasible_barrier(f->feasible);
     if (solution.barrier) spl_barrier_keep(solution.barrier, f->ease);
-    for (int32_t i = 0, n = f->body->bones.bone_count + spl_colliders_count(f->world.colliders); i < n * n; i++)
-        f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
-    f->cleared = spl_clear_apply(f->clear, f->ease, spl_pursuit_solve, f->pursuit, frame->out);
+    for (int32_t i = 0; i < f->kinds * f->kinds; i++) f->ease[i] = !solution.barrier || f->ease[i] > 0 ? 1 : 0;
+    f->cleared = spl_clear_apply(f->clear, f->ease, frame->out);
 }
 
 void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const double *x)
@@ -482,6 +523,26 @@ void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const 
     if (!f->clear) return;
     show(f, frame, x);
     clear_folds(f, frame);
+}
+
+/* The method's answer, as far as nothing crosses on the way there. What is stopped has lost that velocity. */
+static supple_result keep_apart(spl_flesh_sim *f, const spl_method_context *c, supple_error *error)
+{
+    size_t n = 3 * (size_t)f->body->tets.vertex_count;
+    bool moves = c->dt > 0 && c->velocity;
+    spl_contacts_learn(f->contacts, f->x);
+    int32_t touching;
+    const int32_t *vertex = spl_contacts_vertices(f->contacts, &touching);
+    if (!moves && touching > 0 && spl_feasible_still(f->feasible) && !f->force && !f->world.colliders) {
+        memcpy(f->x, spl_feasible_x(f->feasible), n * sizeof *f->x); /* flesh that touches lies as it lay */
+        return SUPPLE_OK;
+    }
+    if (!moves) spl_feasible_damp(f->feasible, vertex, touching, f->x);
+    for (size_t i = 0; moves && i < n; i++) c->velocity[i] -= f->x[i] / c->dt;
+    supple_result result = spl_contacts_failed(f->contacts) ? spl_fail_memory(error, "contacts")
+                                                            : spl_feasible_end(f->feasible, f->x, error);
+    for (size_t i = 0; moves && i < n; i++) c->velocity[i] += f->x[i] / c->dt;
+    return result;
 }
 
 supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats *stats,
@@ -505,7 +566,9 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     else if (!f->own_start)
         set_start(f, c->pool);
     double posed = spl_now_ms();
-    result = frame->method->solve(frame->state, c, f->x, stats, error);
+    if (f->feasible) result = spl_feasible_begin(f->feasible, f->sunk->any ? f->sunk->spread : NULL, error);
+    if (result == SUPPLE_OK) result = frame->method->solve(frame->state, c, f->x, stats, error);
+    if (result == SUPPLE_OK && f->feasible) result = keep_apart(f, c, error);
     if (result != SUPPLE_OK) {
         spl_flesh_sim_reset(f);
         return result;
@@ -529,8 +592,9 @@ static void measure(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats
     frame->method->solution(frame->state, c, &solution);
     if (!f->own_start || c->whole) /* else x is not all there */
         stats->inverted = spl_inverted_count(&f->solid.elements, f->x, f->counts, c->pool);
-    if (solution.barrier && f->excuses.ease)
-        spl_excuses_frame(&f->excuses, solution.barrier, solution.missing, f->cleared, c->clip, f->frame);
+    const spl_barrier *barrier = f->feasible ? spl_feasible_barrier(f->feasible) : solution.barrier;
+    double missing = f->feasible ? spl_feasible_missing(f->feasible) : solution.missing;
+    if (barrier && f->excuses.ease) spl_excuses_frame(&f->excuses, barrier, missing, f->cleared, c->clip, f->frame);
     if (f->measures) spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
     for (int32_t k = 0; solution.exempt && stats->inverted > 0 && k < f->solid.elements.count; k++)
         stats->inverted -= solution.exempt[k];

@@ -15,7 +15,6 @@
 #include "sim/follow.h"
 #include "sim/measure.h"
 #include "sim/world.h"
-#include "statics/pursuit.h"
 #include "statics/statics.h"
 
 typedef struct spl_flesh_sim {
@@ -53,11 +52,12 @@ typedef struct spl_flesh_sim {
     spl_measure measure;
     spl_world world;           /* colliders */
     spl_contacts *contacts;    /* NULL: none are wanted */
+    spl_feasible *feasible;    /* where flesh does not cross itself; NULL without self-contacts */
     spl_polish *polish;        /* of the visual mesh around self-contacts; NULL without */
     spl_squeeze *squeeze;      /* where the body is squeezed its skin gives way, with `clear` */
     spl_clear *clear;          /* keeps the visual mesh clear of itself, of methods with a barrier; NULL without */
-    spl_pursuit *pursuit;      /* its solver */
-    double *ease;              /* bones x bones: room for what is released */
+    int32_t kinds;             /* bones of the barrier, and colliders */
+    double *ease;              /* these x these: room for what is released */
     spl_clear_outcome cleared; /* of the last frame */
     spl_excuses excuses;       /* what a method's barrier could not keep apart; empty without */
     spl_sunk *sunk;            /* bones in other flesh; NULL without self-contacts */
@@ -78,6 +78,7 @@ enum {
     SPL_FLESH_TWIST,
     SPL_FLESH_UPSAMPLE,
     SPL_FLESH_POLISH,
+    SPL_FLESH_BOUNDED,
     SPL_FLESH_YIELD,
     SPL_FLESH_TRUST,
     SPL_FLESH_OWN,

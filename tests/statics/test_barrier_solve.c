@@ -1,6 +1,5 @@
 /* Flesh against flesh by the barrier of contact/barrier.h, solved: nothing crosses in any iterate, forces cancel. */
 #include "contact/blocks.h"
-#include "statics/pursuit.h"
 #include "statics/watched.h"
 
 /* ---- two cubes ---- */
@@ -195,47 +194,5 @@ TEST(a_strip_is_rolled_up_tight)
     CHECK(touching > 8);
 }
 
-/* ---- points that follow ---- */
-
-TEST(points_whose_goals_pass_through_each_other_do_not_cross)
-{
-    spl_pool *pool = pool_of(1);
-    flesh f = two_cubes(2);
-    barrier_mesh m = mesh_of(&f, f.vertex_count / 2);
-    memset(m.fixed, 0, (size_t)f.vertex_count);
-    for (int32_t v = 0; v < f.vertex_count; v++) m.stiffness[v] = 1;
-    spl_barrier_options options = spl_barrier_options_default();
-    options.width = 0.02;
-    watched w = watch(&m, &options, pool);
-    supple_allocator a = spl_allocator_of(NULL);
-    spl_pursuit *pursuit;
-    int32_t n = 3 * f.vertex_count, half = f.vertex_count / 2;
-    double *goal = malloc((size_t)n * sizeof *goal), far = 0, centre[2] = {0};
-    memcpy(goal, f.rest, (size_t)n * sizeof *goal);
-    for (int32_t v = half; v < f.vertex_count; v++) goal[3 * v] -= 0.3; /* 0.2 m into the first */
-    REQUIRE(spl_pursuit_create(f.vertex_count, 1e-5, &a, pool, &pursuit, NULL) == SUPPLE_OK);
-    w.extra.context = &w;
-    CHECK(spl_barrier_crossings(w.twin, goal) > 0);
-    CHECK(spl_pursuit_solve(pursuit, goal, &w.extra, f.x));
-    CHECK(w.crossings == 0 && w.infinite == 0 && spl_barrier_crossings(w.twin, f.x) == 0);
-    for (int32_t v = 0; v < f.vertex_count; v++) {
-        far = fmax(far, fabs(f.x[3 * v] - goal[3 * v]));
-        centre[v >= half] += (f.x[3 * v] - goal[3 * v]) * 2 / f.vertex_count;
-    }
-    CHECK(far > 0.05 && far < 0.25);
-    CHECK_NEAR(centre[0], -centre[1], 1e-4); /* both give way alike */
-    memcpy(f.x, f.rest, (size_t)n * sizeof *goal);
-    for (int32_t v = half; v < f.vertex_count; v++) goal[3 * v] = f.rest[3 * v] - 0.03; /* where there is room */
-    CHECK(spl_pursuit_solve(pursuit, goal, &w.extra, f.x));
-    for (int32_t i = 0; i < n; i++) CHECK_NEAR(f.x[i], goal[i], 1e-5);
-    spl_pursuit_destroy(pursuit);
-    unwatch(&w);
-    free(goal);
-    barrier_mesh_free(&m);
-    flesh_free(&f);
-    spl_pool_destroy(pool);
-}
-
 TEST_CASES(RUN(two_cubes_that_are_pressed_never_cross_and_their_forces_cancel), RUN(contact_carries_what_presses),
-           RUN(a_folded_sheet_lies_on_itself), RUN(a_strip_is_rolled_up_tight),
-           RUN(points_whose_goals_pass_through_each_other_do_not_cross))
+           RUN(a_folded_sheet_lies_on_itself), RUN(a_strip_is_rolled_up_tight))

@@ -43,8 +43,12 @@ void spl_mixed_touch_release(spl_mixed_touch *t)
 
 static spl_contact_spring spring_of(const spl_contact *c, double stiffness)
 {
-    spl_contact_spring s = {
-        .vertex = c->vertex, .target = c->target, .normal = c->normal, .stiffness = stiffness, .along = true};
+    spl_contact_spring s = {.vertex = c->vertex,
+                            .offset = c->offset,
+                            .target = c->target,
+                            .normal = c->normal,
+                            .stiffness = stiffness,
+                            .along = true};
     for (int i = 0; i < 3; i++) {
         s.corner[i] = c->corner[i];
         s.bary[i] = c->bary[i];
@@ -78,8 +82,9 @@ static spl_vec3 at(const double *x, int32_t v)
 static spl_vec3 target_of(const spl_contact_spring *s, const double *x)
 {
     if (s->corner[0] < 0) return s->target;
-    return spl_madd(spl_madd(spl_scale(at(x, s->corner[0]), s->bary[0]), at(x, s->corner[1]), s->bary[1]),
-                    at(x, s->corner[2]), s->bary[2]);
+    spl_vec3 on = spl_madd(spl_madd(spl_scale(at(x, s->corner[0]), s->bary[0]), at(x, s->corner[1]), s->bary[1]),
+                           at(x, s->corner[2]), s->bary[2]);
+    return spl_madd(on, s->normal, s->offset);
 }
 
 double spl_mixed_touch_gap(const spl_contact_spring *s, const double *x)

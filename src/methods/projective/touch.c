@@ -40,6 +40,7 @@ static spl_tie press(const spl_contact *c, double k, double most, bool sided)
 {
     bool world = c->corner[0] < 0;
     double left = c->depth > 0 ? fmin(most - c->depth, 0) : sided ? 0 : -c->depth; /* how deep, or off, it stays */
+    if (!world) left += c->offset;
     spl_tie t = {.vertex = {c->vertex, c->corner[0], c->corner[1], c->corner[2]},
                  .coefficient = {1, -c->bary[0], -c->bary[1], -c->bary[2]},
                  .offset = spl_madd(world ? c->target : spl_v3(0, 0, 0), c->normal, left),

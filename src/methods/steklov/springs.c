@@ -71,6 +71,7 @@ static int corners_of(const spl_contact *c, int32_t on[3])
 static spl_contact_spring spring_of(const spl_springs *s, const spl_contact *c)
 {
     spl_contact_spring out = {.vertex = c->vertex,
+                              .offset = c->offset,
                               .target = c->target,
                               .normal = c->normal,
                               .stiffness = c->share * s->factor * s->system->stiffness[c->vertex],
@@ -103,7 +104,7 @@ static void follow(spl_springs *s, const double *x)
 {
     for (int32_t i = 0; i < s->known_count; i++) {
         spl_contact *k = &s->known[i];
-        if (k->corner[0] >= 0) k->target = touching_point(k->corner, k->bary, x);
+        if (k->corner[0] >= 0) k->target = spl_madd(touching_point(k->corner, k->bary, x), k->normal, k->offset);
         k->depth = spl_dot(spl_sub(k->target, point_of(x, k->vertex)), k->normal);
     }
 }
@@ -189,7 +190,9 @@ void spl_springs_find(spl_springs *s, const double *x, bool all)
 void spl_springs_refresh(spl_springs *s, const double *x)
 {
     for (int32_t i = 0; i < s->count; i++)
-        if (s->list[i].corner[0] >= 0) s->list[i].target = touching_point(s->list[i].corner, s->list[i].bary, x);
+        if (s->list[i].corner[0] >= 0)
+            s->list[i].target =
+                spl_madd(touching_point(s->list[i].corner, s->list[i].bary, x), s->list[i].normal, s->list[i].offset);
     s->same = true;
 }
 

@@ -1,0 +1,104 @@
+/* Whole simulations by springs whose steps are bounded: flesh never passes through flesh (contact/feasible.h). */
+#include "contact/feasible.h"
+#include "methods/contact_sim.h"
+
+static const char *const METHODS[] = {"mixed", "steklov", "projective"};
+
+enum { METHOD_COUNT = 3 };
+
+static int32_t crossings_of(const supple_sim *sim)
+{
+    return spl_barrier_crossings(spl_feasible_barrier(sim->flesh.feasible), posed_x(sim));
+}
+
+/* The forearm bent in steps; hashes of all states. */
+static uint64_t bend(posed *p, const char *method, int32_t threads)
+{
+    supple_sim *sim = contact_sim_of(p, method, "bounded=on", SUPPLE_COLLIDE_SELF, NULL, threads);
+    uint64_t hash = 0;
+    int32_t contacts = 0;
+    for (int k = 1; k <= 3; k++) {
+        puppet_turn(&p->puppet, "forearm", spl_v3(0, 0, 1), 50 * k);
+        CHECK(posed_step(sim) == SUPPLE_OK);
+        CHECK(crossings_of(sim) == 0 && finite_x(sim));
+        CHECK(spl_barrier_released_count(spl_feasible_barrier(sim->flesh.feasible)) == 0);
+        contacts = supple_sim_stats(sim)->contacts;
+        hash = hash_x(sim, hash);
+    }
+    CHECK(contacts > 5);
+    puppet_rest(&p->puppet);
+    supple_sim_destroy(sim);
+    return hash;
+}
+
+TEST(a_bent_arm_does_not_cross_at_any_number_of_threads)
+{
+    posed p = posed_make("arm", 12, NULL);
+    for (int m = 0; m < METHOD_COUNT; m++) {
+        uint64_t one = bend(&p, METHODS[m], 1);
+        CHECK(bend(&p, METHODS[m], 2) == one);
+    }
+    posed_free(&p);
+}
+
+/* Springs alone let flesh into flesh: the same surface crosses in what they answer. */
+TEST(without_bounds_it_crosses)
+{
+    posed p = posed_make("arm", 12, NULL);
+    supple_sim *loose = contact_sim_of(&p, "mixed", "bounded=off", SUPPLE_COLLIDE_SELF, NULL, 1),
+               *bounded = contact_sim_of(&p, "mixed", "bounded=on", SUPPLE_COLLIDE_SELF, NULL, 1);
+    CHECK(!loose->flesh.feasible && bounded->flesh.feasible && !bounded->flesh.polish);
+    puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 150);
+    REQUIRE(posed_step(loose) == SUPPLE_OK && posed_step(bounded) == SUPPLE_OK);
+    CHECK(crossings_of(bounded) == 0);
+    CHECK(spl_barrier_crossings(spl_feasible_barrier(bounded->flesh.feasible), posed_x(loose)) > 0);
+    supple_sim_destroy(bounded);
+    supple_sim_destroy(loose);
+    posed_free(&p);
+}
+
+TEST(what_touches_in_a_held_pose_is_still_and_a_reset_gives_the_same_bits)
+{
+    posed p = posed_make("arm", 12, NULL);
+    for (int m = 0; m < METHOD_COUNT; m++) {
+        supple_sim *sim = contact_sim_of(&p, METHODS[m], "bounded=on", SUPPLE_COLLIDE_SELF, NULL, 1);
+        size_t n = 3 * (size_t)sim->flesh.body->tets.vertex_count;
+        double *first = malloc(n * sizeof *first), far = 0;
+        for (int k = 0; k < 4; k++) {
+            if (k == 3) supple_sim_reset(sim);
+            puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 140);
+            REQUIRE(posed_step(sim) == SUPPLE_OK);
+            CHECK(supple_sim_stats(sim)->contacts > 0);
+            if (k == 0) memcpy(first, posed_x(sim), n * sizeof *first);
+            for (size_t i = 0; i < n; i++) far = fmax(far, fabs(posed_x(sim)[i] - first[i]));
+        }
+        CHECK(far < 1e-12); /* bones that do not move carry flesh along to rounding */
+        CHECK(memcmp(first, posed_x(sim), n * sizeof *first) == 0);
+        free(first);
+        supple_sim_destroy(sim);
+    }
+    posed_free(&p);
+}
+
+/* Where nothing is near to anything the frame is the method's own, to the bit. Not of projective, whose
+ * rounds look for contacts between fewer iterations. */
+TEST(without_contact_it_is_the_frame_without)
+{
+    posed p = posed_make("arm", 12, NULL);
+    for (int m = 0; m < METHOD_COUNT - 1; m++) {
+        supple_sim *bounded = contact_sim_of(&p, METHODS[m], "bounded=on", SUPPLE_COLLIDE_SELF, NULL, 1),
+                   *plain = contact_sim_of(&p, METHODS[m], "", 0, NULL, 1);
+        for (int k = 0; k < 3; k++) {
+            puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), 6 * k);
+            REQUIRE(posed_step(bounded) == SUPPLE_OK && posed_step(plain) == SUPPLE_OK);
+            CHECK(supple_sim_stats(bounded)->contacts == 0 && hash_x(bounded, 0) == hash_x(plain, 0));
+        }
+        supple_sim_destroy(plain);
+        supple_sim_destroy(bounded);
+    }
+    posed_free(&p);
+}
+
+TEST_CASES(RUN(a_bent_arm_does_not_cross_at_any_number_of_threads), RUN(without_bounds_it_crosses),
+           RUN(what_touches_in_a_held_pose_is_still_and_a_reset_gives_the_same_bits),
+           RUN(without_contact_it_is_the_frame_without))
