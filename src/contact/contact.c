@@ -173,6 +173,7 @@ static bool set_contact(const spl_shell *s, const double *x, spl_vec3 p, const s
     out->target = way.target;
     out->normal = way.normal;
     out->depth = way.depth;
+    out->offset = out->push = 0;
     out->partner = at->triangle;
     for (int k = 0; k < 3; k++) {
         out->corner[k] = s->triangle[3 * (size_t)at->triangle + (size_t)k];
@@ -269,7 +270,7 @@ static spl_vec3 normal_at(const spl_shell *s, const double *x, int32_t vertex)
 
 static bool find_self(const seeker *s, const spl_hit_pair *pair, int32_t count, const memory *m, spl_contact *out)
 {
-    spl_contact kept;
+    spl_contact kept = {0};
     bool stays = m->triangle >= 0 && find_kept(s, m->triangle, count > 0, &kept);
     bool comes = find_new(s, pair, count, out);
     if (stays && (!comes || kept.depth <= STICK_RATIO * out->depth + 1e-3 * s->c->shell.edge)) {
