@@ -12,7 +12,7 @@ SAME = 1e-3  # of the diagonal
 PERSON = 1.76
 FACTORS = {"hero": (14 / PERSON, 180 / PERSON), "quadruped": (0.04, 0.01)}  # the animal is 205 units long
 RUNS = {  # name: (character, options)
-    "mixed": ("hero", ("--clip", "reach", "--frames", "60:62", "--method", "mixed", "--collide", "self", "--resolution", 30)),
+    "mixed": ("hero", ("--clip", "reach", "--frames", "60:62", "--method", "mixed", "--collide", "self", "--set", "bounded=off", "--resolution", 30)),
     "projective": ("hero", ("--clip", "reach", "--frames", "60:62", "--method", "projective", "--resolution", 30)),
     "steklov": ("hero", ("--clip", "reach", "--frames", "60:61", "--method", "steklov", "--resolution", 30)),
     "reference": ("hero", ("--clip", "walk", "--frames", "5:6", "--method", "reference", "--resolution", 24)),
