@@ -19,7 +19,6 @@ static const double BORNE = 0.06;   /* of contacts, by flesh whose bones are in 
 static const double ARRIVED = 1e-9; /* of the diagonal */
 
 enum { MOVES = 3, LAST_MOVES = 2 }; /* towards a goal: of bones, of flesh */
-enum { HAND = 4 };                  /* bones from a fingertip to the hand */
 enum { FADE = 6 };                  /* vertices away that is felt */
 enum { TRIES = 3, GIVEN = 2 };      /* while they help; how often what stops bones gives way before it is released */
 
@@ -158,34 +157,15 @@ static bool meet(const spl_feasible *f, int32_t p, int32_t q)
     return bone[p].parent == q || bone[q].parent == p || bone[p].node == bone[q].node;
 }
 
-/* Marks bones that bear no contact, and what hangs together with them: a hand whose thumb is in a thigh is let go with
- * its fingers, or these would be caught outside. */
-static void mark_sunk(spl_feasible *f, const double *borne)
-{
-    int32_t n = f->surface.surface.bone_count;
-    const spl_bone *bone = f->solid->body->bones.bone;
-    for (int32_t b = 0; b < n; b++) f->tangled[b] = borne && borne[b] < BORNE;
-    for (int32_t b = 0; borne && b < n; b++) { /* what hangs on it, and what it hangs on, with all of that */
-        if (!(borne[b] < BORNE)) continue;
-        int32_t top = bone[b].parent >= 0 ? bone[b].parent : b;
-        for (int32_t c = 0; c < n; c++) {
-            int32_t up = c;
-            for (int hops = 0; up >= 0 && up != top && hops < HAND; hops++) up = bone[up].parent;
-            f->tangled[c] = f->tangled[c] || (up == top && top != 0);
-        }
-    }
-}
-
 /* Bones that cross at the goal and do not meet are released, and those that are deep in other flesh; `crossing` says
  * which. */
 static supple_result release_crossing(spl_feasible *f, const double *borne, supple_error *error)
 {
     int32_t n = f->surface.surface.bone_count;
     if (spl_held_crossings(&f->bones, f->goal, f->crossing, f->pool) < 0) return spl_fail_memory(error, "contacts");
-    mark_sunk(f, borne);
     for (int32_t i = 0; i < n * n; i++) {
         int32_t p = i / n, q = i % n;
-        f->crossing[i] = (f->crossing[i] || f->tangled[p] || f->tangled[q]) && p != q && !meet(f, p, q);
+        f->crossing[i] = (f->crossing[i] || (borne && fmin(borne[p], borne[q]) < BORNE)) && p != q && !meet(f, p, q);
         if (f->crossing[i]) spl_barrier_release(f->barrier, p, q, true);
     }
     return SUPPLE_OK;
