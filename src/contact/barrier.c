@@ -103,10 +103,13 @@ static bool has_room(spl_barrier *b, int32_t count)
     return true;
 }
 
-supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error)
+supple_result spl_barrier_seek_around(spl_barrier *b, const double *x, const double *d, double spare, bool points,
+                                      supple_error *error)
 {
     int32_t count;
-    supple_result result = spl_pairs_find(b->pairs, x, d, b->options.width, b->pool, error);
+    double radius = b->options.width + spare;
+    supple_result result = points ? spl_pairs_find_points(b->pairs, x, d, radius, b->pool, error)
+                                  : spl_pairs_find(b->pairs, x, d, radius, b->pool, error);
     if (result != SUPPLE_OK) return result;
     const spl_pair *pair = spl_pairs_list(b->pairs, &count);
     b->count = b->active_count = 0;
@@ -115,6 +118,11 @@ supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d,
     seeking s = {b, pair, x};
     spl_parallel_for(b->pool, (size_t)count, SPL_BARRIER_GRAIN, make_potentials, &s);
     return SUPPLE_OK;
+}
+
+supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error)
+{
+    return spl_barrier_seek_around(b, x, d, 0, false, error);
 }
 
 /* ---- energy ---- */

@@ -50,6 +50,10 @@ static inline void spl_barrier_corners(const spl_pair *pair, const double *x, do
 /* Makes the candidates of the pairs that are near along a way (d NULL: at x). */
 supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error);
 
+/* The same for ways that differ from d by up to half of `spare` at each vertex; `points`: points and triangles alone. */
+supple_result spl_barrier_seek_around(spl_barrier *b, const double *x, const double *d, double spare, bool points,
+                                      supple_error *error);
+
 /* The share of a step, up to `until`, that a pair allows; `slack` of its gap is left. */
 double spl_barrier_bound(const spl_barrier *b, const spl_potential *p, const double x[4][3], const double d[4][3],
                          double slack, double until);

@@ -12,6 +12,8 @@ static const double BARELY = 0.1;      /* the same, of what detection asks for *
 static const double HALF = 0.4;        /* of a gap: as far as a vertex of a pair goes that is cut short */
 static const double RISE = 0.2;        /* of shares, from vertex to vertex */
 static const double LEAST_PART = 1e-2; /* of a row's squared weights: free vertices with less do not answer it */
+static const double LEAST = 1e-2;      /* of the width: a gap that is none to speak of */
+static const double SPARE = 0.1;       /* of a mean edge: pairs are sought for steps that differ by half of this */
 
 enum { ROUNDS = 5, SWEEPS = 30, CUTS = 6, RINGS = 4, SEEKS = 6 };
 
@@ -32,6 +34,7 @@ struct spl_bounded_move {
     double *share; /* by vertex: of its step */
     row *row;
     int32_t room, row_room, row_count, tight_count;
+    double *sought;      /* 3 x vertices: the step that pairs were sought for */
     const double *x, *d; /* of the move under way */
 };
 
@@ -42,13 +45,15 @@ supple_result spl_bounded_move_create(spl_barrier *b, const supple_allocator *a,
     spl_bounded_move *m = spl_new(a, 1, sizeof *m);
     bool *cut = spl_new(a, (size_t)b->surface.vertex_count, sizeof *cut);
     double *share = spl_new(a, (size_t)b->surface.vertex_count, sizeof *share);
-    if (!m || !cut || !share) {
+    double *sought = spl_new(a, (size_t)b->surface.vertex_count, 3 * sizeof *sought);
+    if (!m || !cut || !share || !sought) {
         spl_free(a, m);
+        spl_free(a, sought);
         spl_free(a, share);
         spl_free(a, cut);
         return spl_fail_memory(error, "steps without contact");
     }
-    *m = (spl_bounded_move){.allocator = *a, .barrier = b, .cut = cut, .share = share};
+    *m = (spl_bounded_move){.allocator = *a, .barrier = b, .cut = cut, .share = share, .sought = sought};
     *out = m;
     return SUPPLE_OK;
 }
@@ -61,6 +66,7 @@ void spl_bounded_move_destroy(spl_bounded_move *m)
     spl_free(&a, m->tight);
     spl_free(&a, m->cut);
     spl_free(&a, m->share);
+    spl_free(&a, m->sought);
     spl_free(&a, m->row);
     spl_free(&a, m);
 }
@@ -90,6 +96,20 @@ static double approach(const spl_nearest *near, const double x[4][3], const doub
     return along / distance;
 }
 
+/* Whether the two cannot come half as near as they are, whatever they do on the way. */
+static bool is_slow(const spl_potential *p, const double d[4][3], double gap)
+{
+    int split = spl_pair_split((spl_pair_kind)p->pair.kind);
+    double most = 0;
+    for (int i = 0; i < split; i++)
+        for (int k = split; k < 4; k++) {
+            double square = 0;
+            for (int c = 0; c < 3; c++) square += (d[i][c] - d[k][c]) * (d[i][c] - d[k][c]);
+            most = square <= most ? most : square; /* what is no number stays */
+        }
+    return 4 * most < gap * gap;
+}
+
 static void look(void *context, size_t begin, size_t end)
 {
     const spl_bounded_move *m = context;
@@ -105,8 +125,8 @@ static void look(void *context, size_t begin, size_t end)
         spl_barrier_corners(&p->pair, m->d, d);
         double distance = distance_of(p, x, &near);
         spl_potential soft = relaxed(p, distance);
-        double slack = BARELY * fmin(1, p->width / fmax(distance - soft.offset, 1e-300));
-        m->free[i] = spl_barrier_bound(b, &soft, x, d, slack, 1);
+        double gap = distance - soft.offset, slack = BARELY * fmin(1, p->width / fmax(gap, 1e-300));
+        if (!(gap > LEAST * p->width) || !is_slow(p, d, gap)) m->free[i] = spl_barrier_bound(b, &soft, x, d, slack, 1);
         m->tight[i] = distance < p->offset && distance - p->offset + approach(&near, x, d, distance) < 0;
     }
 }
@@ -115,8 +135,9 @@ static void look(void *context, size_t begin, size_t end)
 static supple_result seek(spl_bounded_move *m, supple_error *error)
 {
     spl_barrier *b = m->barrier;
-    supple_result result = spl_barrier_seek(b, m->x, m->d, error);
+    supple_result result = spl_barrier_seek_around(b, m->x, m->d, SPARE * b->edge_mean, false, error);
     if (result != SUPPLE_OK) return result;
+    memcpy(m->sought, m->d, 3 * (size_t)b->surface.vertex_count * sizeof *m->sought);
     if (b->count > m->room) {
         int32_t room = b->count + b->count / 2;
         double *more = spl_resize(&m->allocator, m->free, (size_t)room, sizeof *more);
@@ -306,6 +327,18 @@ static supple_result part(spl_bounded_move *m, bool first, double *d, bool *any,
     return result;
 }
 
+/* Whether the step is still one that the pairs were sought for. */
+static bool is_known(const spl_bounded_move *m)
+{
+    double most = 0;
+    for (int32_t v = 0; v < m->barrier->surface.vertex_count; v++) {
+        const double *p = m->d + 3 * (size_t)v, *q = m->sought + 3 * (size_t)v;
+        double square = (p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) + (p[2] - q[2]) * (p[2] - q[2]);
+        most = square <= most ? most : square;
+    }
+    return 2 * sqrt(most) <= SPARE * m->barrier->edge_mean;
+}
+
 supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double *d, int32_t *cut, supple_error *error)
 {
     int32_t n = m->barrier->surface.vertex_count;
@@ -319,6 +352,7 @@ supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double
     for (int look_again = 0; any && result == SUPPLE_OK && look_again < SEEKS; look_again++) {
         result = seek(m, error);
         if (result == SUPPLE_OK) result = part(m, look_again == 0, d, &any, error);
+        any = any && !is_known(m);
     }
     if (any && result == SUPPLE_OK) result = stop(m, d, error);
     for (int32_t v = 0; v < n; v++) *cut += m->cut[v];

@@ -35,9 +35,8 @@ void spl_feasible_destroy(spl_feasible *f); /* accepts NULL */
 /* Back to the bind pose. */
 void spl_feasible_reset(spl_feasible *f);
 
-/* To the solid's pose. `borne`: by bone, of the contacts that its flesh bears, 0 to 1 (sunk.h), or NULL for all: bones
- * that are deep in other flesh bear none, and are released. */
-supple_result spl_feasible_begin(spl_feasible *f, const double *borne, supple_error *error);
+/* To the solid's pose. */
+supple_result spl_feasible_begin(spl_feasible *f, supple_error *error);
 
 /* What meets from the state to x (3 a vertex), or ends nearer than `more` (by vertex, metres) beyond its offset, in
  * rising order of the vertex, valid until the next call of anything. -1 if memory is out. */

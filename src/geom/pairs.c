@@ -112,6 +112,7 @@ const spl_pair *spl_pairs_list(const spl_pairs *s, int32_t *count)
 /* One call's question. */
 typedef struct query {
     const spl_pairs *s;
+    spl_pairs *own;      /* the same, for what is found; NULL where only places are asked for */
     const double *x, *d; /* d may be NULL */
     double common[3];    /* the way that all go, which brings none nearer to another */
     double radius;
@@ -212,12 +213,12 @@ static void see_vertices(void *context, size_t begin, size_t end)
     }
 }
 
-static void fit_sieve(query *q, spl_pool *pool)
+static void fit_sieve(query *q, bool edges, spl_pool *pool)
 {
     const spl_pairs *s = q->s;
     spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, see_vertices, q);
     spl_sift_fit(s->point_row, &s->points, s->p.point, 1, s->vertex, q->radius, pool);
-    spl_sift_fit(s->edge_row, &s->edges, s->p.edge, 2, s->vertex, q->radius, pool);
+    if (edges) spl_sift_fit(s->edge_row, &s->edges, s->p.edge, 2, s->vertex, q->radius, pool);
     spl_sift_fit(s->triangle_row, &s->triangles, s->p.triangle, 3, s->vertex, q->radius, pool);
 }
 
@@ -296,23 +297,29 @@ static supple_result reserve(spl_pairs *s, size_t count, supple_error *error)
     return SUPPLE_OK;
 }
 
-supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, double radius, spl_pool *pool,
-                             supple_error *error)
+/* Boxes and the sieve for one question; of edges where it asks for them. */
+static void fit_all(query *q, bool edges, spl_pool *pool)
 {
-    query q = {.s = s, .x = x, .d = d, .radius = radius, .reaches = true};
-    set_common(&q);
-    spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, bound_vertices, &q);
-    spl_box_tree_fit(&s->points, point_box, &q, pool);
-    spl_box_tree_fit(&s->edges, edge_box, &q, pool);
-    spl_box_tree_fit(&s->triangles, triangle_box, &q, pool);
-    fit_sieve(&q, pool);
+    spl_pairs *s = q->own;
+    set_common(q);
+    spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, bound_vertices, q);
+    spl_box_tree_fit(&s->points, point_box, q, pool);
+    if (edges) spl_box_tree_fit(&s->edges, edge_box, q, pool);
+    spl_box_tree_fit(&s->triangles, triangle_box, q, pool);
+    fit_sieve(q, edges, pool);
+}
+
+static supple_result find(query *q, bool with_edges, spl_pool *pool, supple_error *error)
+{
+    spl_pairs *s = q->own;
+    fit_all(q, with_edges, pool);
     const spl_sift_kernels *kernels = spl_sift_kernels_best();
     spl_gather_sieve triangles = {kernels->point_triangles, s->point_row, s->triangle_row};
     spl_gather_sieve edges = {kernels->edge_edges, s->edge_row, s->edge_row};
-    supple_result r = spl_gather_find(&s->point_triangle, triangles, test_point_triangle, &q, pool, error);
-    if (r == SUPPLE_OK) r = spl_gather_find(&s->edge_edge, edges, test_edge_edge, &q, pool, error);
+    supple_result r = spl_gather_find(&s->point_triangle, triangles, test_point_triangle, q, pool, error);
+    if (r == SUPPLE_OK && with_edges) r = spl_gather_find(&s->edge_edge, edges, test_edge_edge, q, pool, error);
     if (r != SUPPLE_OK) return r;
-    size_t count = s->point_triangle.count + s->edge_edge.count;
+    size_t count = s->point_triangle.count + (with_edges ? s->edge_edge.count : 0);
     if (count > INT32_MAX) return spl_fail_memory(error, "pairs");
     if (count == 0) { /* there may be no list yet */
         s->list_count = 0;
@@ -321,9 +328,23 @@ supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, dou
     r = reserve(s, count, error);
     if (r != SUPPLE_OK) return r;
     size_t kept = spl_gather_sorted(&s->point_triangle, s->first, s->p.vertex_count, pool, s->list);
-    kept += spl_gather_sorted(&s->edge_edge, s->first, s->p.vertex_count, pool, s->list + kept);
+    if (with_edges) kept += spl_gather_sorted(&s->edge_edge, s->first, s->p.vertex_count, pool, s->list + kept);
     s->list_count = (int32_t)kept;
     return SUPPLE_OK;
+}
+
+supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, double radius, spl_pool *pool,
+                             supple_error *error)
+{
+    query q = {.s = s, .own = s, .x = x, .d = d, .radius = radius, .reaches = true};
+    return find(&q, true, pool, error);
+}
+
+supple_result spl_pairs_find_points(spl_pairs *s, const double *x, const double *d, double radius, spl_pool *pool,
+                                    supple_error *error)
+{
+    query q = {.s = s, .own = s, .x = x, .d = d, .radius = radius, .reaches = true};
+    return find(&q, false, pool, error);
 }
 
 /* ---- crossings ---- */

@@ -41,6 +41,10 @@ supple_result spl_pairs_find(spl_pairs *s, const double *x, const double *d, dou
                              supple_error *error);
 const spl_pair *spl_pairs_list(const spl_pairs *s, int32_t *count);
 
+/* The same, points and triangles alone. */
+supple_result spl_pairs_find_points(spl_pairs *s, const double *x, const double *d, double radius, spl_pool *pool,
+                                    supple_error *error);
+
 /* Which edges pass through which triangles at x: all that share no vertex, are not of fixed vertices alone, and are not
  * refused: `refuse` is asked for each end of the edge as a point with the triangle, and has to refuse both. An edge
  * that ends in a triangle's plane does not pass through it; one that meets its rim does. Calls `found` (may be NULL) in

@@ -181,12 +181,12 @@ static supple_result make_bounded(spl_flesh_sim *f, const spl_flesh_setup *s, su
 static supple_result make_springs(spl_flesh_sim *f, const spl_flesh_setup *s, const spl_contact_options *options,
                                   supple_error *error)
 {
-    bool bounded = is_bounded(s);
+    bool bounded = is_bounded(s), sinks = !bounded || s->common[SPL_FLESH_YIELD] == 1;
     supple_result result =
         spl_contacts_create(&f->solid, f->world.colliders, options, s->config, s->pool, &f->contacts, error);
     if (result != SUPPLE_OK || !options->self) return result;
-    result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
-    if (result == SUPPLE_OK) spl_contacts_bear(f->contacts, f->sunk->share);
+    if (sinks) result = spl_sunk_create(&f->solid, f->contacts, s->config, s->pool, &f->sunk, error);
+    if (result == SUPPLE_OK && !bounded) spl_contacts_bear(f->contacts, f->sunk->share);
     if (result == SUPPLE_OK) result = make_yield(f, s, error);
     if (result != SUPPLE_OK) return result;
     return bounded ? make_bounded(f, s, error) : make_unbounded(f, s, error);
@@ -377,7 +377,7 @@ supple_result spl_flesh_sim_pose(spl_flesh_sim *f, const spl_method_context *c, 
     bool apart = c->dt > 0 && contacts == 0 && (!f->yield || spl_yield_angle(f->yield) == 0);
     supple_result result =
         f->yield && !apart ? yield(f, c, elapsed, pose, error) : spl_drive_pose(&f->solid.drive, pose, error);
-    if (result != SUPPLE_OK || !f->sunk) return result;
+    if (result != SUPPLE_OK || !f->sunk || f->feasible) return result;
     if (apart)
         spl_sunk_reset(f->sunk);
     else
@@ -566,7 +566,7 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     else if (!f->own_start)
         set_start(f, c->pool);
     double posed = spl_now_ms();
-    if (f->feasible) result = spl_feasible_begin(f->feasible, f->sunk->any ? f->sunk->spread : NULL, error);
+    if (f->feasible) result = spl_feasible_begin(f->feasible, error);
     if (result == SUPPLE_OK) result = frame->method->solve(frame->state, c, f->x, stats, error);
     if (result == SUPPLE_OK && f->feasible) result = keep_apart(f, c, error);
     if (result != SUPPLE_OK) {

@@ -60,7 +60,7 @@ typedef struct spl_flesh_sim {
     double *ease;              /* these x these: room for what is released */
     spl_clear_outcome cleared; /* of the last frame */
     spl_excuses excuses;       /* what a method's barrier could not keep apart; empty without */
-    spl_sunk *sunk;            /* bones in other flesh; NULL without self-contacts */
+    spl_sunk *sunk;            /* bones in other flesh, for springs alone and for yielding; else NULL */
     spl_yield *yield;          /* of bones to flesh; NULL unless it is asked for */
     spl_aside aside;           /* how far that moves limbs */
     double time;               /* of the last pose */
