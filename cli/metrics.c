@@ -130,6 +130,7 @@ void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time,
     json_object_set_new(o, "crossed", count(s->crossed));
     json_object_set_new(o, "max_penetration", real(s->max_penetration));
     json_object_set_new(o, "max_fold", real(s->max_fold));
+    json_object_set_new(o, "own_penetration", real(s->own_penetration));
     json_object_set_new(o, "max_strain", real(s->max_strain));
     json_object_set_new(o, "joint_volume", joint_volumes(sim));
     json_object_set_new(o, "max_bend_deg", real(s->max_bend_deg));

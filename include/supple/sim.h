@@ -98,8 +98,9 @@ typedef struct supple_stats {
     int32_t inverted;               /* tetrahedra turned inside out; also without `measure` */
     int32_t contacts;               /* that were answered */
     int32_t crossed;                /* pairs of triangles of what is shown that cross, and did not at rest */
-    double max_penetration;         /* metres: how deep what is shown lies in itself (docs/contact.md) */
+    double max_penetration;         /* metres: how deep what is shown lies in itself (docs/contact.md), at trust 1 */
     double max_fold;                /* metres: the same, of creases in themselves alone */
+    double own_penetration;         /* metres: the same where trust is below 1, as the file's own skinning has it */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
     double yield_deg;               /* largest turn of a limb that yields; NAN where none may */

@@ -13,7 +13,6 @@ static const double HALF = 0.4;        /* of a gap: as far as a vertex of a pair
 static const double RISE = 0.2;        /* of shares, from vertex to vertex */
 static const double LEAST_PART = 1e-2; /* of a row's squared weights: free vertices with less do not answer it */
 static const double LEAST = 1e-2;      /* of the width: a gap that is none to speak of */
-static const double SPARE = 0.1;       /* of a mean edge: pairs are sought for steps that differ by half of this */
 
 enum { ROUNDS = 5, SWEEPS = 30, CUTS = 6, RINGS = 4, SEEKS = 6 };
 
@@ -34,7 +33,6 @@ struct spl_bounded_move {
     double *share; /* by vertex: of its step */
     row *row;
     int32_t room, row_room, row_count, tight_count;
-    double *sought;      /* 3 x vertices: the step that pairs were sought for */
     const double *x, *d; /* of the move under way */
 };
 
@@ -45,15 +43,13 @@ supple_result spl_bounded_move_create(spl_barrier *b, const supple_allocator *a,
     spl_bounded_move *m = spl_new(a, 1, sizeof *m);
     bool *cut = spl_new(a, (size_t)b->surface.vertex_count, sizeof *cut);
     double *share = spl_new(a, (size_t)b->surface.vertex_count, sizeof *share);
-    double *sought = spl_new(a, (size_t)b->surface.vertex_count, 3 * sizeof *sought);
-    if (!m || !cut || !share || !sought) {
+    if (!m || !cut || !share) {
         spl_free(a, m);
-        spl_free(a, sought);
         spl_free(a, share);
         spl_free(a, cut);
         return spl_fail_memory(error, "steps without contact");
     }
-    *m = (spl_bounded_move){.allocator = *a, .barrier = b, .cut = cut, .share = share, .sought = sought};
+    *m = (spl_bounded_move){.allocator = *a, .barrier = b, .cut = cut, .share = share};
     *out = m;
     return SUPPLE_OK;
 }
@@ -66,7 +62,6 @@ void spl_bounded_move_destroy(spl_bounded_move *m)
     spl_free(&a, m->tight);
     spl_free(&a, m->cut);
     spl_free(&a, m->share);
-    spl_free(&a, m->sought);
     spl_free(&a, m->row);
     spl_free(&a, m);
 }
@@ -135,9 +130,8 @@ static void look(void *context, size_t begin, size_t end)
 static supple_result seek(spl_bounded_move *m, supple_error *error)
 {
     spl_barrier *b = m->barrier;
-    supple_result result = spl_barrier_seek_around(b, m->x, m->d, SPARE * b->edge_mean, false, error);
+    supple_result result = spl_barrier_seek(b, m->x, m->d, error);
     if (result != SUPPLE_OK) return result;
-    memcpy(m->sought, m->d, 3 * (size_t)b->surface.vertex_count * sizeof *m->sought);
     if (b->count > m->room) {
         int32_t room = b->count + b->count / 2;
         double *more = spl_resize(&m->allocator, m->free, (size_t)room, sizeof *more);
@@ -327,18 +321,6 @@ static supple_result part(spl_bounded_move *m, bool first, double *d, bool *any,
     return result;
 }
 
-/* Whether the step is still one that the pairs were sought for. */
-static bool is_known(const spl_bounded_move *m)
-{
-    double most = 0;
-    for (int32_t v = 0; v < m->barrier->surface.vertex_count; v++) {
-        const double *p = m->d + 3 * (size_t)v, *q = m->sought + 3 * (size_t)v;
-        double square = (p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) + (p[2] - q[2]) * (p[2] - q[2]);
-        most = square <= most ? most : square;
-    }
-    return 2 * sqrt(most) <= SPARE * m->barrier->edge_mean;
-}
-
 supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double *d, int32_t *cut, supple_error *error)
 {
     int32_t n = m->barrier->surface.vertex_count;
@@ -352,7 +334,6 @@ supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double
     for (int look_again = 0; any && result == SUPPLE_OK && look_again < SEEKS; look_again++) {
         result = seek(m, error);
         if (result == SUPPLE_OK) result = part(m, look_again == 0, d, &any, error);
-        any = any && !is_known(m);
     }
     if (any && result == SUPPLE_OK) result = stop(m, d, error);
     for (int32_t v = 0; v < n; v++) *cut += m->cut[v];

@@ -307,6 +307,11 @@ void spl_contacts_follow(spl_contacts *c, spl_feasible *feasible)
     c->feasible = feasible;
 }
 
+bool spl_contacts_bounded(const spl_contacts *c)
+{
+    return c->feasible != NULL;
+}
+
 /* A triangle of the surface by its corners. */
 static int32_t triangle_of(const spl_shell *s, const int32_t corner[3])
 {

@@ -57,6 +57,9 @@ void spl_contacts_destroy(spl_contacts *c);
  * NULL: vertices in tets. */
 void spl_contacts_follow(spl_contacts *c, spl_feasible *feasible);
 
+/* Whether they are. */
+bool spl_contacts_bounded(const spl_contacts *c);
+
 /* Forgets pairs that rest. */
 void spl_contacts_reset(spl_contacts *c);
 

@@ -16,7 +16,7 @@ static const double HOPELESS = 2.5; /* the same: what is held back so far is no 
 static const double DAMPED = 0.6;   /* of its way that flesh does not go in a frame where it touches */
 static const double FADES = 0.7;    /* of that, from vertex to vertex */
 static const double ARRIVED = 1e-9; /* of the diagonal */
-static const double SPARE = 0.2;    /* the same: how far an x may be, twice, from the one that pairs were sought for */
+static const double SPARE = 0.05;    /* the same: how far an x may be, twice, from the one that pairs were sought for */
 static const double REACH = 0.25;   /* of a mean edge: what the mesh stands out of the body counts up to this */
 
 enum { MOVES = 3, LAST_MOVES = 2 }; /* towards a goal: of bones, of flesh */

@@ -12,25 +12,24 @@
 #include <string.h>
 #include <supple/tools.h>
 
-#define MANY_TETS 50000.0 /* beyond, equilibria in contact are steklov's: its cost grows in proportion */
-
 /* ---- what it costs ---- */
 
 /* Microseconds on one core of 2023 (docs/choosing.md has the runs): per tetrahedron of an equilibrium, of one in
- * contact and of a step in motion; per vertex of the visual mesh; and milliseconds a frame whatever the size. */
+ * contact by springs, and by bounded steps, and of a step in motion; per vertex of the visual mesh; and milliseconds a
+ * frame whatever the size. */
 typedef struct cost {
     const spl_method *method;
-    double tet, contact, step, vertex, fixed;
+    double tet, contact, bounded, step, vertex, fixed;
     double growth; /* an equilibrium of twice as many tetrahedra takes 2^growth times as long for each: iterations */
 } cost;
 
 #define USUAL_TETS 50000.0 /* that the numbers per tetrahedron are of */
 
 static const cost costs[] = {
-    {&spl_method_linear, 0, 0, 0, 0.0035, 0, 0},        {&spl_method_dualquat, 0, 0, 0, 0.003, 0, 0},
-    {&spl_method_mixed, 2.2, 3.5, 0, 0.03, 0, 1.0 / 6}, {&spl_method_projective, 3, 5, 0.4, 0.03, 0, 0},
-    {&spl_method_steklov, 1.3, 2.8, 0, 0.03, 0, 0},     {&spl_method_subspace, 0, 0, 0, 0.03, 5, 0},
-    {&spl_method_reference, 20, 20, 0, 0.03, 0, 0},
+    {&spl_method_linear, 0, 0, 0, 0, 0.0035, 0, 0},         {&spl_method_dualquat, 0, 0, 0, 0, 0.003, 0, 0},
+    {&spl_method_mixed, 2.2, 3.5, 8, 0, 0.03, 0, 1.0 / 6},  {&spl_method_projective, 3, 5, 7.5, 0.4, 0.03, 0, 0},
+    {&spl_method_steklov, 1.3, 2.8, 4.5, 0, 0.03, 0, 0},    {&spl_method_subspace, 0, 0, 0, 0, 0.03, 5, 0},
+    {&spl_method_reference, 20, 60, 60, 0, 0.03, 0, 0},
 };
 
 #define POLISH_US                                                                                                      \
@@ -61,7 +60,7 @@ double spl_choose_cost(const spl_method *method, const supple_scene *scene, cons
     if (sc->dynamics)
         us += steps * c.step * tets;
     else
-        us += (touches ? c.contact : c.tet) * tets * pow(tets / USUAL_TETS, c.growth) +
+        us += (!touches ? c.tet : asks_self(sc) ? c.bounded : c.contact) * tets * pow(tets / USUAL_TETS, c.growth) +
               (touches ? POLISH_US * vertices : 0);
     return us * 1e-3 + (sc->dynamics && c.fixed > 0 ? steps * STEP_MS : c.fixed);
 }
@@ -122,6 +121,7 @@ static double expect_tets(const spl_method *m, const supple_scene *scene, const 
         measure_skin(scene, &area, &volume, &longest);
         if (longest > 0) return spl_flesh_estimate(volume, area, longest / bc->resolution);
     }
+    if (asks_self(sc)) budget = fmin(budget, SPL_CHOOSE_CONTACT);
     *fixed = bc && (bc->max_tets > 0 || bc->resolution > 0);
     return bc && bc->max_tets > 0 ? bc->max_tets : budget;
 }
@@ -148,7 +148,6 @@ static bool insists_on_flesh(const supple_sim_config *sc)
 
 static const spl_method *wanted(const supple_scene *scene, const supple_sim_config *sc, bool flesh, const char **why)
 {
-    bool fixed;
     if (sc->model) {
         *why = "there is a trained model";
         return &spl_method_subspace;
@@ -166,9 +165,8 @@ static const spl_method *wanted(const supple_scene *scene, const supple_sim_conf
         return &spl_method_projective;
     }
     if (asks_self(sc)) {
-        bool many = expect_tets(&spl_method_projective, scene, sc, &fixed) > MANY_TETS;
-        *why = many ? "flesh against flesh is asked for, in a large body" : "flesh against flesh is asked for";
-        return many ? &spl_method_steklov : &spl_method_projective;
+        *why = "flesh against flesh is asked for, and this is the quickest that keeps it apart";
+        return &spl_method_steklov;
     }
     *why = sc->collider_count > 0 ? "there are colliders, and this keeps the flesh's volume"
                                   : "it has flesh, and this keeps its volume";

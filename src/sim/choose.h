@@ -13,6 +13,9 @@
  */
 enum { SPL_CHOOSE_FEWEST = 5000 };
 
+/* And of one that is to be kept apart from itself, at most, where no other size is asked for. */
+enum { SPL_CHOOSE_CONTACT = 20000 };
+
 /* The choice for a scene that has flesh, or has none. `out->method` is a name of the registry. */
 void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool flesh, supple_choice *out);
 

@@ -111,7 +111,8 @@ supple_result spl_sim_cross_create(supple_sim *sim, const supple_sim_config *sc,
     int32_t *triangle = spl_new(a, triangles, 3 * sizeof *triangle);
     bool *mirrored = spl_new(a, triangles, sizeof *mirrored);
     float *rest = spl_new(a, (size_t)sim->scene->vertex_count, 3 * sizeof *rest);
-    if (triangle && mirrored && rest && triangles <= INT32_MAX) {
+    sim->trusted = spl_new(a, (size_t)sim->scene->vertex_count, sizeof *sim->trusted);
+    if (triangle && mirrored && rest && sim->trusted && triangles <= INT32_MAX) {
         gather(sim, triangle, mirrored, rest);
         spl_cross_input in = {
             sim->scene->vertex_count, (int32_t)triangles, triangle, mirrored, rest, sim->position, metre};
@@ -124,14 +125,28 @@ supple_result spl_sim_cross_create(supple_sim *sim, const supple_sim_config *sc,
     return result;
 }
 
+/* Where trust is below 1 the file's own skinning is shown, which crosses as it does. NULL: all is trusted. */
+static const bool *mark_trusted(const supple_sim *sim)
+{
+    const spl_amount *a = &sim->amount;
+    if (!a->on || !a->trusts) return NULL;
+    for (int32_t v = 0; v < sim->scene->vertex_count; v++) {
+        int32_t p = a->mesh.point[v];
+        sim->trusted[v] = !a->moved[p] || a->trust.value[p] == 1;
+    }
+    return sim->trusted;
+}
+
 supple_result spl_sim_cross_frame(supple_sim *sim, supple_stats *stats, supple_error *error)
 {
     spl_crossing found;
     if (!sim->cross) return SUPPLE_OK;
-    supple_result result = spl_cross_measure(sim->cross, sim->position, sim->pool, &found, error);
+    supple_result result =
+        spl_cross_measure(sim->cross, sim->position, mark_trusted(sim), sim->pool, &found, error);
     if (result != SUPPLE_OK) return result;
     stats->crossed = found.crossed;
     stats->max_penetration = found.depth;
     stats->max_fold = found.fold;
+    stats->own_penetration = found.other;
     return SUPPLE_OK;
 }

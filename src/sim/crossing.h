@@ -11,7 +11,7 @@ struct supple_sim;
 /* Of a simulation that shows its rest pose; only where it is to measure. */
 supple_result spl_sim_cross_create(struct supple_sim *sim, const supple_sim_config *sc, supple_error *error);
 
-/* Fills crossed, max_penetration and max_fold of the frame that is shown. */
+/* Fills crossed, max_penetration, max_fold and own_penetration of the frame that is shown. */
 supple_result spl_sim_cross_frame(struct supple_sim *sim, supple_stats *stats, supple_error *error);
 
 #endif

@@ -133,7 +133,7 @@ static supple_result choose_auto(supple_sim *sim, const supple_sim_config *sc, s
     supple_result result = SUPPLE_OK;
     spl_choose(sim->scene, sc, true, &choice);
     sim->method = spl_method_find(choice.method);
-    if (sc->budget_ms > 0) sim->max_tets = choice.tets;
+    if (sc->budget_ms > 0 || choice.tets == SPL_CHOOSE_CONTACT) sim->max_tets = choice.tets;
     if (needs_body(sim)) {
         bool no_flesh;
         result = make_flesh(sim, sc, &no_flesh, &failed);
@@ -425,6 +425,7 @@ void supple_sim_destroy(supple_sim *sim)
     supple_allocator a = sim->allocator;
     if (sim->ready) sim->method->release(sim->state, &sim->context);
     spl_cross_destroy(sim->cross);
+    spl_free(&sim->allocator, sim->trusted);
     spl_amount_release(sim);
     spl_sim_device_release(sim);
     spl_slide_destroy(sim->skin);
@@ -523,6 +524,7 @@ static supple_stats empty_stats(void)
                           .crossed = -1,
                           .max_penetration = NAN,
                           .max_fold = NAN,
+                          .own_penetration = NAN,
                           .verify_mean = NAN,
                           .verify_max = NAN,
                           .max_bend_deg = NAN,

@@ -26,6 +26,7 @@ struct supple_sim {
     spl_dynamics dynamics;
     spl_amount amount;    /* of what flesh does, that is shown */
     spl_crossings *cross; /* what is shown, through itself; NULL: it is not measured */
+    bool *trusted;        /* by vertex, of the frame that is measured: where trust is 1 */
     double fps;           /* of the clips' frame numbers */
     bool lead_in;         /* what comes before a range of a clip is played where it counts */
     int32_t frame;        /* the next one of host poses */

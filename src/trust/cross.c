@@ -306,8 +306,24 @@ static int32_t count_new(const spl_crossings *c)
     return count;
 }
 
-supple_result spl_cross_measure(spl_crossings *c, const float *posed, spl_pool *pool, spl_crossing *out,
-                                supple_error *error)
+/* Vertices that do not count are taken out of the probes. */
+static double leave_out(spl_crossings *c, const bool *counts)
+{
+    double deepest = 0;
+    int32_t kept = 0;
+    for (int32_t i = 0; i < c->probe_count; i++) {
+        spl_cross_probe *probe = &c->probe[i];
+        if (counts && !counts[c->source[probe->vertex]])
+            deepest = fmax(deepest, probe->depth);
+        else
+            c->probe[kept++] = *probe;
+    }
+    c->probe_count = kept;
+    return deepest;
+}
+
+supple_result spl_cross_measure(spl_crossings *c, const float *posed, const bool *counts, spl_pool *pool,
+                                spl_crossing *out, supple_error *error)
 {
     *out = (spl_crossing){0};
     place_vertices(c, posed, c->metre, c->x);
@@ -320,6 +336,7 @@ supple_result spl_cross_measure(spl_crossings *c, const float *posed, spl_pool *
     spl_winding_refit(&c->winding);
     spl_cross_find_inside(c, false, pool);
     spl_cross_find_depths(c, pool);
+    out->other = leave_out(c, counts);
     spl_cross_deepest(c, pool, out);
     return SUPPLE_OK;
 }

@@ -44,6 +44,7 @@ typedef struct spl_cross_input {
 typedef struct spl_crossing {
     int32_t crossed;    /* pairs */
     double depth, fold; /* metres: the deepest; 0: none is inside */
+    double other;       /* the depth of vertices that do not count for these */
 } spl_crossing;
 
 /* Copies what it needs. The only failure is SUPPLE_ERROR_MEMORY; *out is then NULL. */
@@ -51,9 +52,9 @@ supple_result spl_cross_create(const spl_cross_input *in, const supple_allocator
                                spl_crossings **out, supple_error *error);
 void spl_cross_destroy(spl_crossings *c); /* accepts NULL */
 
-/* Measures a frame of finite positions, 3 floats a vertex. The same bits at any number of threads. The only failure is
- * SUPPLE_ERROR_MEMORY. */
-supple_result spl_cross_measure(spl_crossings *c, const float *posed, spl_pool *pool, spl_crossing *out,
-                                supple_error *error);
+/* Measures a frame of finite positions, 3 floats a vertex. `counts`: by vertex, of those that are at one place the first;
+ * NULL: all count. The same bits at any number of threads. The only failure is SUPPLE_ERROR_MEMORY. */
+supple_result spl_cross_measure(spl_crossings *c, const float *posed, const bool *counts, spl_pool *pool,
+                                spl_crossing *out, supple_error *error);
 
 #endif

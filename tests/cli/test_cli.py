@@ -32,7 +32,7 @@ METRICS = {
     "input": "vertices triangles joints".split(),
     "body": "kind vertices tets surface_vertices constrained size_m min_dihedral_deg max_dihedral_deg volume".split(),
     "setup_ms": "load body weights factor upsample total".split(),
-    "frame": ("frame time ms iterations residual energy volume_ratio inverted min_det_f contacts crossed max_penetration max_fold max_strain "
+    "frame": ("frame time ms iterations residual energy volume_ratio inverted min_det_f contacts crossed max_penetration max_fold own_penetration max_strain "
               "joint_volume yield_deg yield_m").split(),
     "ms": "total pose contact solve upsample slide".split(),
 }

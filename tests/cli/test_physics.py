@@ -12,7 +12,7 @@ import mouth
 from tool import check, data, same_files, session
 
 SMALL = ("--clip", "bend", "--resolution", 24)
-FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "crossed", "max_penetration", "max_fold",
+FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "crossed", "max_penetration", "max_fold", "own_penetration",
           "max_strain", "joint_volume"}
 TIMES = {"total", "pose", "contact", "solve", "upsample", "slide"}
 BODY = {"kind", "vertices", "tets", "surface_vertices", "constrained", "size_m", "min_dihedral_deg", "max_dihedral_deg", "volume"}

@@ -33,7 +33,11 @@ TEST(what_is_asked_for)
     sc.dynamics = false;
     sc.collide = SUPPLE_COLLIDE_SELF;
     c = choose(scene, &sc);
-    CHECK_CHOICE(c, "projective", "flesh against flesh");
+    CHECK_CHOICE(c, "steklov", "flesh against flesh");
+    CHECK(c.tets == SPL_CHOOSE_CONTACT);
+    sc.dynamics = true; /* only projective swings */
+    CHECK_CHOICE(choose(scene, &sc), "projective", "swings");
+    sc.dynamics = false;
     sc.collide = SUPPLE_COLLIDE_AUTO;
     const char *ball = "ball.json";
     sc.colliders = &ball;
@@ -68,7 +72,8 @@ TEST(without_flesh)
     supple_scene_destroy(flat);
 }
 
-/* A large body in contact goes to steklov; the number of tets is foretold from the surface alone. */
+/* The number of tets is foretold from the surface alone; contact takes longer than none, and bounded steps longer than
+ * springs. */
 TEST(how_large)
 {
     supple_scene *scene = demo_scene("arm", 1);
@@ -76,14 +81,22 @@ TEST(how_large)
     supple_body_config bc = supple_body_config_default();
     sc.body_config = &bc;
     sc.collide = SUPPLE_COLLIDE_SELF;
-    bc.resolution = 200;
-    supple_choice c = choose(scene, &sc);
-    CHECK_CHOICE(c, "steklov", "large body");
+    supple_choice c;
+    const spl_method *methods[] = {&spl_method_mixed, &spl_method_projective, &spl_method_steklov};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        supple_sim_config none = sc, springs = sc;
+        none.collide = SUPPLE_COLLIDE_NONE;
+        springs.collide = SUPPLE_COLLIDE_AUTO;
+        double bounded = spl_choose_cost(methods[i], scene, &sc, 20000);
+        CHECK(bounded > spl_choose_cost(methods[i], scene, &springs, 20000));
+        CHECK(bounded > 1.5 * spl_choose_cost(methods[i], scene, &none, 20000));
+        CHECK(bounded >= spl_choose_cost(&spl_method_steklov, scene, &sc, 20000));
+    }
     for (int32_t cells = 30; cells <= 50; cells += 20) {
         supple_body *body;
         bc.resolution = cells;
         c = choose(scene, &sc);
-        CHECK_CHOICE(c, "projective", "about");
+        CHECK_CHOICE(c, "steklov", "about");
         CHECK(supple_body_create(scene, &bc, NULL, &body, NULL) == SUPPLE_OK);
         double made = supple_body_get_info(body)->tets;
         CHECK(c.tets > 0.85 * made && c.tets < 1.3 * made);

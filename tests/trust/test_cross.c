@@ -101,17 +101,22 @@ static spl_cross_input input_of(const mesh *m)
                              .metre = 1};
 }
 
-static spl_crossing measure_input(const spl_cross_input *in, const float *x, int32_t threads)
+static spl_crossing measure_counted(const spl_cross_input *in, const float *x, const bool *counts, int32_t threads)
 {
     supple_allocator a = spl_allocator_of(NULL);
     spl_pool *pool = pool_of(threads);
     spl_crossings *c = NULL;
-    spl_crossing found = {-1, NAN, NAN};
+    spl_crossing found = {-1, NAN, NAN, NAN};
     if (spl_cross_create(in, &a, pool, &c, NULL) != SUPPLE_OK) abort();
-    CHECK(spl_cross_measure(c, x, pool, &found, NULL) == SUPPLE_OK);
+    CHECK(spl_cross_measure(c, x, counts, pool, &found, NULL) == SUPPLE_OK);
     spl_cross_destroy(c);
     spl_pool_destroy(pool);
     return found;
+}
+
+static spl_crossing measure_input(const spl_cross_input *in, const float *x, int32_t threads)
+{
+    return measure_counted(in, x, NULL, threads);
 }
 
 static spl_crossing measure(const mesh *m)
@@ -133,6 +138,23 @@ TEST(balls_are_as_deep_in_each_other_as_they_were_pushed)
         CHECK_NEAR(found.depth, pushed[i], 3e-4); /* a vertex is asked 0.2 mm above, and facets are inside of a ball */
         CHECK(found.crossed > 20 && found.fold == 0);
     }
+    mesh_free(&m);
+}
+
+/* Depth is of vertices that count, and what the others have is told apart. */
+TEST(vertices_that_do_not_count_are_told_apart)
+{
+    mesh m = two_balls(0.3);
+    spl_cross_input in = input_of(&m);
+    bool *counts = calloc((size_t)m.vertex_count, sizeof *counts);
+    move(&m, BALL, BALL, spl_v3(-0.12, 0, 0));
+    spl_crossing all = measure(&m), none = measure_counted(&in, m.x, counts, 2);
+    CHECK(all.depth > 0.019 && all.other == 0 && none.depth == 0 && none.fold == 0 && none.other == all.depth);
+    CHECK(none.crossed == all.crossed);
+    for (int32_t v = 0; v < BALL; v++) counts[v] = true;
+    spl_crossing one = measure_counted(&in, m.x, counts, 1);
+    CHECK(one.depth > 0.019 && one.other > 0.019 && fmax(one.depth, one.other) == all.depth);
+    free(counts);
     mesh_free(&m);
 }
 
@@ -435,7 +457,7 @@ TEST(every_failed_allocation_is_survived)
         supple_result result = spl_cross_create(&in, &a, NULL, &c, NULL);
         CHECK((result == SUPPLE_OK) == (c != NULL));
         long made = f.requests;
-        if (c) result = spl_cross_measure(c, m.x, NULL, &found, NULL);
+        if (c) result = spl_cross_measure(c, m.x, NULL, NULL, &found, NULL);
         CHECK(result == SUPPLE_OK || result == SUPPLE_ERROR_MEMORY);
         CHECK(f.requests == made); /* as many pairs as triangles have their room from the start */
         ended = f.requests <= at;
@@ -446,7 +468,7 @@ TEST(every_failed_allocation_is_survived)
     mesh_free(&m);
 }
 
-TEST_CASES(RUN(balls_are_as_deep_in_each_other_as_they_were_pushed), RUN(what_does_not_cross_reads_zero),
+TEST_CASES(RUN(balls_are_as_deep_in_each_other_as_they_were_pushed), RUN(what_does_not_cross_reads_zero), RUN(vertices_that_do_not_count_are_told_apart),
            RUN(what_crosses_at_rest_does_not_count), RUN(a_sheet_that_faces_the_vertex_is_no_way_out),
            RUN(a_fold_is_as_deep_as_it_was_folded), RUN(the_same_bits_at_any_number_of_threads),
            RUN(rigid_motion_changes_nothing), RUN(units_do_not_matter), RUN(seams_do_not_matter),

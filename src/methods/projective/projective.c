@@ -45,7 +45,7 @@ static const spl_parameter PARAMETERS[] = {
     [P_CONTACT_FORM] = {"contact-form", "", 0, 0, 2,
                         "contacts stick for a step, slide, or hang on three corners (the paper's)",
                         "stick|slide|edges"},
-    [P_ROUNDS] = {"rounds", "", 20, 1, 1000, "searches for contacts of a frame at most, without dynamics", NULL},
+    [P_ROUNDS] = {"rounds", "", 20, 1, 1000, "searches for contacts a frame at most, at rest; half with bounded steps", NULL},
     [P_SOLVER] = {"solver", "", 0, 0, 1, "one factor and low-rank updates, or conjugate gradients (the paper's GPU's)",
                   "direct|pcg"},
     [P_INNER] = {"inner", "", 10, 1, 1000, "conjugate gradient iterations of a global step, with solver=pcg", NULL},
@@ -362,6 +362,7 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     bool touches = m->touch.tie && c->contacts, same = !touches;
     int32_t limit = c->parameter[P_ITERATIONS] > 0 ? (int32_t)c->parameter[P_ITERATIONS] : EQUILIBRIUM;
     int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
+    if (touches && spl_contacts_bounded(c->contacts)) rounds = (rounds + 1) / 2; /* what is left is stopped */
     for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
         if (touches) same = find_contacts(m, c, x, stats) && k > 0;
         bool last = same || k + 1 == rounds; /* others need not be exact */
