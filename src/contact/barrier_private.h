@@ -50,7 +50,8 @@ static inline void spl_barrier_corners(const spl_pair *pair, const double *x, do
 /* Makes the candidates of the pairs that are near along a way (d NULL: at x). */
 supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error);
 
-/* The same for ways that differ from d by up to half of `spare` at each vertex; `points`: points and triangles alone. */
+/* The same for ways that differ from d by up to half of `spare` at each vertex; `points`: points and triangles alone.
+ */
 supple_result spl_barrier_seek_around(spl_barrier *b, const double *x, const double *d, double spare, bool points,
                                       supple_error *error);
 

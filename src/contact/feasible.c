@@ -16,10 +16,11 @@ static const double HOPELESS = 2.5; /* the same: what is held back so far is no 
 static const double DAMPED = 0.6;   /* of its way that flesh does not go in a frame where it touches */
 static const double FADES = 0.7;    /* of that, from vertex to vertex */
 static const double ARRIVED = 1e-9; /* of the diagonal */
-static const double SPARE = 0.05;    /* the same: how far an x may be, twice, from the one that pairs were sought for */
+static const double SPARE = 0.05;   /* the same: how far an x may be, twice, from the one that pairs were sought for */
 static const double REACH = 0.25;   /* of a mean edge: what the mesh stands out of the body counts up to this */
 
 enum { MOVES = 3, LAST_MOVES = 2 }; /* towards a goal: of bones, of flesh */
+enum { MOST_WAIT = 15 };            /* frames from one try to come anew to the next */
 enum { FADE = 6 };                  /* vertices away that is felt */
 enum { TRIES = 3, GIVEN = 2 };      /* while they help; how often what stops bones gives way before it is released */
 
@@ -40,7 +41,13 @@ struct spl_feasible {
     double *ease;            /* the same: room */
     double *touch;           /* by vertex: how far it is of what touches, 0 to 1 */
     bool begun;              /* a frame has been made */
-    bool fresh;              /* the first frame */
+    bool fresh;              /* the first frame, or one that came anew */
+    bool anew;               /* the state comes from the bind pose in this frame */
+    bool lost;               /* bones did not arrive without something being released */
+    int32_t tangled_frames;  /* in a row, in which flesh is entangled and its bones are not */
+    int32_t next_try;        /* of these: when it comes anew again */
+    double *kept;            /* 3 x vertices: the state before that */
+    double *kept_ease;       /* bones x bones: the same */
     bool still;              /* nothing moved since the last frame */
     double *x, *goal, *step; /* 3 x vertices */
     double *listed;          /* the same: what pairs were sought for, from the state on */
@@ -53,8 +60,9 @@ struct spl_feasible {
 
 /* ---- creation ---- */
 
-/* Where the mesh stands far out of the body (hair, soles, layers of clothes), all that is near at rest would be pairs: 36,000
- * instead of 7,000 of a clothed man, at 2.3 times the time of a frame. What so crosses of the mesh is parted there. */
+/* Where the mesh stands far out of the body (hair, soles, layers of clothes), all that is near at rest would be pairs:
+ * 36,000 instead of 7,000 of a clothed man, at 2.3 times the time of a frame. What so crosses of the mesh is parted
+ * there. */
 static void bound_reach(spl_feasible *f)
 {
     double most = REACH * f->barrier->edge_mean;
@@ -77,12 +85,15 @@ static supple_result build(spl_feasible *f, supple_error *error)
     f->goal = spl_new(a, n, 3 * sizeof *f->goal);
     f->step = spl_new(a, n, 3 * sizeof *f->step);
     f->listed = spl_new(a, n, 3 * sizeof *f->listed);
+    f->kept = spl_new(a, n, 3 * sizeof *f->kept);
     f->touch = spl_new(a, n, sizeof *f->touch);
     f->crossing = spl_new(a, bones * bones, sizeof *f->crossing);
     f->ones = spl_new(a, bones * bones, sizeof *f->ones);
     f->ease = spl_new(a, bones * bones, sizeof *f->ease);
+    f->kept_ease = spl_new(a, bones * bones, sizeof *f->kept_ease);
     f->tangled = spl_new(a, bones, sizeof *f->tangled);
-    if (!f->x || !f->goal || !f->step || !f->listed || !f->touch || !f->crossing || !f->ones || !f->ease || !f->tangled)
+    if (!f->x || !f->goal || !f->step || !f->listed || !f->touch || !f->crossing || !f->ones || !f->ease ||
+        !f->tangled || !f->kept || !f->kept_ease)
         return spl_fail_memory(error, "contacts");
     for (size_t i = 0; i < bones * bones; i++) f->ones[i] = 1;
     return spl_held_create(f->solid, f->held, (int32_t)bones, f->pool, &f->bones, error);
@@ -116,7 +127,8 @@ void spl_feasible_destroy(spl_feasible *f)
     spl_held_release(&f->bones);
     spl_barrier_destroy(f->barrier);
     spl_body_surface_release(&f->surface);
-    void *blocks[] = {f->crossing, f->tangled, f->ones, f->ease, f->x, f->goal, f->step, f->listed, f->touch, f->meeting};
+    void *blocks[] = {f->crossing, f->tangled, f->ones,  f->ease,    f->x,    f->goal,
+                      f->step,     f->listed,  f->touch, f->meeting, f->kept, f->kept_ease};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, f);
 }
@@ -132,7 +144,8 @@ void spl_feasible_reset(spl_feasible *f)
     spl_pose_path_reset(&f->path);
     f->fresh = true;
     f->begun = false;
-    f->has_list = false;
+    f->has_list = f->anew = false;
+    f->tangled_frames = f->next_try = 0;
     spl_barrier_restore(f->barrier, f->ones);
 }
 
@@ -212,6 +225,8 @@ static supple_result go(spl_feasible *f, supple_error *error)
         bool helps = left < STALLED * before && tries++ < TRIES;
         before = left;
         if (helps) continue;
+        f->lost = f->lost || given == GIVEN;
+        if (f->lost && f->anew) return SUPPLE_OK;
         for (size_t k = 0; k < coordinates(f); k++) f->step[k] = f->held[k / 3] < 0 ? 0 : f->goal[k] - f->x[k];
         result = spl_barrier_give_way(f->barrier, f->x, f->step, given < GIVEN ? THINNER : 0, &count, error);
         before = INFINITY;
@@ -272,28 +287,71 @@ static supple_result let_go(spl_feasible *f, supple_error *error)
     return spl_barrier_release_crossing(f->barrier, f->x) < 0 ? spl_fail_memory(error, "contacts") : SUPPLE_OK;
 }
 
-supple_result spl_feasible_begin(spl_feasible *f, supple_error *error)
+/* Bones go to the solid's pose by small steps and take the state along; *left as spl_barrier_take_back has it. */
+static supple_result travel(spl_feasible *f, int32_t *left, supple_error *error)
 {
     supple_result result = SUPPLE_OK;
-    int32_t left = 0;
-    f->missing = 0;
-    f->has_list = false;
-    f->fresh = !f->begun;
-    f->begun = true;
-    f->still = true;
     follow_root(f);
     spl_pose_path_begin(&f->path);
     int32_t steps = (int32_t)fmax(1, ceil(f->path.turn / TURN));
-    for (int32_t k = 1; k <= steps && result == SUPPLE_OK; k++) {
+    for (int32_t k = 1; k <= steps && result == SUPPLE_OK && !(f->lost && f->anew); k++) {
         spl_pose_path_take(&f->path, (double)k / steps);
         memcpy(f->goal, f->x, coordinates(f) * sizeof *f->x);
         spl_solid_carry(&f->path.solid, &f->path.last, f->goal, f->pool);
         f->still = !f->fresh && f->still && farthest(f, false) <= ARRIVED * f->solid->diagonal;
         spl_drive_hold(&f->path.solid.drive, f->held, f->goal);
         if (!f->still) result = go(f, error);
-        if (result == SUPPLE_OK) result = spl_barrier_take_back(f->barrier, f->x, f->crossing, &left, error);
+        if (result == SUPPLE_OK) result = spl_barrier_take_back(f->barrier, f->x, f->crossing, left, error);
     }
+    return result;
+}
+
+static bool any_crossing(const spl_feasible *f)
+{
+    int32_t n = f->surface.surface.bone_count, k = 0;
+    while (k < n * n && !f->crossing[k]) k++;
+    return k < n * n;
+}
+
+/* Flesh that stays entangled where its bones have come out of each other comes anew: from the bind pose, where nothing
+ * crosses, straight to this one. Tried in the first frame, and then less and less often. */
+static supple_result come_anew(spl_feasible *f, int32_t *left, supple_error *error)
+{
+    int32_t again = 0;
+    if (any_crossing(f) || f->tangled_frames++ < f->next_try) return SUPPLE_OK;
+    f->next_try = f->next_try >= MOST_WAIT ? f->next_try + MOST_WAIT : 2 * f->next_try + 1;
+    memcpy(f->kept, f->x, coordinates(f) * sizeof *f->x);
+    spl_barrier_keep(f->barrier, f->kept_ease);
+    memcpy(f->x, f->solid->drive.rest, coordinates(f) * sizeof *f->x);
+    spl_pose_path_reset(&f->path);
+    spl_barrier_restore(f->barrier, f->ones);
+    f->anew = true;
+    f->lost = false;
+    supple_result result = travel(f, &again, error);
+    f->anew = !f->lost && again == 0 && spl_barrier_released_count(f->barrier) == 0;
+    if (f->anew) {
+        *left = 0;
+        f->fresh = true;
+        return result;
+    }
+    spl_pose_path_take(&f->path, 1);
+    memcpy(f->x, f->kept, coordinates(f) * sizeof *f->x);
+    spl_barrier_restore(f->barrier, f->kept_ease);
+    return result;
+}
+
+supple_result spl_feasible_begin(spl_feasible *f, supple_error *error)
+{
+    int32_t left = 0;
+    f->missing = 0;
+    f->has_list = f->anew = f->lost = false;
+    f->fresh = !f->begun;
+    f->begun = true;
+    f->still = true;
+    supple_result result = travel(f, &left, error);
     if (result == SUPPLE_OK && left > 0) result = disentangle(f, &left, error);
+    if (result == SUPPLE_OK && left > 0) result = come_anew(f, &left, error);
+    if (left == 0) f->tangled_frames = f->next_try = 0;
     if (result == SUPPLE_OK) result = let_go(f, error);
     f->tangles = left;
     return result;
@@ -475,6 +533,11 @@ supple_result spl_feasible_end(spl_feasible *f, double *x, supple_error *error)
 }
 
 /* ---- for others ---- */
+
+bool spl_feasible_anew(const spl_feasible *f)
+{
+    return f->anew;
+}
 
 bool spl_feasible_still(const spl_feasible *f)
 {

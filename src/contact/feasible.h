@@ -52,6 +52,10 @@ supple_result spl_feasible_end(spl_feasible *f, double *x, supple_error *error);
 /* Whether bones are where they were in the last frame, but for a motion of the whole. */
 bool spl_feasible_still(const spl_feasible *f);
 
+/* Whether the state came anew from the bind pose when the frame began: the last frame's was entangled. What goes on
+ * from the last frame should begin at the state instead. */
+bool spl_feasible_anew(const spl_feasible *f);
+
 /* The state: 3 a vertex of the body. */
 const double *spl_feasible_x(const spl_feasible *f);
 

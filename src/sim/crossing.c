@@ -141,8 +141,7 @@ supple_result spl_sim_cross_frame(supple_sim *sim, supple_stats *stats, supple_e
 {
     spl_crossing found;
     if (!sim->cross) return SUPPLE_OK;
-    supple_result result =
-        spl_cross_measure(sim->cross, sim->position, mark_trusted(sim), sim->pool, &found, error);
+    supple_result result = spl_cross_measure(sim->cross, sim->position, mark_trusted(sim), sim->pool, &found, error);
     if (result != SUPPLE_OK) return result;
     stats->crossed = found.crossed;
     stats->max_penetration = found.depth;

@@ -567,6 +567,8 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
         set_start(f, c->pool);
     double posed = spl_now_ms();
     if (f->feasible) result = spl_feasible_begin(f->feasible, error);
+    if (f->feasible && spl_feasible_anew(f->feasible))
+        memcpy(f->x, spl_feasible_x(f->feasible), 3 * (size_t)f->body->tets.vertex_count * sizeof *f->x);
     if (result == SUPPLE_OK) result = frame->method->solve(frame->state, c, f->x, stats, error);
     if (result == SUPPLE_OK && f->feasible) result = keep_apart(f, c, error);
     if (result != SUPPLE_OK) {

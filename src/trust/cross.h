@@ -52,8 +52,8 @@ supple_result spl_cross_create(const spl_cross_input *in, const supple_allocator
                                spl_crossings **out, supple_error *error);
 void spl_cross_destroy(spl_crossings *c); /* accepts NULL */
 
-/* Measures a frame of finite positions, 3 floats a vertex. `counts`: by vertex, of those that are at one place the first;
- * NULL: all count. The same bits at any number of threads. The only failure is SUPPLE_ERROR_MEMORY. */
+/* Measures a frame of finite positions, 3 floats a vertex. `counts`: by vertex, of those that are at one place the
+ * first; NULL: all count. The same bits at any number of threads. The only failure is SUPPLE_ERROR_MEMORY. */
 supple_result spl_cross_measure(spl_crossings *c, const float *posed, const bool *counts, spl_pool *pool,
                                 spl_crossing *out, supple_error *error);
 

@@ -99,6 +99,59 @@ TEST(without_contact_it_is_the_frame_without)
     posed_free(&p);
 }
 
-TEST_CASES(RUN(a_bent_arm_does_not_cross_at_any_number_of_threads), RUN(without_bounds_it_crosses),
+static int32_t released_of(const supple_sim *sim)
+{
+    return spl_barrier_released_count(spl_feasible_barrier(sim->flesh.feasible));
+}
+
+/* A hand whose bones the motion takes into the hip is pushed along it. Springs alone give such contacts up (sunk.h);
+ * here nothing is given up, and nothing crosses. */
+TEST(a_hand_in_the_hip_gives_nothing_up)
+{
+    posed p = posed_make("hero", 40, NULL);
+    supple_sim *sim = contact_sim_of(&p, "steklov", "bounded=on", SUPPLE_COLLIDE_SELF, NULL, 2),
+               *loose = contact_sim_of(&p, "steklov", "bounded=off", SUPPLE_COLLIDE_SELF, NULL, 2);
+    CHECK(!sim->flesh.sunk && loose->flesh.sunk);
+    int32_t before = 0; /* fingers of a body this coarse touch at rest, and such pairs are none */
+    for (int k = 1; k <= 4; k++) {
+        puppet_turn(&p.puppet, "upper_arm.L", spl_v3(0, 0, 1), -15.5 * k);
+        REQUIRE(posed_step(sim) == SUPPLE_OK && finite_x(sim));
+        if (k == 1) before = crossings_of(sim);
+        CHECK(released_of(sim) == 0 && crossings_of(sim) <= before && before < 2);
+    }
+    REQUIRE(posed_step(loose) == SUPPLE_OK);
+    CHECK(loose->flesh.sunk->any);
+    CHECK(spl_barrier_crossings(spl_feasible_barrier(sim->flesh.feasible), posed_x(loose)) > 5 + before);
+    supple_sim_destroy(loose);
+    supple_sim_destroy(sim);
+    posed_free(&p);
+}
+
+/* Bones go past each other in one frame (230 degrees are -130): their flesh is entangled then, and comes anew from the
+ * bind pose at once. */
+TEST(entangled_flesh_comes_anew_from_the_bind_pose)
+{
+    posed p = posed_make("arm", 10, NULL);
+    static const double degrees[] = {90, 150, 230, 150, 140, 90};
+    for (int m = 0; m < METHOD_COUNT; m++) {
+        supple_sim *sim = contact_sim_of(&p, METHODS[m], "bounded=on", SUPPLE_COLLIDE_SELF, NULL, 2);
+        bool anew = false;
+        for (int k = 0; k < 6; k++) {
+            puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), degrees[k]);
+            REQUIRE(posed_step(sim) == SUPPLE_OK && finite_x(sim));
+            anew = anew || spl_feasible_anew(sim->flesh.feasible);
+            printf("    %s, %g degrees: %d released%s\n", METHODS[m], degrees[k], (int)released_of(sim),
+                   spl_feasible_anew(sim->flesh.feasible) ? ", anew" : "");
+            CHECK(crossings_of(sim) == 0 && released_of(sim) == 0);
+        }
+        CHECK(anew);
+        supple_sim_destroy(sim);
+    }
+    puppet_rest(&p.puppet);
+    posed_free(&p);
+}
+
+TEST_CASES(RUN(a_hand_in_the_hip_gives_nothing_up), RUN(entangled_flesh_comes_anew_from_the_bind_pose),
+           RUN(a_bent_arm_does_not_cross_at_any_number_of_threads), RUN(without_bounds_it_crosses),
            RUN(what_touches_in_a_held_pose_is_still_and_a_reset_gives_the_same_bits),
            RUN(without_contact_it_is_the_frame_without))

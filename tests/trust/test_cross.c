@@ -468,9 +468,10 @@ TEST(every_failed_allocation_is_survived)
     mesh_free(&m);
 }
 
-TEST_CASES(RUN(balls_are_as_deep_in_each_other_as_they_were_pushed), RUN(what_does_not_cross_reads_zero), RUN(vertices_that_do_not_count_are_told_apart),
-           RUN(what_crosses_at_rest_does_not_count), RUN(a_sheet_that_faces_the_vertex_is_no_way_out),
-           RUN(a_fold_is_as_deep_as_it_was_folded), RUN(the_same_bits_at_any_number_of_threads),
-           RUN(rigid_motion_changes_nothing), RUN(units_do_not_matter), RUN(seams_do_not_matter),
-           RUN(mirrored_frames_are_measured_alike), RUN(pairs_are_those_that_trying_all_finds),
-           RUN(meshes_without_triangles_read_zero), RUN(every_failed_allocation_is_survived))
+TEST_CASES(RUN(balls_are_as_deep_in_each_other_as_they_were_pushed), RUN(what_does_not_cross_reads_zero),
+           RUN(vertices_that_do_not_count_are_told_apart), RUN(what_crosses_at_rest_does_not_count),
+           RUN(a_sheet_that_faces_the_vertex_is_no_way_out), RUN(a_fold_is_as_deep_as_it_was_folded),
+           RUN(the_same_bits_at_any_number_of_threads), RUN(rigid_motion_changes_nothing), RUN(units_do_not_matter),
+           RUN(seams_do_not_matter), RUN(mirrored_frames_are_measured_alike),
+           RUN(pairs_are_those_that_trying_all_finds), RUN(meshes_without_triangles_read_zero),
+           RUN(every_failed_allocation_is_survived))
