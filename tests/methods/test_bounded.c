@@ -109,19 +109,25 @@ static int32_t released_of(const supple_sim *sim)
 TEST(a_hand_in_the_hip_gives_nothing_up)
 {
     posed p = posed_make("hero", 40, NULL);
+    supple_body_config bc = body_config(SUPPLE_BODY_TETS, 40);
+    bc.parted = true;
+    bc.size_m = SUPPLE_SIZE_FILE;
+    supple_body_destroy(p.demo.handle);
+    p.demo.handle = body_create(p.demo.scene, &bc, 2);
+    REQUIRE(p.demo.handle);
+    p.demo.body = &p.demo.handle->body;
     supple_sim *sim = contact_sim_of(&p, "steklov", "bounded=on", SUPPLE_COLLIDE_SELF, NULL, 2),
                *loose = contact_sim_of(&p, "steklov", "bounded=off", SUPPLE_COLLIDE_SELF, NULL, 2);
     CHECK(!sim->flesh.sunk && loose->flesh.sunk);
-    int32_t before = 0; /* fingers of a body this coarse touch at rest, and such pairs are none */
     for (int k = 1; k <= 4; k++) {
         puppet_turn(&p.puppet, "upper_arm.L", spl_v3(0, 0, 1), -15.5 * k);
         REQUIRE(posed_step(sim) == SUPPLE_OK && finite_x(sim));
-        if (k == 1) before = crossings_of(sim);
-        CHECK(released_of(sim) == 0 && crossings_of(sim) <= before && before < 2);
+        printf("    %d: %d released, %d crossings\n", k, (int)released_of(sim), (int)crossings_of(sim));
+        CHECK(released_of(sim) == 0 && crossings_of(sim) == 0);
     }
     REQUIRE(posed_step(loose) == SUPPLE_OK);
     CHECK(loose->flesh.sunk->any);
-    CHECK(spl_barrier_crossings(spl_feasible_barrier(sim->flesh.feasible), posed_x(loose)) > 5 + before);
+    CHECK(spl_barrier_crossings(spl_feasible_barrier(sim->flesh.feasible), posed_x(loose)) > 5);
     supple_sim_destroy(loose);
     supple_sim_destroy(sim);
     posed_free(&p);
