@@ -10,6 +10,8 @@
 static const double SHARE = 0.1;               /* of the mean edge: how far from p the upsampling may place */
 static const double OUTSIDE = 0.05, END = 0.3; /* barycentric: where the limit begins to grow, where there is none */
 
+static const double SAME = 0.5; /* of the weights: less in common, and the tet is another limb's */
+
 enum { RINGS = 2, GRAIN = 256 };
 
 typedef struct hold {
@@ -33,6 +35,7 @@ typedef struct around {
 
 typedef struct work {
     const spl_body *body;
+    const spl_bone_weights *weights; /* or NULL */
     around around;
     int32_t *corner; /* by vertex of the tets' surface: a vertex of the tets there */
     hold *hold;
@@ -79,6 +82,31 @@ static double mean_edge(const spl_tets *t, const int32_t corner[4])
     return sum / 6;
 }
 
+/* How much of bone b a vertex of the tets has. */
+static double weight_of(const spl_bone_weights *w, int32_t vertex, int32_t b)
+{
+    for (size_t i = SPL_BONE_INFLUENCES * (size_t)vertex; i < SPL_BONE_INFLUENCES * (size_t)(vertex + 1); i++)
+        if (w->bone[i] == b) return w->weight[i];
+    return 0;
+}
+
+/* What the vertices that carry a skin vertex have in common with a tet's corners: the sum over bones of the lesser
+ * weight, 1 where they are moved alike. Where a tail lies on a rump at rest, skin of the rump lies in tets of the tail,
+ * which drew it out like a thorn. */
+static double common(const work *w, const int32_t *carrier, const float *share, int32_t count, const int32_t *corner)
+{
+    const spl_bone_weights *weights = w->weights;
+    double sum = 0;
+    for (int32_t b = 0; b < w->body->bones.bone_count; b++) {
+        double there = 0, here = 0;
+        for (int c = 0; c < 4; c++) there += 0.25 * weight_of(weights, corner[c], b);
+        for (int32_t i = 0; there > 0 && i < count; i++)
+            if (carrier[i] >= 0) here += (double)share[i] * weight_of(weights, carrier[i], b);
+        sum += fmin(here, there);
+    }
+    return sum;
+}
+
 /* The tet that holds the vertex, or comes nearest to it, of those around what carries it. */
 static hold find_hold(const work *w, int32_t v, int32_t *seen, int32_t *tried, int32_t *found)
 {
@@ -91,7 +119,7 @@ static hold find_hold(const work *w, int32_t v, int32_t *seen, int32_t *tried, i
     spl_vec3 p = spl_v3_from_float(body->bind + 3 * (size_t)v);
     int32_t n = spl_upsample_weights(body->upsample, v, SPL_UPSAMPLE_MOST_NEIGHBOURS, index, weight);
     for (int32_t i = 0; i < n; i++) {
-        int32_t at = w->corner[index[i]];
+        int32_t at = index[i] = w->corner[index[i]];
         if (at < 0 || seen[at] == v + 1) continue;
         seen[at] = v + 1;
         found[count++] = at;
@@ -118,7 +146,7 @@ static hold find_hold(const work *w, int32_t v, int32_t *seen, int32_t *tried, i
             }
         begin = end;
     }
-    if (best < 0) return h;
+    if (best < 0 || (w->weights && common(w, index, weight, n, t->tet + 4 * (size_t)best) < SAME)) return h;
     memcpy(h.corner, t->tet + 4 * (size_t)best, sizeof h.corner);
     double out = fmax(0, (-least - OUTSIDE) / (END - OUTSIDE)); /* 0 to 1 */
     h.most = (float)(SHARE * mean_edge(t, h.corner) / (1 - out));
@@ -162,10 +190,10 @@ static supple_result fill(spl_squeeze *s, const spl_body *body, spl_pool *pool, 
     return SUPPLE_OK;
 }
 
-supple_result spl_squeeze_create(const spl_body *body, const supple_allocator *a, spl_pool *pool, spl_squeeze **out,
-                                 supple_error *error)
+supple_result spl_squeeze_create(const spl_body *body, const spl_bone_weights *weights, const supple_allocator *a,
+                                 spl_pool *pool, spl_squeeze **out, supple_error *error)
 {
-    work w = {.body = body};
+    work w = {.body = body, .weights = weights};
     *out = NULL;
     spl_squeeze *s = spl_new(a, 1, sizeof *s);
     if (!s) return spl_fail_memory(error, "skin that gives way");

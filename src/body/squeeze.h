@@ -15,12 +15,14 @@
 #define SPL_BODY_SQUEEZE_H
 
 #include "body/body.h"
+#include "body/weights.h"
 
 typedef struct spl_squeeze spl_squeeze;
 
-/* The body must outlive it. The only failure is SUPPLE_ERROR_MEMORY; *out is then NULL. */
-supple_result spl_squeeze_create(const spl_body *body, const supple_allocator *a, spl_pool *pool, spl_squeeze **out,
-                                 supple_error *error);
+/* The body must outlive it. `weights`: of its vertices, or NULL; skin in a tet of another limb is free. The only
+ * failure is SUPPLE_ERROR_MEMORY; *out is then NULL. */
+supple_result spl_squeeze_create(const spl_body *body, const spl_bone_weights *weights, const supple_allocator *a,
+                                 spl_pool *pool, spl_squeeze **out, supple_error *error);
 void spl_squeeze_destroy(spl_squeeze *s); /* accepts NULL */
 
 /* `posed`: 3 a vertex of the body; `delta`: 3 a vertex of the scene, of morph targets, or NULL; `visual`: the same,

@@ -147,7 +147,7 @@ static supple_result make_clear(spl_flesh_sim *f, int32_t bones, const spl_flesh
     if (s->common[SPL_FLESH_POLISH] == 2) return SUPPLE_OK;
     f->ease = spl_new(&f->allocator, (size_t)bones * (size_t)bones, sizeof *f->ease);
     if (!f->ease) return spl_fail_memory(error, "the mesh's folds");
-    supple_result result = spl_squeeze_create(f->body, &f->allocator, s->pool, &f->squeeze, error);
+    supple_result result = spl_squeeze_create(f->body, &f->solid.weights, &f->allocator, s->pool, &f->squeeze, error);
     return result == SUPPLE_OK ? spl_clear_create(&f->solid, bones, s->pool, &f->clear, error) : result;
 }
 

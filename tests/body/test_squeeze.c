@@ -84,7 +84,7 @@ static void plate_free(plate *p)
 static spl_squeeze *squeeze_of(plate *p)
 {
     spl_squeeze *s;
-    if (spl_squeeze_create(&p->body, &p->body.allocator, p->pool, &s, NULL) != SUPPLE_OK) abort();
+    if (spl_squeeze_create(&p->body, NULL, &p->body.allocator, p->pool, &s, NULL) != SUPPLE_OK) abort();
     return s;
 }
 
@@ -253,7 +253,7 @@ TEST(every_allocation_may_fail)
         supple_allocator a = failing_allocator(&f);
         supple_error error;
         spl_squeeze *s;
-        supple_result result = spl_squeeze_create(&p.body, &a, p.pool, &s, &error);
+        supple_result result = spl_squeeze_create(&p.body, NULL, &a, p.pool, &s, &error);
         failed = f.requests > n;
         CHECK(failed ? result == SUPPLE_ERROR_MEMORY && !s : result == SUPPLE_OK && s != NULL);
         spl_squeeze_destroy(s);
@@ -264,6 +264,43 @@ TEST(every_allocation_may_fail)
     plate_free(&p);
 }
 
-TEST_CASES(RUN(rest_and_affine_motions_are_left_to_the_bit), RUN(what_is_pressed_flat_is_not_turned_inside_out),
-           RUN(morphs_are_not_taken_for_squeezing), RUN(what_stands_out_of_the_body_is_free),
-           RUN(what_rides_on_something_else_is_left), RUN(the_next_limb_is_another), RUN(every_allocation_may_fail))
+/* Tets that other bones move than what carries the skin say nothing of it; those that the same bones move do. */
+TEST(tets_of_another_limb_say_nothing)
+{
+    plate p;
+    plate_make(&p, 1.5, 0);
+    size_t n = (size_t)p.body.tets.vertex_count, influences = SPL_BONE_INFLUENCES * n;
+    spl_bone_weights weights = {.bone = malloc(influences * sizeof *weights.bone),
+                                .weight = calloc(influences, sizeof *weights.weight)};
+    float *told = malloc(6 * SHEET * sizeof *told);
+    p.body.bones.bone_count = 2;
+    move(&p, pressed, NULL);
+    spl_squeeze *plain = squeeze_of(&p);
+    spl_squeeze_apply(plain, p.posed, NULL, p.pool, p.visual);
+    CHECK(!is_as_given(&p));
+    memcpy(told, p.visual, 6 * SHEET * sizeof *told);
+    for (int limbs = 1; limbs <= 2; limbs++) {
+        spl_squeeze *s;
+        for (size_t i = 0; i < influences; i++) weights.bone[i] = -1;
+        for (size_t v = 0; v < n; v++) {
+            double z = p.body.tets.position[v].z;
+            weights.bone[SPL_BONE_INFLUENCES * v] = limbs == 2 && z > 0.5 && z < THICK - 0.5;
+            weights.weight[SPL_BONE_INFLUENCES * v] = 1;
+        }
+        REQUIRE(spl_squeeze_create(&p.body, &weights, &p.body.allocator, p.pool, &s, NULL) == SUPPLE_OK);
+        memcpy(p.visual, p.given, 6 * SHEET * sizeof(float));
+        spl_squeeze_apply(s, p.posed, NULL, p.pool, p.visual);
+        CHECK(limbs == 1 ? memcmp(p.visual, told, 6 * SHEET * sizeof(float)) == 0 : is_as_given(&p));
+        spl_squeeze_destroy(s);
+    }
+    spl_squeeze_destroy(plain);
+    free(told);
+    free(weights.bone);
+    free(weights.weight);
+    plate_free(&p);
+}
+
+TEST_CASES(RUN(tets_of_another_limb_say_nothing), RUN(rest_and_affine_motions_are_left_to_the_bit),
+           RUN(what_is_pressed_flat_is_not_turned_inside_out), RUN(morphs_are_not_taken_for_squeezing),
+           RUN(what_stands_out_of_the_body_is_free), RUN(what_rides_on_something_else_is_left),
+           RUN(the_next_limb_is_another), RUN(every_allocation_may_fail))
