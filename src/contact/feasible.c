@@ -9,6 +9,7 @@
 
 static const double TURN = 10 * 3.14159265358979323846 / 180; /* of a joint in one step */
 static const double THINNER = 0.3;                            /* what offsets that stop bones become of themselves */
+static const double LONGEST = 2;                              /* mean edges: what a vertex goes in one move */
 static const double STALLED = 0.7;                            /* of what was left before: more does not help */
 static const double PAST = 0.01;                              /* of a gap: pairs that keep so much slide past */
 static const double LOST = 0.5;     /* of a mean edge: what is so far from its goal is stuck */
@@ -160,18 +161,34 @@ static double farthest(const spl_feasible *f, bool held_alone)
     return most;
 }
 
+/* The way from the state to x, of each vertex up to a few edges: what flies farther (flesh in motion, where a clip
+ * jumps) would have all the rest in its way. Whether one was shortened. */
+static bool set_step(spl_feasible *f, const double *x)
+{
+    double most = LONGEST * f->barrier->edge_mean;
+    bool any = false;
+    for (size_t k = 0; k < coordinates(f); k += 3) {
+        double d[3] = {x[k] - f->x[k], x[k + 1] - f->x[k + 1], x[k + 2] - f->x[k + 2]};
+        double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), share = length > most ? most / length : 1;
+        for (size_t c = 0; c < 3; c++) f->step[k + c] = share * d[c];
+        any = any || share < 1;
+    }
+    return any;
+}
+
 /* Towards the goal, as long as that helps. */
 static supple_result move(spl_feasible *f, int most, supple_error *error)
 {
     double before = INFINITY;
     for (int i = 0; i < most; i++) {
         int32_t cut;
-        for (size_t k = 0; k < coordinates(f); k++) f->step[k] = f->goal[k] - f->x[k];
+        bool shortened = set_step(f, f->goal);
         supple_result result = spl_bounded_move_make(f->mover, f->x, f->step, &cut, error);
         if (result != SUPPLE_OK) return result;
-        for (size_t k = 0; k < coordinates(f); k++) f->x[k] = cut < 0 ? f->goal[k] : f->x[k] + f->step[k];
-        double left = cut > 0 ? farthest(f, false) : 0;
-        if (cut <= 0 || left > STALLED * before) break;
+        bool whole = cut < 0 && !shortened;
+        for (size_t k = 0; k < coordinates(f); k++) f->x[k] = whole ? f->goal[k] : f->x[k] + f->step[k];
+        double left = cut > 0 || shortened ? farthest(f, false) : 0;
+        if ((cut <= 0 && !shortened) || left > STALLED * before) break;
         before = left;
     }
     return SUPPLE_OK;
@@ -417,7 +434,7 @@ static bool list_pairs(spl_feasible *f, const double *x)
 {
     spl_barrier *b = f->barrier;
     bool served = serves(f, x);
-    for (size_t k = 0; k < coordinates(f); k++) f->step[k] = x[k] - f->x[k];
+    set_step(f, x);
     if (served) return true;
     f->has_list = spl_barrier_seek_around(b, f->x, f->step, SPARE * b->edge_mean, true, NULL) == SUPPLE_OK;
     if (!f->has_list || !has_room(f, b->count)) return false;

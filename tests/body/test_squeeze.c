@@ -283,8 +283,9 @@ TEST(tets_of_another_limb_say_nothing)
         spl_squeeze *s;
         for (size_t i = 0; i < influences; i++) weights.bone[i] = -1;
         for (size_t v = 0; v < n; v++) {
-            double z = p.body.tets.position[v].z;
-            weights.bone[SPL_BONE_INFLUENCES * v] = limbs == 2 && z > 0.5 && z < THICK - 0.5;
+            spl_vec3 q = p.body.tets.position[v];
+            bool inner = fmin(q.x, LENGTH - q.x) > 0.5 && fmin(q.y, LENGTH - q.y) > 0.5 && fmin(q.z, THICK - q.z) > 0.5;
+            weights.bone[SPL_BONE_INFLUENCES * v] = limbs == 2 && inner;
             weights.weight[SPL_BONE_INFLUENCES * v] = 1;
         }
         REQUIRE(spl_squeeze_create(&p.body, &weights, &p.body.allocator, p.pool, &s, NULL) == SUPPLE_OK);
