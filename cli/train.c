@@ -19,7 +19,9 @@ static const cli_option options[] = {
     {"--domains", "N", "at most so many domains: the smallest join their neighbours (one for each bone)", false},
     {"--clip", "NAME", "a clip that says how far joints turn, by name, index, or all; as often as you like (all)",
      true},
-    {"--from-clips", NULL, "learn from frames of these clips, instead of poses drawn from the joints' ranges", false},
+    {"--quick", NULL, "in seconds: few poses, nearly solved; less accurate (docs/subspace.md)", false},
+    {"--from-clips", NULL, "learn from frames of these clips alone, without poses drawn from the joints' ranges",
+     false},
     {"--limits", "FILE.json", "how far joints turn (docs/subspace.md), over what the clips say", false},
     {"--folder", "DIR", "where solved poses are kept until the model is there (OUT.supple.poses)", false},
     {"--keep", NULL, "leave them there afterwards", false},
@@ -122,6 +124,7 @@ static int read_request(const cli_arguments *arguments, supple_train_config *tc,
             code =
                 cli_usage_error("--set %.60s: training has no such parameter; `supple train --help` lists them", text);
     tc->from_clips = cli_count(arguments, "--from-clips") > 0;
+    tc->quick = cli_count(arguments, "--quick") > 0;
     tc->limits_file = cli_get(arguments, "--limits", 0);
     tc->material_file = cli_get(arguments, "--material", 0);
     tc->body_config = bc;
@@ -212,7 +215,7 @@ static void notes(void)
     printf("\nparameters:\n"
            "  modes=160            linear vibration modes of the whole body\n"
            "  derivatives=100      their modal derivatives\n"
-           "  pose-share=0.5       share of a basis that comes from poses; the rest is for vibrations\n"
+           "  pose-share=0.9       share of a basis that comes from poses; the rest is for vibrations\n"
            "  seam=0.3             what the places where domains meet weigh in the bases, of the domains' mass\n"
            "  even=0               1: the same rank everywhere\n"
            "  cubature-error=0.05  of the forces in training\n"

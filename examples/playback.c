@@ -1,12 +1,14 @@
 /* A trained model in a program that has nothing else of Supple: <supple/playback.h> and libsupple_playback.
  *
  *     playback MODEL.supple                            what it is, and its joints
- *     playback MODEL.supple JOINT [SECONDS [OUT.obj]]  that joint swings to and fro at 60 Hz; the last surface as a
- * file
+ *     playback MODEL.supple JOINT [SECONDS [OUT.obj [ball]]]
+ *                                                      that joint swings to and fro at 60 Hz; the character as a file
  *
  * The program poses joints itself, as a game does: here all are at rest but one, which turns about its own z axis by up
- * to 40 degrees, once a second, with what hangs on it. Flesh follows, with its own weight. */
+ * to 40 degrees, once a second, with what hangs on it. Flesh follows, with its own weight, in steps of 1/120 s. With
+ * `ball` a ball comes along z, dips into the belly after half a second and goes back. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,12 @@ typedef struct program {
     int32_t joint_count, joint; /* the one that swings */
     float *rest, *pose;         /* 16 numbers a joint: world matrices, column by column */
     double ms, worst;           /* of all steps, and of one */
-    int32_t steps;
+    int32_t steps, vertex_count;
+    const int32_t *triangle; /* the visual mesh, or the flesh's surface where a model has none */
+    int32_t triangle_count;
+    bool visual, throws;
+    float *vertex; /* 6 numbers each, interleaved, as a graphics card likes it: position, normal */
+    supple_collider ball;
     supple_error error;
 } program;
 
@@ -67,13 +74,51 @@ static void set_pose(program *p, double angle)
     }
 }
 
+static void read_vertices(program *p)
+{
+    size_t stride = 6 * sizeof *p->vertex;
+    if (p->visual) {
+        supple_player_read_visual_positions(p->player, p->vertex, stride);
+        supple_player_read_visual_normals(p->player, p->vertex + 3, stride);
+    } else {
+        supple_player_read_positions(p->player, p->vertex, stride);
+        supple_player_read_normals(p->player, p->vertex + 3, stride);
+    }
+}
+
+/* A tenth of the height, aimed at what is in front of the middle: b keeps where its centre turns round. */
+static void aim(program *p)
+{
+    float low[3] = {1e30F, 1e30F, 1e30F}, high[3] = {-1e30F, -1e30F, -1e30F}, *at = p->ball.b;
+    read_vertices(p);
+    for (const float *v = p->vertex, *end = v + 6 * (size_t)p->vertex_count; v < end; v += 6)
+        for (int i = 0; i < 3; i++) low[i] = fminf(low[i], v[i]), high[i] = fmaxf(high[i], v[i]);
+    p->ball.radius = 0.07F * (high[1] - low[1]);
+    at[0] = 0.5F * (low[0] + high[0]);
+    at[1] = low[1] + 0.6F * (high[1] - low[1]);
+    at[2] = low[2];
+    for (const float *v = p->vertex, *end = v + 6 * (size_t)p->vertex_count; v < end; v += 6)
+        if (fabsf(v[0] - at[0]) < p->ball.radius && fabsf(v[1] - at[1]) < p->ball.radius) at[2] = fmaxf(at[2], v[2]);
+    at[2] += 0.6F * p->ball.radius; /* it dips in by 0.4 of its radius */
+}
+
+static supple_result throw_ball(program *p, double time)
+{
+    for (int i = 0; i < 3; i++) p->ball.a[i] = p->ball.b[i];
+    p->ball.a[2] += (float)(28 * (double)p->ball.radius * fabs(time - 0.5)); /* two heights a second */
+    return supple_player_set_colliders(p->player, &p->ball, 1, &p->error);
+}
+
 static supple_result play(program *p, double seconds)
 {
     supple_result result = SUPPLE_OK;
     int32_t frames = (int32_t)(60 * seconds) + 1;
     for (int32_t frame = 0; frame < frames && result == SUPPLE_OK; frame++) {
         set_pose(p, 0.7 * sin(6.2831853 * frame / 60.0));
+        if (p->throws && frame > 0) result = throw_ball(p, frame / 60.0);
+        if (result != SUPPLE_OK) break;
         result = supple_player_step(p->player, p->pose, p->joint_count, 1 / 60.0, &p->error);
+        if (frame == 0 && p->throws) aim(p);
         if (frame == 0) continue; /* finds the equilibrium to start from */
         double ms = supple_player_get_stats(p->player)->ms_total;
         p->ms += ms;
@@ -85,22 +130,18 @@ static supple_result play(program *p, double seconds)
 
 static supple_result write_obj(program *p, const char *path)
 {
-    int32_t n = supple_model_vertex_count(p->model), triangles = supple_model_triangle_count(p->model);
-    const int32_t *t = supple_model_triangles(p->model);
-    float *x = malloc((size_t)n * 6 * sizeof *x);
-    FILE *file = x ? fopen(path, "w") : NULL;
+    const int32_t *t = p->triangle;
+    FILE *file = fopen(path, "w");
     if (file) {
-        supple_player_read_positions(p->player, x, 6 * sizeof *x); /* interleaved, as a graphics card likes it */
-        supple_player_read_normals(p->player, x + 3, 6 * sizeof *x);
-        for (const float *v = x; v < x + 6 * (size_t)n; v += 6)
+        read_vertices(p);
+        for (const float *v = p->vertex; v < p->vertex + 6 * (size_t)p->vertex_count; v += 6)
             fprintf(file, "v %.6g %.6g %.6g\nvn %.3f %.3f %.3f\n", (double)v[0], (double)v[1], (double)v[2],
                     (double)v[3], (double)v[4], (double)v[5]);
-        for (int32_t k = 0; k < triangles; k++, t += 3)
+        for (int32_t k = 0; k < p->triangle_count; k++, t += 3)
             fprintf(file, "f %d//%d %d//%d %d//%d\n", t[0] + 1, t[0] + 1, t[1] + 1, t[1] + 1, t[2] + 1, t[2] + 1);
     }
     bool written = file && fclose(file) == 0;
     if (!written) snprintf(p->error.message, sizeof p->error.message, "%.200s: cannot be written", path);
-    free(x);
     return written ? SUPPLE_OK : SUPPLE_ERROR_OUTPUT;
 }
 
@@ -117,24 +158,35 @@ static supple_result prepare(program *p, const char *path, const char *joint)
     }
     p->rest = malloc((size_t)p->joint_count * 16 * sizeof *p->rest);
     p->pose = malloc((size_t)p->joint_count * 16 * sizeof *p->pose);
-    if (!p->rest || !p->pose) return SUPPLE_ERROR_MEMORY;
+    p->visual = supple_model_visual_vertex_count(p->model) > 0;
+    p->vertex_count = p->visual ? supple_model_visual_vertex_count(p->model) : supple_model_vertex_count(p->model);
+    p->triangle = p->visual ? supple_model_visual_triangles(p->model) : supple_model_triangles(p->model);
+    p->triangle_count =
+        p->visual ? supple_model_visual_triangle_count(p->model) : supple_model_triangle_count(p->model);
+    p->vertex = malloc((size_t)p->vertex_count * 6 * sizeof *p->vertex);
+    if (!p->rest || !p->pose || !p->vertex) return SUPPLE_ERROR_MEMORY;
+    supple_player_config config = supple_player_config_default();
+    config.visual = true;
+    config.fixed_step = 1 / 120.0;
+    config.colliders = 1;
     for (int32_t j = 0; j < p->joint_count; j++) supple_model_joint_rest(p->model, j, p->rest + 16 * j);
-    return supple_player_create(p->model, NULL, NULL, &p->player, &p->error);
+    return supple_player_create(p->model, &config, NULL, &p->player, &p->error);
 }
 
 int main(int argc, char **argv)
 {
     program p = {0};
     double seconds = argc > 3 ? atof(argv[3]) : 2;
-    if (argc < 2 || argc > 5 || !(seconds > 0 && seconds < 1e5)) {
-        fprintf(stderr, "usage: playback MODEL.supple [JOINT [SECONDS [OUT.obj]]]\n");
+    p.throws = argc == 6 && strcmp(argv[5], "ball") == 0;
+    if (argc < 2 || argc > 6 || (argc == 6 && !p.throws) || !(seconds > 0 && seconds < 1e5)) {
+        fprintf(stderr, "usage: playback MODEL.supple [JOINT [SECONDS [OUT.obj [ball]]]]\n");
         return 2;
     }
     supple_result result = prepare(&p, argv[1], argc > 2 ? argv[2] : NULL);
     if (result == SUPPLE_OK && argc == 2) {
         const supple_model_info *i = supple_model_get_info(p.model);
-        printf("%d domains of rank %d in all, %d vertices of surface; joints:\n", i->domains, i->rank,
-               supple_model_vertex_count(p.model));
+        printf("%d domains of rank %d in all, %d vertices of surface, %d of the character; joints:\n", i->domains,
+               i->rank, supple_model_vertex_count(p.model), supple_model_visual_vertex_count(p.model));
         for (int32_t j = 0; j < p.joint_count; j++) printf("  %s\n", supple_model_joint_name(p.model, j));
     } else if (result == SUPPLE_OK) {
         result = play(&p, seconds);
@@ -145,6 +197,7 @@ int main(int argc, char **argv)
     if (result != SUPPLE_OK) fprintf(stderr, "playback: %s: %s\n", supple_result_name(result), p.error.message);
     supple_player_destroy(p.player);
     supple_model_destroy(p.model);
+    free(p.vertex);
     free(p.rest);
     free(p.pose);
     return (int)result;

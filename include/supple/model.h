@@ -21,16 +21,17 @@ typedef struct supple_train_config {
     int32_t domains;         /* at most; 0: one for every bone with flesh of its own */
     int32_t modes;           /* linear vibration modes of the whole body (160) */
     int32_t derivatives;     /* modal derivatives (100) */
-    double pose_share;       /* of a basis: the rest is for vibrations (0.5) */
+    double pose_share;       /* of a basis: the rest is for vibrations (0.9) */
     double seam;             /* what the places where domains meet weigh in the bases, of the domains' mass (0.3) */
     double cubature_error;   /* of the forces in training (0.05) */
     double tolerance;        /* residual of the solved poses (1e-4) */
     uint64_t seed;           /* of what is drawn at random (1) */
     const int32_t *clips;    /* clips that say how far joints turn; NULL: all */
     int32_t clip_count;      /* how many there are */
-    bool from_clips;         /* the poses are frames of these clips, instead of being drawn from the joints' ranges */
+    bool from_clips;         /* all poses are frames of these clips; else most are drawn from the joints' ranges */
     const char *limits_file; /* joint limits (docs/subspace.md), or NULL */
     const char *folder;      /* where solved poses are kept, so that training that was cut short goes on; or NULL */
+    bool quick; /* in seconds: at most 24 poses, nearly solved, 24 modes and 10 derivatives; nothing is kept */
     const supple_body_config *body_config; /* of the body to train; NULL: the defaults. Own tetrahedra are refused */
     const char *material_file;             /* or NULL */
 } supple_train_config;

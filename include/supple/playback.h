@@ -37,6 +37,11 @@ typedef struct supple_model_info {
 SUPPLE_API supple_result supple_model_load(const char *path, const supple_config *config, supple_model **out,
                                            supple_error *error);
 
+/* The same from the bytes of such a file, which are not needed afterwards: a game's package, an asset of an engine.
+ * `name` stands in messages (NULL: "a model"). */
+SUPPLE_API supple_result supple_model_load_memory(const void *data, size_t size, const char *name,
+                                                  const supple_config *config, supple_model **out, supple_error *error);
+
 /* Frees a model. Accepts NULL. */
 SUPPLE_API void supple_model_destroy(supple_model *model);
 
@@ -64,6 +69,12 @@ SUPPLE_API const int32_t *supple_model_triangles(const supple_model *model);
  * model. */
 SUPPLE_API const float *supple_model_trust(const supple_model *model);
 
+/* The character's own visual mesh: all vertices of the file in the order in which the tool writes caches (instance by
+ * instance, primitive by primitive), and triangles between them. A model of an earlier version has none: 0 and NULL. */
+SUPPLE_API int32_t supple_model_visual_vertex_count(const supple_model *model);
+SUPPLE_API int32_t supple_model_visual_triangle_count(const supple_model *model);
+SUPPLE_API const int32_t *supple_model_visual_triangles(const supple_model *model);
+
 /* ---- playing ---- */
 
 /* How to play. Start from supple_player_config_default(); docs/subspace.md explains the numbers. */
@@ -76,10 +87,18 @@ typedef struct supple_player_config {
     double kappa;        /* stiffness of the springs between domains, times E / edge (10) */
     double kappa_d;      /* their damping, times their stiffness, seconds (5e-4) */
     double alpha, beta;  /* Rayleigh damping by mass, 1/s (0.5), and by stiffness, s (2e-3) */
+    bool precise;        /* all in double: the slow twin of the float kernels that play at a tolerance of 1e-5 or more
+                          * on processors with AVX2 (false) */
     bool per_vertex;     /* forces between domains vertex by vertex: the slow twin of the transforms (false) */
     int32_t start_steps; /* most steps towards equilibrium in the first pose (10) */
-    const struct supple_player *like; /* a player of the same model, with the same per_vertex, that outlives this one:
-                                       * its tables are read, which saves memory and time where many play; or NULL */
+    bool visual;         /* room for the visual mesh, which costs nothing until it is read (false) */
+    double fixed_step;   /* seconds; flesh in motion advances by this whatever dt a call has, and what is shown is
+                          * interpolated; 0: one step a call, of its dt (0) */
+    int32_t colliders;   /* room for so many things of the world, up to 256; 0: nothing touches the flesh (0) */
+    double contact;      /* stiffness of contacts with them by area, times E / edge (3000) */
+    const struct supple_player
+        *like; /* a player of the same model and with the same two switches that outlives this one:
+                * its tables are read, which saves memory and time where many play; or NULL */
 } supple_player_config;
 
 /* Defaults: the numbers in brackets above. */
@@ -106,6 +125,27 @@ SUPPLE_API void supple_player_destroy(supple_player *player);
 SUPPLE_API supple_result supple_player_step(supple_player *player, const float *matrices, int32_t matrix_count,
                                             double dt, supple_error *error);
 
+/* A thing of the world that presses on the flesh's surface: world space, the file's unit. */
+typedef enum supple_collider_kind {
+    SUPPLE_COLLIDER_SPHERE,  /* a: its centre */
+    SUPPLE_COLLIDER_CAPSULE, /* a, b: the ends of its axis */
+    SUPPLE_COLLIDER_PLANE    /* a: a point of it; b: its normal, of any length but 0; what is below is solid */
+} supple_collider_kind;
+
+/* One of these, where it is. */
+typedef struct supple_collider {
+    supple_collider_kind kind; /* which of them */
+    float a[3], b[3];          /* places and directions, by the kind */
+    float radius;              /* of spheres and capsules */
+} supple_collider;
+
+/* Where things of the world are at the end of the next step, and from then on; those of the same place in the list and
+ * the same kind move there evenly while it lasts. Up to as many as the config has room for, copied; 0: none.
+ * SUPPLE_ERROR_ARGUMENT for more, another kind, numbers that are not finite, a negative radius or a normal that is 0;
+ * the last ones then stand. */
+SUPPLE_API supple_result supple_player_set_colliders(supple_player *player, const supple_collider *colliders,
+                                                     int32_t count, supple_error *error);
+
 /* Forgets the past: the next step starts as the first one did. */
 SUPPLE_API void supple_player_reset(supple_player *player);
 
@@ -123,12 +163,22 @@ SUPPLE_API void supple_player_read_positions(const supple_player *player, float 
 /* Computes and copies unit normals, smooth, likewise; +z where the surface has none. */
 SUPPLE_API void supple_player_read_normals(supple_player *player, float *out, size_t stride);
 
+/* The visual mesh of the last step, likewise: flesh upsampled from the surface, what rides on it, and the file's own
+ * skinning for the rest; own + amount (flesh - own) where the surface's amount is below 1. Joints that move no flesh
+ * are taken to stand still against the next one above that does; morph targets are at rest. Computed by the first of
+ * the two after a step, which allocate nothing. Nothing happens without config.visual, or for a model without. */
+SUPPLE_API void supple_player_read_visual_positions(supple_player *player, float *out, size_t stride);
+SUPPLE_API void supple_player_read_visual_normals(supple_player *player, float *out, size_t stride);
+
 /* What the last step did. Times in milliseconds of the wall. */
 typedef struct supple_player_stats {
     int32_t iterations; /* of Newton's method */
     bool converged;     /* the tolerance was reached */
     double residual;    /* |sum of forces| / sum of |forces| */
     double outside;     /* how far the flesh is beyond what training saw: above 8 it is held back by force */
+    int32_t steps;      /* time steps of this call; 0: none was due yet */
+    int32_t contacts;   /* vertices that colliders press on */
+    double penetration; /* metres: how deep one is in a collider after the step */
     double ms_coupling, ms_cubature, ms_cholesky; /* of the solve */
     double ms_read;                               /* vertices from the reduced state */
     double ms_total;                              /* all of it */

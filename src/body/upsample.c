@@ -13,33 +13,6 @@ spl_upsample_options spl_upsample_options_default(void)
     return (spl_upsample_options){SPL_UPSAMPLE_QUADRATIC, 20, true};
 }
 
-void spl_upsample_destroy(spl_upsample *u)
-{
-    if (!u) return;
-    supple_allocator a = u->allocator;
-    void *block[] = {u->vertex, u->index, u->weight, u->normal_weight, u->normal_offset, u->tangent,
-                     u->offset, u->fixed, u->source, u->fan_first,     u->fan,           u->lift};
-    for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&a, block[i]);
-    spl_free(&a, u);
-}
-
-spl_upsample_stats spl_upsample_get_stats(const spl_upsample *u)
-{
-    return u->stats;
-}
-
-int32_t spl_upsample_weights(const spl_upsample *u, int32_t vertex, int32_t capacity, int32_t *index, float *weight)
-{
-    const spl_upsample_vertex *v = &u->vertex[vertex];
-    int32_t n = 0;
-    for (uint32_t k = 0; k < v->count && n < capacity; k++) {
-        if (u->weight[v->first + k] == 0) continue;
-        index[n] = (int32_t)(u->index[v->first + k] / SPL_UPSAMPLE_STRIDE);
-        weight[n++] = u->weight[v->first + k];
-    }
-    return n;
-}
-
 /* ---- distinct positions ------------------------------------------------------------------------------------------ */
 
 static bool finite3(const float *p)
@@ -187,37 +160,6 @@ static void send_far_away(const spl_upsample_options *options, spl_upsample_poin
     double width = 0.53 * sqrt(options->neighbours) * p->mean_edge;
     for (int32_t i = 0; i < p->count; i++)
         if (p->part[i] == SPL_UPSAMPLE_SKIN && p->distance[i] > width) p->part[i] = SPL_UPSAMPLE_FOLLOW;
-}
-
-void spl_upsample_note_offsets(spl_upsample *u)
-{
-    for (int32_t v = 0; v < u->vertex_count && !u->has_offsets; v++) u->has_offsets = u->vertex[v].frame >= 0;
-}
-
-supple_result spl_upsample_read_surface(spl_upsample *u, supple_error *error)
-{
-    const spl_surface *s = u->surface;
-    size_t n = (size_t)s->vertex_count, total = 0;
-    u->source = spl_new(&u->allocator, n, sizeof *u->source);
-    u->fan_first = spl_new(&u->allocator, n + 1, sizeof *u->fan_first);
-    if (!u->source || !u->fan_first) return spl_fail_memory(error, "the body's surface");
-    for (int32_t v = s->input_vertex_count; v-- > 0;)
-        if (s->map[v] >= 0) u->source[s->map[v]] = v;
-    for (size_t v = 0; v < n; v++) { /* below 8 n + 3 triangle_count */
-        u->fan_first[v] = (int32_t)total;
-        size_t count = (size_t)(s->corner_first[v + 1] - s->corner_first[v]);
-        total += (count + SPL_UPSAMPLE_FAN - 1) / SPL_UPSAMPLE_FAN * SPL_UPSAMPLE_FAN;
-    }
-    if (total > INT32_MAX) return spl_fail(error, SUPPLE_ERROR_INPUT, "the body's surface has too many vertices");
-    u->fan_first[n] = (int32_t)total;
-    u->fan = spl_new(&u->allocator, total, sizeof *u->fan);
-    if (!u->fan) return spl_fail_memory(error, "the body's surface");
-    for (size_t v = 0; v < n; v++) {
-        int32_t c = s->corner_first[v];
-        for (int32_t k = u->fan_first[v]; k < u->fan_first[v + 1]; k++)
-            u->fan[k] = c < s->corner_first[v + 1] ? s->corner[c++] / 3 : s->triangle_count;
-    }
-    return SUPPLE_OK;
 }
 
 static supple_result fill(spl_upsample *u, const spl_upsample_visual *visual, const spl_upsample_options *options,

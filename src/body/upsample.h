@@ -94,6 +94,9 @@ supple_result spl_upsample_create(const spl_surface *surface, const spl_upsample
                                   const spl_upsample_options *options, spl_pool *pool, const supple_allocator *a,
                                   spl_upsample **out, supple_error *error);
 void spl_upsample_destroy(spl_upsample *u); /* accepts NULL */
+/* The same map from a surface with the same vertices, triangles and corners, whose input may be numbered otherwise. */
+supple_result spl_upsample_copy(const spl_upsample *from, const spl_surface *surface, const supple_allocator *a,
+                                spl_upsample **out, supple_error *error);
 spl_upsample_stats spl_upsample_get_stats(const spl_upsample *u);
 
 /* The neighbours of a visual vertex: surface vertices and their weights in N; returns how many (at most `capacity`).

@@ -56,8 +56,8 @@ supple_result spl_colliders_add(spl_colliders *c, const spl_collider_shape *shap
  * is open (with the number of its border edges), has no triangles, or positions that are not finite. */
 supple_result spl_colliders_add_mesh(spl_colliders *c, const spl_collider_mesh *mesh, supple_error *error);
 
-/* Moves one; allocates nothing. `shape` is of the kind it was added with; `position` has the mesh's vertices, 3 each,
- * and queries of it stay exact in any shape. */
+/* Moves one; allocates nothing. What was added as a shape may become one of another kind, a mesh stays one; `position`
+ * has the mesh's vertices, 3 each, and queries of it stay exact in any shape. */
 void spl_colliders_place(spl_colliders *c, int32_t index, const spl_collider_shape *shape);
 void spl_colliders_place_mesh(spl_colliders *c, int32_t index, const double *position);
 

@@ -63,6 +63,10 @@ typedef struct spl_store_reader spl_store_reader;
 supple_result spl_store_open(const char *path, const spl_store_id *id, const supple_config *config,
                              spl_store_reader **out, supple_error *error);
 
+/* The same from bytes, which are not needed afterwards; `name` is for messages. */
+supple_result spl_store_open_memory(const void *data, size_t size, const char *name, const spl_store_id *id,
+                                    const supple_config *config, spl_store_reader **out, supple_error *error);
+
 /* Accepts NULL. Arrays got from the reader end with it. */
 void spl_store_close(spl_store_reader *reader);
 

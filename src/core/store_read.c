@@ -32,10 +32,22 @@ static const uint8_t *section(const spl_store_reader *r, int32_t i)
 
 /* ---- the header, and the table: before anything is asked for that they do not account for ------------------------ */
 
-static bool read_bytes(int fd, uint64_t from, uint8_t *to, uint64_t size)
+/* A file, or bytes of the host's. */
+typedef struct source {
+    int fd;
+    const uint8_t *data; /* NULL: the file */
+    uint64_t size;
+} source;
+
+static bool read_bytes(const source *in, uint64_t from, uint8_t *to, uint64_t size)
 {
+    if (in->data) {
+        if (from > in->size || size > in->size - from) return false;
+        if (size > 0) memcpy(to, in->data + from, (size_t)size);
+        return true;
+    }
     while (size > 0) {
-        ssize_t n = pread(fd, to, size < (1u << 30) ? (size_t)size : (size_t)1 << 30, (off_t)from);
+        ssize_t n = pread(in->fd, to, size < (1u << 30) ? (size_t)size : (size_t)1 << 30, (off_t)from);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         to += n;
@@ -90,13 +102,13 @@ static supple_result unsound(const spl_store_reader *r, int32_t i, supple_error 
     return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: damaged: section %d is not sound", r->path, (int)i);
 }
 
-static supple_result read_directory(spl_store_reader *r, int fd, supple_error *error)
+static supple_result read_directory(spl_store_reader *r, const source *in, supple_error *error)
 {
     size_t bytes = (size_t)r->section_count * STORE_SECTION;
     uint64_t end = STORE_HEADER;
     r->directory = spl_new(&r->allocator, bytes, 1);
     if (!r->directory) return spl_fail_memory(error, r->path);
-    if (!read_bytes(fd, r->table, r->directory, bytes)) return damaged(r, error, "cannot be read to its end");
+    if (!read_bytes(in, r->table, r->directory, bytes)) return damaged(r, error, "cannot be read to its end");
     if (!store_same_key(spl_digest_of(r->directory, bytes), store_take_key(r->header + AT_TABLE_HASH)))
         return damaged(r, error, "the table does not match its checksum");
     for (int32_t i = 0; i < r->section_count; i++)
@@ -121,13 +133,13 @@ static supple_result check_identity(const spl_store_reader *r, const spl_store_i
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-static supple_result read_all(spl_store_reader *r, int fd, supple_error *error)
+static supple_result read_all(spl_store_reader *r, const source *in, supple_error *error)
 {
     if (r->size > SIZE_MAX - STORE_ALIGN) return spl_fail_memory(error, r->path);
     r->block = r->allocator.allocate(r->allocator.user, (size_t)r->size + STORE_ALIGN); /* spl_new would clear it */
     if (!r->block) return spl_fail_memory(error, r->path);
     r->bytes = r->block + (STORE_ALIGN - (uintptr_t)r->block % STORE_ALIGN) % STORE_ALIGN;
-    if (!read_bytes(fd, 0, r->bytes, r->size)) return damaged(r, error, "cannot be read to its end");
+    if (!read_bytes(in, 0, r->bytes, r->size)) return damaged(r, error, "cannot be read to its end");
     if (memcmp(r->bytes, r->header, STORE_HEADER) != 0 ||
         (r->section_count > 0 &&
          memcmp(r->bytes + r->table, r->directory, (size_t)r->section_count * STORE_SECTION) != 0))
@@ -135,19 +147,24 @@ static supple_result read_all(spl_store_reader *r, int fd, supple_error *error)
     return SUPPLE_OK;
 }
 
+static supple_result read_source(spl_store_reader *r, const source *in, const spl_store_id *id, supple_error *error)
+{
+    if (in->size < STORE_HEADER) return damaged(r, error, "too short for a header");
+    r->size = in->size;
+    if (!read_bytes(in, 0, r->header, STORE_HEADER)) return damaged(r, error, "cannot be read to its end");
+    supple_result result = check_header(r, error);
+    if (!result) result = check_identity(r, id, error);
+    if (!result) result = read_directory(r, in, error);
+    if (!result) result = read_all(r, in, error);
+    return result;
+}
+
 static supple_result read_open_file(spl_store_reader *r, int fd, const spl_store_id *id, supple_error *error)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return spl_fail(error, SUPPLE_ERROR_INPUT, "%s: not a regular file", r->path);
-    if (st.st_size < STORE_HEADER) return damaged(r, error, "too short for a header");
-    r->size = (uint64_t)st.st_size;
-    if (!read_bytes(fd, 0, r->header, STORE_HEADER)) return damaged(r, error, "cannot be read to its end");
-    supple_result result = check_header(r, error);
-    if (!result) result = check_identity(r, id, error);
-    if (!result) result = read_directory(r, fd, error);
-    if (!result) result = read_all(r, fd, error);
-    return result;
+    return read_source(r, &(source){.fd = fd, .size = (uint64_t)st.st_size}, id, error);
 }
 
 static supple_result read_file(spl_store_reader *r, const spl_store_id *id, supple_error *error)
@@ -183,8 +200,9 @@ static supple_result check_sections(const spl_store_reader *r, supple_error *err
     return SUPPLE_OK;
 }
 
-supple_result spl_store_open(const char *path, const spl_store_id *id, const supple_config *config,
-                             spl_store_reader **out, supple_error *error)
+/* `in` NULL: the file of that name. */
+static supple_result open_store(const char *path, const source *in, const spl_store_id *id, const supple_config *config,
+                                spl_store_reader **out, supple_error *error)
 {
     supple_allocator a = spl_allocator_of(config);
     *out = NULL;
@@ -192,7 +210,9 @@ supple_result spl_store_open(const char *path, const spl_store_id *id, const sup
     if (!r) return spl_fail_memory(error, path);
     r->allocator = a;
     r->path = spl_strdup(&a, path);
-    supple_result result = r->path ? read_file(r, id, error) : spl_fail_memory(error, path);
+    supple_result result = !r->path ? spl_fail_memory(error, path)
+                           : in     ? read_source(r, in, id, error)
+                                    : read_file(r, id, error);
     if (!result) result = check_sections(r, error);
     for (int32_t i = 0; !result && i < r->section_count; i++) {
         const uint8_t *s = section(r, i);
@@ -204,6 +224,20 @@ supple_result spl_store_open(const char *path, const spl_store_id *id, const sup
     else
         *out = r;
     return result;
+}
+
+supple_result spl_store_open(const char *path, const spl_store_id *id, const supple_config *config,
+                             spl_store_reader **out, supple_error *error)
+{
+    return open_store(path, NULL, id, config, out, error);
+}
+
+supple_result spl_store_open_memory(const void *data, size_t size, const char *name, const spl_store_id *id,
+                                    const supple_config *config, spl_store_reader **out, supple_error *error)
+{
+    static const uint8_t nothing[1] = {0};
+    source in = {.fd = -1, .data = data ? data : nothing, .size = data ? size : 0};
+    return open_store(name, &in, id, config, out, error);
 }
 
 void spl_store_close(spl_store_reader *reader)

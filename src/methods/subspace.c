@@ -22,6 +22,9 @@ enum {
     P_GAP,
     P_CONTACT,
     P_CONTACT_MOST,
+    P_SMOOTH,
+    P_RHO,
+    P_PRECISION,
     V_GAP = 0,
     V_OUTSIDE,
     V_COUPLING,
@@ -48,6 +51,11 @@ static const spl_parameter PARAMETERS[] = {
     [P_CONTACT] = {"contact", "", 3000, 1e-3, 1e6, "stiffness of contacts with colliders, times E / edge by area",
                    NULL},
     [P_CONTACT_MOST] = {"contact-most", "", 256, 1, 1e6, "contacts of a domain at most; the deepest are kept", NULL},
+    [P_SMOOTH] = {"smooth", "1/s", 15, 0, 1e4,
+                  "faster swings of a clip's bones are noise that flesh does not feel; 0: all is felt", NULL},
+    [P_RHO] = {"rho", "", 0.6, 0, 1, "what a step leaves of the fastest swings of flesh; 1: all of them", NULL},
+    [P_PRECISION] = {"precision", "", 0, 0, 1, "of the flesh's forces: float from a tolerance of 1e-5 on, or double",
+                     "float|double"},
 };
 
 typedef struct subspace {
@@ -168,8 +176,8 @@ static supple_result track_clip(subspace *s, const spl_method_context *c, int32_
     if (result == SUPPLE_OK && !cut_clip(s, c, clip, grid, frames)) result = spl_fail_memory(error, "a clip's motion");
     for (int32_t i = 0; i < n && result == SUPPLE_OK; i++) {
         for (int32_t f = 0; f < frames; f++) row[f] = grid[(size_t)f * (size_t)n + (size_t)i];
-        result = spl_track_create(row, frames, dt, s->pivot[i], s->piece[clip], c->allocator, &s->track[clip * n + i],
-                                  error);
+        result = spl_track_create(row, frames, dt, c->parameter[P_SMOOTH], s->pivot[i], s->piece[clip], c->allocator,
+                                  &s->track[clip * n + i], error);
     }
     spl_free(c->allocator, grid);
     spl_free(c->allocator, row);
@@ -215,6 +223,8 @@ static supple_result subspace_init(void *state, const spl_method_context *c, sup
     o.kappa_d = p[P_KAPPA_D];
     o.alpha = p[P_ALPHA];
     o.beta = p[P_BETA];
+    o.rho = p[P_RHO];
+    o.single = p[P_PRECISION] == 0;
     o.contact = c->colliders ? p[P_CONTACT] : 0;
     o.contact_most = (int32_t)p[P_CONTACT_MOST];
     s->model = c->model;

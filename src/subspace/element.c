@@ -14,7 +14,7 @@ enum { BATCH = 8, SPLIT = 15 }; /* tets whose products are accumulated in one go
 /* What a step writes. */
 static bool take_state(spl_element_set *s, const supple_allocator *a)
 {
-    size_t n = (size_t)s->count;
+    size_t n = s->lanes.count > 0 ? 0 : (size_t)s->count;
     s->base = spl_new(a, 9 * n, sizeof *s->base);
     s->F = spl_new(a, 9 * n, sizeof *s->F);
     s->split = NULL;
@@ -111,7 +111,10 @@ supple_result spl_element_set_like(const spl_element_set *from, const supple_all
 {
     *out = *from;
     out->borrowed = true;
-    if (take_state(out, a)) return SUPPLE_OK;
+    bool made = out->lanes.count == 0 || spl_lanes_take_state(&out->lanes, a);
+    if (made && out->lanes.count > 0)
+        memcpy(out->lanes.base, from->lanes.base, 9 * SPL_LANES * (size_t)from->lanes.count * sizeof(float));
+    if (take_state(out, a) && made) return SUPPLE_OK;
     spl_element_set_release(out, a);
     return spl_fail_memory(error, "the cubature of a model");
 }
@@ -122,7 +125,58 @@ void spl_element_set_release(spl_element_set *s, const supple_allocator *a)
     void *state[] = {s->base, s->F, s->split, s->hard};
     for (size_t i = 0; i < sizeof constant / sizeof *constant && !s->borrowed; i++) spl_free(a, constant[i]);
     for (size_t i = 0; i < sizeof state / sizeof *state; i++) spl_free(a, state[i]);
+    spl_lanes_release(&s->lanes, s->borrowed, a);
     *s = (spl_element_set){0};
+}
+
+/* ---- in float ---- */
+
+/* Whether a number keeps its digits in float, and products of a few of them do. */
+static bool is_fit(double x)
+{
+    return x == 0 || (fabs(x) > 1e-12 && fabs(x) < 1e12);
+}
+
+static bool are_fit(const spl_element_set *s)
+{
+    size_t n = (size_t)s->count;
+    for (size_t i = 0; i < 9 * (size_t)s->pad * n; i++)
+        if (!(fabs(s->G[i]) < 1e12)) return false;
+    for (size_t e = 0; e < n; e++)
+        if (!is_fit(s->scale[e]) || !is_fit(s->mu[e]) || !is_fit(s->lambda[e])) return false;
+    return true;
+}
+
+static void fill_lanes(spl_element_set *s)
+{
+    size_t pad = (size_t)s->pad;
+    spl_lanes *l = &s->lanes;
+    for (size_t e = 0; e < (size_t)s->count; e++) {
+        const double *G = s->G + 9 * pad * e;
+        float *to = l->G + 9 * pad * SPL_LANES * (e / SPL_LANES) + e % SPL_LANES, *base = spl_lanes_at(l->base, e);
+        for (size_t j = 0; j < pad; j++)
+            for (size_t k = 0; k < 9; k++) to[SPL_LANES * (9 * j + k)] = (float)G[k * pad + j];
+        for (size_t k = 0; k < 9; k++) base[SPL_LANES * k] = (float)(s->free[9 * e + k] - (k % 4 == 0));
+        l->scale[e] = (float)s->scale[e];
+        l->mu[e] = (float)s->mu[e];
+        l->lambda[e] = (float)s->lambda[e];
+    }
+}
+
+supple_result spl_element_set_widen(spl_element_set *s, const supple_allocator *a, supple_error *error)
+{
+    if (!spl_lanes_known() || s->law != &spl_law_corot || s->pad > SPL_LANES_RANK || s->count == 0 || !are_fit(s))
+        return SUPPLE_OK;
+    if (!spl_lanes_create(&s->lanes, s->count, s->pad, s->law, a)) {
+        spl_lanes_release(&s->lanes, false, a);
+        return spl_fail_memory(error, "the cubature of a model");
+    }
+    fill_lanes(s);
+    void *unused[] = {s->base, s->F, s->split, s->hard};
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) spl_free(a, unused[i]);
+    s->base = s->F = s->split = NULL;
+    s->hard = NULL;
+    return SUPPLE_OK;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------------------------
@@ -131,24 +185,35 @@ void spl_element_set_release(spl_element_set *s, const supple_allocator *a)
 void spl_element_set_pose(spl_element_set *s, const spl_mat3 *R, spl_vec3 t, const double *held)
 {
     spl_mat3 back = spl_mat3_transpose(R);
-    memcpy(s->base, s->free, 9 * (size_t)s->count * sizeof *s->base);
-    for (int32_t e = 0; e < s->count; e++)
+    for (size_t e = 0; e < (size_t)s->count; e++) {
+        double F[9];
+        if (s->lanes.count > 0 && s->held_start[e] == s->held_start[e + 1]) continue; /* as it was made */
+        memcpy(F, s->free + 9 * e, sizeof F);
         for (int32_t h = s->held_start[e]; h < s->held_start[e + 1]; h++) {
             const double *x = held + 3 * (size_t)s->held[h].vertex, *g = s->held[h].gradient;
             spl_vec3 p = spl_mat3_apply(&back, spl_sub(spl_v3(x[0], x[1], x[2]), t));
-            double *F = s->base + 9 * (size_t)e;
             for (int c = 0; c < 3; c++) {
                 F[3 * c] += p.x * g[c];
                 F[3 * c + 1] += p.y * g[c];
                 F[3 * c + 2] += p.z * g[c];
             }
         }
+        if (s->lanes.count == 0) {
+            memcpy(s->base + 9 * e, F, sizeof F);
+            continue;
+        }
+        float *base = spl_lanes_at(s->lanes.base, e);
+        for (int k = 0; k < 9; k++) base[SPL_LANES * k] = (float)(F[k] - (k % 4 == 0));
+    }
 }
 
 static spl_law_input input_of(const spl_element_set *s, size_t e)
 {
     spl_law_input in = {.mu = s->mu[e], .lambda = s->lambda[e]};
-    memcpy(in.F.m, s->F + 9 * e, sizeof in.F.m);
+    if (s->lanes.count > 0)
+        spl_lanes_gradient(&s->lanes, e, in.F.m);
+    else
+        memcpy(in.F.m, s->F + 9 * e, sizeof in.F.m);
     return in;
 }
 
@@ -168,11 +233,17 @@ static double stress_of(spl_element_set *s, size_t e, double P[9])
     return energy;
 }
 
+static int32_t blocks_to(int32_t end)
+{
+    return (end + SPL_LANES - 1) / SPL_LANES;
+}
+
 double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernels, const double *q, int32_t begin,
                              int32_t end, double *f)
 {
     size_t pad = (size_t)s->pad;
     double energy = 0;
+    if (s->lanes.count > 0) return spl_lanes_force(&s->lanes, q, begin / SPL_LANES, blocks_to(end), f);
     for (size_t e = (size_t)begin; e < (size_t)end; e++) {
         const double *G = s->G + 9 * pad * e;
         double *F = s->F + 9 * e, P[9], pull[9];
@@ -185,21 +256,29 @@ double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernel
     return energy;
 }
 
-/* Rows Y and Z whose products Y^T Z are the changing part of a tet's exact Jacobian: four, or nine where it is hard. */
+/* The changing part of a hard tet's Jacobian: Y^T Z of nine rows. */
+static int32_t hard_rows(const spl_element_set *s, const spl_dense_kernels *kernels, size_t e, double *Y, double *Z)
+{
+    size_t pad = (size_t)s->pad;
+    double H[81];
+    spl_law_input in = input_of(s, e);
+    s->law->hessian(&in, H);
+    for (int i = 0; i < 9; i++) H[10 * i] -= 2 * s->mu[e];
+    memcpy(Y, s->G + 9 * pad * e, 9 * pad * sizeof *Y);
+    kernels->scale9(H, s->scale[e], s->G + 9 * pad * e, s->pad, Z);
+    return 9;
+}
+
+/* Rows Y and Z whose products Y^T Z are the changing part of a tet's exact Jacobian: four, or nine where it is hard;
+ * none where it was summed in float. */
 static int32_t corot_rows(const spl_element_set *s, const spl_dense_kernels *kernels, size_t e, double *Y, double *Z)
 {
     size_t pad = (size_t)s->pad;
+    if (s->lanes.count > 0) return spl_lanes_hard(&s->lanes, e) ? hard_rows(s, kernels, e, Y, Z) : 0;
+    if (s->hard[e]) return hard_rows(s, kernels, e, Y, Z);
     const double *G = s->G + 9 * pad * e, *R = s->split + SPLIT * e;
-    double H[81], B[36], M[16], *y[4] = {Y, Y + pad, Y + 2 * pad, Y + 3 * pad};
+    double B[36], M[16], *y[4] = {Y, Y + pad, Y + 2 * pad, Y + 3 * pad};
     double *z[4] = {Z, Z + pad, Z + 2 * pad, Z + 3 * pad};
-    if (s->hard[e]) {
-        spl_law_input in = input_of(s, e);
-        s->law->hessian(&in, H);
-        for (int i = 0; i < 9; i++) H[10 * i] -= 2 * s->mu[e];
-        memcpy(Y, G, 9 * pad * sizeof *Y);
-        kernels->scale9(H, s->scale[e], G, s->pad, Z);
-        return 9;
-    }
     spl_corot_modes(R, R + 9, s->scale[e] * s->mu[e], s->scale[e] * s->lambda[e], B, M);
     kernels->contract(G, 9, pad, 4, B, y);
     kernels->contract(Y, 4, pad, 4, M, z);
@@ -213,6 +292,7 @@ static void corot_hessian(const spl_element_set *s, const spl_dense_kernels *ker
     size_t pad = (size_t)s->pad;
     int32_t most = 9 * SPL_RANK_MOST / s->pad;
     for (size_t k = 0; begin == 0 && k < pad * pad; k++) K[k] += s->stiff[k]; /* the first part has all of it */
+    if (s->lanes.count > 0) spl_lanes_hessian(&s->lanes, begin / SPL_LANES, blocks_to(end), K);
     for (int32_t e = begin; e < end;) {
         int32_t rows = 0;
         while (e < end && rows + 9 <= most && rows < 9 * BATCH) {
@@ -222,7 +302,7 @@ static void corot_hessian(const spl_element_set *s, const spl_dense_kernels *ker
         spl_product p = {.C = K, .A = Y, .B = Z, .ldc = pad, .lda = pad, .ldb = pad, .sign = 1, .upper = true};
         p.m = p.n = s->pad;
         p.k = rows;
-        kernels->product(&p);
+        if (rows > 0) kernels->product(&p);
     }
 }
 
@@ -230,7 +310,7 @@ void spl_element_set_hessian(const spl_element_set *s, const spl_dense_kernels *
                              bool exact, double *K)
 {
     double room[9 * SPL_RANK_MOST];
-    if (exact && s->split) {
+    if (exact && s->stiff) {
         corot_hessian(s, kernels, begin, end, K);
         return;
     }

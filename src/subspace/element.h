@@ -8,6 +8,7 @@
 
 #include "math/mat3.h"
 #include "subspace/dense.h"
+#include "subspace/lanes.h"
 #include "subspace/model.h"
 
 /* A corner that a bone holds. */
@@ -31,10 +32,13 @@ typedef struct spl_element_set {
     double *F;             /* 9 x count: at the last evaluation */
     double *split;         /* corot: 15 x count: R and S of the F kept (corot.h); NULL for other laws */
     bool *hard;            /* corot, count: no such split; the law itself is asked */
+    spl_lanes lanes;       /* the same tets eight at a time in float; count 0: not played so */
 } spl_element_set;
 
 supple_result spl_element_set_create(const spl_model_domain *domain, const spl_law *law, const supple_allocator *a,
                                      spl_element_set *out, supple_error *error);
+/* From now on in float, where law, rank, numbers and processor allow it; else nothing changes. */
+supple_result spl_element_set_widen(spl_element_set *s, const supple_allocator *a, supple_error *error);
 /* The same set with a state of its own; `from` must outlive it. */
 supple_result spl_element_set_like(const spl_element_set *from, const supple_allocator *a, spl_element_set *out,
                                    supple_error *error);
@@ -43,7 +47,8 @@ void spl_element_set_release(spl_element_set *s, const supple_allocator *a);
 /* F_0 of all tets for places of held vertices in the world. */
 void spl_element_set_pose(spl_element_set *s, const spl_mat3 *R, spl_vec3 t, const double *held);
 
-/* Of tets [begin, end) at q (padded): f += forces -dW/dq (pad numbers), and the energy. Keeps F. */
+/* Of tets [begin, end) at q (padded): f += forces -dW/dq (pad numbers), and the energy. Keeps F. In float, `begin` is a
+ * multiple of SPL_LANES, and `end` too or the last. */
 double spl_element_set_force(spl_element_set *s, const spl_dense_kernels *kernels, const double *q, int32_t begin,
                              int32_t end, double *f);
 

@@ -156,7 +156,8 @@ static void add_recipe(spl_store_writer *w, const spl_body_recipe *r)
     }
 }
 
-static void add_all(spl_store_writer *w, const spl_model *m, const flat *f, const totals *t)
+static supple_result add_all(spl_store_writer *w, const spl_model *m, const flat *f, const totals *t,
+                             supple_error *error)
 {
     double scalars[SCALARS] = {m->edge, m->young, m->lowest};
     int32_t counts[4] = {m->vertex_count, m->tet_count, m->samples, m->recipe.rule_count};
@@ -179,7 +180,7 @@ static void add_all(spl_store_writer *w, const spl_model *m, const flat *f, cons
     spl_store_add(w, "interface", SPL_STORE_I32, 3, (size_t)m->interface_count, f->interface, NULL);
     spl_store_add(w, "interface.at", SPL_STORE_I32, 2, t->ties, f->at, NULL);
     spl_store_add(w, "interface.area", SPL_STORE_F64, 1, t->ties, f->area, NULL);
-    spl_rig_add(w, &m->rig);
+    return spl_rig_add(w, &m->rig, error);
 }
 
 supple_result spl_model_save(const spl_model *m, const char *path, const supple_config *config, supple_error *error)
@@ -192,8 +193,11 @@ supple_result spl_model_save(const spl_model *m, const char *path, const supple_
     if (result == SUPPLE_OK) result = spl_store_create(path, &id, config, &w, error);
     if (result == SUPPLE_OK) {
         flatten(m, &f);
-        add_all(w, m, &f, &t);
-        result = spl_store_commit(w, error);
+        result = add_all(w, m, &f, &t, error);
+        if (result == SUPPLE_OK)
+            result = spl_store_commit(w, error);
+        else
+            spl_store_discard(w);
     }
     free_flat(&f, &m->allocator);
     return result;
@@ -461,13 +465,10 @@ static void take_head(reading *g, spl_model *m, int32_t *rules)
         bad(g, "a number is out of range");
 }
 
-supple_result spl_model_load(const char *path, const supple_config *config, spl_model *out, supple_error *error)
+/* What a store holds; the store is closed. */
+static supple_result take_model(spl_store_reader *r, const char *path, spl_model *out, supple_error *error)
 {
-    spl_store_reader *r = NULL;
     int32_t rules = 0;
-    *out = (spl_model){.allocator = spl_allocator_of(config)};
-    supple_result result = spl_store_open(path, NULL, config, &r, error);
-    if (result != SUPPLE_OK) return result;
     spl_store_id id = spl_store_identity(r);
     reading g = {r, error, SUPPLE_OK};
     out->character = id.key;
@@ -485,4 +486,21 @@ supple_result spl_model_load(const char *path, const supple_config *config, spl_
     spl_store_close(r);
     if (g.result != SUPPLE_OK) spl_model_release(out);
     return g.result;
+}
+
+supple_result spl_model_load(const char *path, const supple_config *config, spl_model *out, supple_error *error)
+{
+    spl_store_reader *r = NULL;
+    *out = (spl_model){.allocator = spl_allocator_of(config)};
+    supple_result result = spl_store_open(path, NULL, config, &r, error);
+    return result == SUPPLE_OK ? take_model(r, path, out, error) : result;
+}
+
+supple_result spl_model_load_memory(const void *data, size_t size, const char *name, const supple_config *config,
+                                    spl_model *out, supple_error *error)
+{
+    spl_store_reader *r = NULL;
+    *out = (spl_model){.allocator = spl_allocator_of(config)};
+    supple_result result = spl_store_open_memory(data, size, name, NULL, config, &r, error);
+    return result == SUPPLE_OK ? take_model(r, name, out, error) : result;
 }

@@ -83,5 +83,7 @@ supple_result spl_model_save(const spl_model *m, const char *path, const supple_
 /* Reads and checks one as untrusted input: counts, indices, finite numbers, places within SPL_MODEL_FARTHEST,
  * positive masses and areas, orthonormal bases. SUPPLE_ERROR_INPUT says what is wrong. */
 supple_result spl_model_load(const char *path, const supple_config *config, spl_model *out, supple_error *error);
+supple_result spl_model_load_memory(const void *data, size_t size, const char *name, const supple_config *config,
+                                    spl_model *out, supple_error *error);
 
 #endif

@@ -24,7 +24,9 @@ void spl_model_describe(supple_model *m)
     }
 }
 
-supple_result supple_model_load(const char *path, const supple_config *config, supple_model **out, supple_error *error)
+/* data NULL: from the file `name`. */
+static supple_result load(const void *data, size_t size, const char *name, const supple_config *config,
+                          supple_model **out, supple_error *error)
 {
     *out = NULL;
     supple_result result = spl_config_check(config, error);
@@ -32,7 +34,8 @@ supple_result supple_model_load(const char *path, const supple_config *config, s
     supple_allocator a = spl_allocator_of(config);
     supple_model *model = spl_new(&a, 1, sizeof *model);
     if (!model) return spl_fail_memory(error, "a model");
-    result = spl_model_load(path, config, &model->model, error);
+    result = data ? spl_model_load_memory(data, size, name, config, &model->model, error)
+                  : spl_model_load(name, config, &model->model, error);
     if (result != SUPPLE_OK) {
         spl_free(&a, model);
         return result;
@@ -40,6 +43,19 @@ supple_result supple_model_load(const char *path, const supple_config *config, s
     spl_model_describe(model);
     *out = model;
     return SUPPLE_OK;
+}
+
+supple_result supple_model_load(const char *path, const supple_config *config, supple_model **out, supple_error *error)
+{
+    return load(NULL, 0, path, config, out, error);
+}
+
+supple_result supple_model_load_memory(const void *data, size_t size, const char *name, const supple_config *config,
+                                       supple_model **out, supple_error *error)
+{
+    *out = NULL;
+    if (!data) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%.100s: there are no bytes", name ? name : "a model");
+    return load(data, size, name ? name : "a model", config, out, error);
 }
 
 void supple_model_destroy(supple_model *model)

@@ -70,6 +70,18 @@ static supple_result check(const supple_train_config *c, const supple_scene *sce
     return SUPPLE_OK;
 }
 
+/* Without solved poses. The numbers are what hero at its default size has seconds for. */
+static void make_quick(spl_train_options *o)
+{
+    enum { POSES = 24, STEPS = 10, MODES = 24, DERIVATIVES = 10 };
+    o->skinned = true;
+    o->relax = STEPS;
+    o->folder = NULL;
+    if (o->samples > POSES) o->samples = POSES;
+    if (o->modes > MODES) o->modes = MODES;
+    if (o->derivatives > DERIVATIVES) o->derivatives = DERIVATIVES;
+}
+
 static spl_train_options options_of(const supple_train_config *c)
 {
     spl_train_options o = spl_train_options_default();
@@ -90,6 +102,7 @@ static spl_train_options options_of(const supple_train_config *c)
     o.limits = c->limits_file;
     o.folder = c->folder;
     o.cut.most = c->domains;
+    if (c->quick) make_quick(&o);
     return o;
 }
 

@@ -91,21 +91,51 @@ spl_frame_motion spl_motion_backward(const spl_frame *before, int32_t count, con
 
 enum { PARTS = 7 };
 
-/* Second derivatives m of the natural spline: m_i-1 + 4 m_i + m_i+1 = 6 (y_i-1 - 2 y_i + y_i+1), zero at both ends, by
- * elimination. `pivot`: count numbers of room. */
-static void solve_piece(spl_track *t, size_t first, size_t last, double *pivot)
+/* The natural spline that is near the frames y and bends little (Reinsch 1967): its second derivatives m, times dt^2,
+ * and its values f are
+ *
+ *     (m_i-1 + 4 m_i + m_i+1) + 6 w (m_i-2 - 4 m_i-1 + 6 m_i - 4 m_i+1 + m_i+2) = 6 (y_i-1 - 2 y_i + y_i+1)
+ *     f_i = y_i - w (m_i-1 - 2 m_i + m_i+1)
+ *
+ * with m = 0 at both ends and beyond. Of a swing of frequency v it leaves 1 / (1 + w (2 pi v dt)^4): half at the
+ * cutoff, w = (2 pi cutoff dt)^-4. w = 0: the spline through the frames. By LDL^T of the band; `room`: 3 x count
+ * numbers. */
+static void solve_piece(spl_track *t, size_t first, size_t last, double w, double *room)
 {
-    pivot[first] = 0;
+    double *d = room, *below = room + t->count, *second = below + t->count; /* of column i: D, L_i+1,i and L_i+2,i */
     for (size_t i = first + 1; i < last; i++) {
-        pivot[i] = 1 / (4 - pivot[i - 1]);
+        double one = i > first + 1 ? below[i - 1] : 0, two = i > first + 2 ? second[i - 2] : 0;
+        double D1 = i > first + 1 ? d[i - 1] : 0, D2 = i > first + 2 ? d[i - 2] : 0;
+        d[i] = 4 + 36 * w - one * one * D1 - two * two * D2;
+        double across = i > first + 1 ? second[i - 1] * one * D1 : 0;
+        below[i] = (1 - 24 * w - across) / d[i];
+        second[i] = 6 * w / d[i];
         for (size_t c = 0; c < PARTS; c++) {
             const double *y = t->value + PARTS * i + c;
-            double *m = t->bend + PARTS * i + c;
-            *m = (6 * (y[-PARTS] - 2 * y[0] + y[PARTS]) - m[-PARTS]) * pivot[i];
+            double *m = t->bend + PARTS * i + c, right = 6 * (y[-PARTS] - 2 * y[0] + y[PARTS]);
+            if (i > first + 1) right -= one * m[-PARTS];
+            if (i > first + 2) right -= two * m[-2 * PARTS];
+            m[0] = right;
         }
     }
     for (size_t i = last; i-- > first + 1;)
-        for (size_t c = 0; c < PARTS; c++) t->bend[PARTS * i + c] -= pivot[i] * t->bend[PARTS * (i + 1) + c];
+        for (size_t c = 0; c < PARTS; c++) {
+            double *m = t->bend + PARTS * i + c;
+            m[0] /= d[i];
+            if (i + 1 < last) m[0] -= below[i] * m[PARTS];
+            if (i + 2 < last) m[0] -= second[i] * m[2 * PARTS];
+        }
+}
+
+/* The values that go with these second derivatives. */
+static void smooth_piece(spl_track *t, size_t first, size_t last, double w)
+{
+    for (size_t i = first; w > 0 && i <= last; i++)
+        for (size_t c = 0; c < PARTS; c++) {
+            const double *m = t->bend + PARTS * i + c;
+            double sum = -2 * m[0] + (i > first ? m[-PARTS] : 0) + (i < last ? m[PARTS] : 0);
+            t->value[PARTS * i + c] -= w * sum;
+        }
 }
 
 /* First and last frame of the piece that a frame is in. */
@@ -119,10 +149,12 @@ static size_t last_of(const spl_track *t, size_t frame)
     return t->piece ? (size_t)t->piece[2 * frame + 1] : (size_t)t->count - 1;
 }
 
-static void solve_spline(spl_track *t, double *pivot)
+static void solve_spline(spl_track *t, double w, double *room)
 {
-    for (size_t first = 0; first < (size_t)t->count; first = last_of(t, first) + 1)
-        solve_piece(t, first, last_of(t, first), pivot);
+    for (size_t first = 0; first < (size_t)t->count; first = last_of(t, first) + 1) {
+        solve_piece(t, first, last_of(t, first), w, room);
+        smooth_piece(t, first, last_of(t, first), w);
+    }
 }
 
 void spl_track_pieces(const bool *cut, int32_t count, int32_t *piece)
@@ -147,22 +179,22 @@ static void fill(spl_track *t, const spl_frame *frame)
     }
 }
 
-supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, spl_vec3 pivot, const int32_t *piece,
-                               const supple_allocator *a, spl_track *out, supple_error *error)
+supple_result spl_track_create(const spl_frame *frame, int32_t count, double dt, double cutoff, spl_vec3 pivot,
+                               const int32_t *piece, const supple_allocator *a, spl_track *out, supple_error *error)
 {
     size_t n = (size_t)count;
     *out = (spl_track){.allocator = *a, .count = count, .dt = dt, .pivot = pivot, .piece = piece};
     if (count < 1 || !(dt > 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a track needs frames and a time step");
     out->value = spl_new(a, PARTS * n, sizeof *out->value);
     out->bend = spl_new(a, PARTS * n, sizeof *out->bend);
-    double *room = spl_new(a, n, sizeof *room);
+    double *room = spl_new(a, n, 3 * sizeof *room), turns = 2 * M_PI * cutoff * dt;
     if (!out->value || !out->bend || !room) {
         spl_free(a, room);
         spl_track_release(out);
         return spl_fail_memory(error, "a clip's frames");
     }
     fill(out, frame);
-    solve_spline(out, room);
+    solve_spline(out, cutoff > 0 ? 1 / (turns * turns * turns * turns) : 0, room);
     spl_free(a, room);
     return SUPPLE_OK;
 }

@@ -88,30 +88,16 @@ supple_result spl_own_read(const spl_store_reader *reader, const spl_rig *rig, c
 
 /* ---- poses ---- */
 
-/* By vertex of the body its number on the surface; -1 elsewhere. The surface's rise. */
-static int32_t find(const spl_rig *rig, int32_t vertex)
-{
-    int32_t low = 0, high = rig->vertex_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (rig->vertex[middle] < vertex)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < rig->vertex_count && rig->vertex[low] == vertex ? low : -1;
-}
-
 static void fill_rest(const spl_model *m, spl_vec3 *rest)
 {
     const spl_rig *rig = &m->rig;
     for (int32_t i = 0; i < m->domain_count; i++)
         for (int32_t k = 0; k < m->domain[i].vertex_count; k++) {
-            int32_t v = find(rig, m->domain[i].vertex[k]);
+            int32_t v = spl_rig_place(rig, m->domain[i].vertex[k]);
             if (v >= 0) memcpy(&rest[v], m->domain[i].rest + 3 * (size_t)k, sizeof *rest);
         }
     for (int32_t k = 0; k < rig->held_count; k++) {
-        int32_t v = find(rig, rig->held[2 * k]);
+        int32_t v = spl_rig_place(rig, rig->held[2 * k]);
         if (v >= 0) memcpy(&rest[v], rig->held_rest + 3 * (size_t)k, sizeof *rest);
     }
 }

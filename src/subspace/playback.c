@@ -2,44 +2,11 @@
  * the same with a character's own bones, clips and forces. */
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/threads.h"
-#include "core/timer.h"
-#include "subspace/frame.h"
-#include "subspace/model_public.h"
-#include "subspace/motion.h"
+#include "subspace/playback_private.h"
 
 #include <string.h>
 
-enum { PLAYER_COOKIE = 0x91a7b04c, PAST = 2 };
-
-struct supple_player {
-    supple_allocator allocator;
-    const spl_model *model;
-    supple_player_config config;
-    spl_pool *pool;
-    spl_body body; /* bones and held vertices alone */
-    spl_drive drive;
-    spl_pose pose; /* the joints' matrices */
-    spl_player *player;
-    spl_player_list *list;
-    spl_vec3 gravity;        /* the solver's */
-    double *held;            /* 3 x held vertices */
-    double *x;               /* 3 x the body's vertices: those that are held or on the surface */
-    float *position;         /* 3 x the surface's vertices, world */
-    float *normal;           /* the same: room */
-    spl_own_pose own;        /* the file's own skinning of the surface */
-    float *amount;           /* by the surface's vertices: the host's wish times the model's trust */
-    bool blended;            /* one of them is below 1 */
-    double *kept;            /* 3 x coordinates of the flesh: the state before a step */
-    spl_quat *kept_relative; /* by bone: the drive's, before a step */
-    bool *kept_turned;
-    spl_frame_motion *frame;
-    spl_frame *now, *past[PAST]; /* by domain; earlier ones, the last first */
-    int32_t past_count;
-    double last_dt;
-    bool started;
-    supple_player_stats stats;
-};
+enum { PLAYER_COOKIE = 0x91a7b04c };
 
 /* ---- what a model is of ---- */
 
@@ -90,6 +57,21 @@ const float *supple_model_trust(const supple_model *model)
     return model->model.rig.own.trust;
 }
 
+int32_t supple_model_visual_vertex_count(const supple_model *model)
+{
+    return model->model.rig.visual.vertex_count;
+}
+
+int32_t supple_model_visual_triangle_count(const supple_model *model)
+{
+    return model->model.rig.visual.triangle_count;
+}
+
+const int32_t *supple_model_visual_triangles(const supple_model *model)
+{
+    return model->model.rig.visual.triangle;
+}
+
 /* ---- creation ---- */
 
 supple_player_config supple_player_config_default(void)
@@ -103,7 +85,8 @@ supple_player_config supple_player_config_default(void)
                                   .kappa_d = o.kappa_d,
                                   .alpha = o.alpha,
                                   .beta = o.beta,
-                                  .start_steps = 10};
+                                  .start_steps = 10,
+                                  .contact = o.contact};
 }
 
 static supple_result check(const supple_player_config *c, supple_error *error)
@@ -120,9 +103,14 @@ static supple_result check(const supple_player_config *c, supple_error *error)
                   {"kappa_d", c->kappa_d, 0, 10},
                   {"alpha", c->alpha, 0, 1e4},
                   {"beta", c->beta, 0, 10},
-                  {"start_steps", c->start_steps, 1, 1000}};
+                  {"start_steps", c->start_steps, 1, 1000},
+                  {"fixed_step", c->fixed_step, 0, 0.1},
+                  {"colliders", c->colliders, 0, 256},
+                  {"contact", c->contact, 1e-3, 1e6}};
     if (c->cookie != PLAYER_COOKIE)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "player config: start from supple_player_config_default()");
+    if (c->fixed_step > 0 && c->fixed_step < 1e-4)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "player config: fixed_step takes 0, or from 0.0001 on");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (!(ranges[i].value >= ranges[i].low && ranges[i].value <= ranges[i].high))
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "player config: %s takes a number from %g to %g",
@@ -144,9 +132,7 @@ static void blend(supple_player *p, float *x)
     }
 }
 
-/* The solver's positions of the surface, as floats in the world. False, and the last ones stand, where they are not
- * finite. */
-static bool take_surface(supple_player *p)
+bool spl_playback_show(supple_player *p)
 {
     const spl_rig *r = &p->model->rig;
     double scale = 1 / r->to_solver;
@@ -163,6 +149,7 @@ static bool take_surface(supple_player *p)
     if (sum != 0) return false;
     p->normal = p->position;
     p->position = to;
+    p->visual.fresh = false;
     return true;
 }
 
@@ -179,7 +166,7 @@ static bool take_arrays(supple_player *p)
     p->amount = spl_new(a, (size_t)r->vertex_count, sizeof *p->amount);
     p->frame = spl_new(a, n, sizeof *p->frame);
     p->now = spl_new(a, n, sizeof *p->now);
-    for (int k = 0; k < PAST; k++) p->past[k] = spl_new(a, n, sizeof *p->now);
+    for (int k = 0; k < SPL_PLAYER_PAST; k++) p->past[k] = spl_new(a, n, sizeof *p->now);
     return p->pose.world && p->held && p->x && p->position && p->normal && p->amount && p->frame && p->now &&
            p->past[0] && p->past[1];
 }
@@ -193,6 +180,37 @@ static void take_amount(supple_player *p, const float *wish)
         p->amount[k] = wish ? wish[k] * r->own.trust[k] : r->own.trust[k];
         if (p->amount[k] != 1) p->blended = true;
     }
+    if (p->visual.visual) spl_visual_frame_amount(&p->visual, p->amount);
+}
+
+/* What fixed steps take. */
+static bool take_fixed(supple_player *p)
+{
+    const supple_allocator *a = &p->allocator;
+    size_t joints = (size_t)p->model->rig.joint_count, n = (size_t)spl_player_size(p->player);
+    bool made = true;
+    for (int k = 0; k < SPL_PLAYER_PAST; k++)
+        made = (p->kept_past[k] = spl_new(a, (size_t)p->model->domain_count, sizeof *p->now)) && made;
+    if (!(p->config.fixed_step > 0)) return made;
+    p->given = spl_new(a, joints, 16 * sizeof *p->given);
+    p->between = spl_new(a, joints, 16 * sizeof *p->between);
+    p->before = spl_new(a, n, sizeof *p->before);
+    p->mixed = spl_new(a, n, 2 * sizeof *p->mixed);
+    return made && p->given && p->between && p->before && p->mixed;
+}
+
+/* Room for as many as are asked for; none is in use. */
+static supple_result make_colliders(supple_player *p, supple_error *error)
+{
+    spl_collider_shape none = {.kind = SPL_COLLIDER_SPHERE};
+    size_t n = (size_t)p->config.colliders;
+    if (n == 0) return SUPPLE_OK;
+    p->place = spl_new(&p->allocator, n, sizeof *p->place);
+    p->placed = spl_new(&p->allocator, n, sizeof *p->placed);
+    supple_result result = p->place && p->placed ? spl_colliders_create(&p->allocator, &p->colliders, error)
+                                                 : spl_fail_memory(error, "the colliders");
+    for (size_t k = 0; k < n && result == SUPPLE_OK; k++) result = spl_colliders_add(p->colliders, &none, error);
+    return result;
 }
 
 static supple_result make(supple_player *p, supple_error *error)
@@ -201,27 +219,34 @@ static supple_result make(supple_player *p, supple_error *error)
     const spl_rig *r = &p->model->rig;
     spl_player_options o = spl_player_options_default();
     o.fst = !c->per_vertex;
+    o.single = !c->precise;
     o.newton = c->iterations;
     o.tolerance = c->tolerance;
     o.kappa = c->kappa;
     o.kappa_d = c->kappa_d;
     o.alpha = c->alpha;
     o.beta = c->beta;
-    o.contact = 0; /* nothing can touch it */
+    o.contact = c->colliders > 0 ? c->contact : 0;
     o.like = c->like ? c->like->player : NULL;
     p->gravity = spl_scale(spl_v3(c->gravity[0], c->gravity[1], c->gravity[2]), r->to_solver < 0 ? -1 : 1);
     if (!take_arrays(p)) return spl_fail_memory(error, "a player");
+    supple_result result = SUPPLE_OK;
+    if (c->visual && r->visual.vertex_count > 0)
+        result = spl_visual_frame_create(&r->visual, r->vertex_count, &p->allocator, &p->visual, error);
     take_amount(p, NULL);
-    supple_result result = spl_own_pose_create(p->model, &p->allocator, &p->own, error);
+    if (result == SUPPLE_OK) result = spl_own_pose_create(p->model, &p->allocator, &p->own, error);
     if (result == SUPPLE_OK) result = spl_rig_drive(r, &p->allocator, &p->body, &p->drive, error);
     if (result == SUPPLE_OK) result = spl_player_create(p->model, &o, p->pool, &p->allocator, &p->player, error);
-    if (result == SUPPLE_OK) result = spl_player_list_create(p->player, r->vertex, r->vertex_count, &p->list, error);
+    if (result == SUPPLE_OK)
+        result = c->like ? spl_player_list_like(c->like->list, p->player, &p->list, error)
+                         : spl_player_list_create(p->player, r->vertex, r->vertex_count, &p->list, error);
     if (result != SUPPLE_OK) return result;
     size_t bones = (size_t)r->bone_count;
     p->kept = spl_new(&p->allocator, 3 * (size_t)spl_player_size(p->player), sizeof *p->kept);
     p->kept_relative = spl_new(&p->allocator, bones, sizeof *p->kept_relative);
     p->kept_turned = spl_new(&p->allocator, bones, sizeof *p->kept_turned);
-    return p->kept && p->kept_relative && p->kept_turned ? SUPPLE_OK : spl_fail_memory(error, "a player");
+    if (!p->kept || !p->kept_relative || !p->kept_turned || !take_fixed(p)) return spl_fail_memory(error, "a player");
+    return make_colliders(p, error);
 }
 
 supple_result supple_player_create(const supple_model *model, const supple_player_config *player_config,
@@ -253,8 +278,11 @@ void supple_player_destroy(supple_player *p)
     spl_player_destroy(p->player);
     spl_rig_drive_release(&p->body, &p->drive, &a);
     spl_own_pose_release(&p->own, &a);
-    void *all[] = {p->pose.world, p->held,    p->x,    p->position,      p->normal,      p->frame, p->now,
-                   p->past[0],    p->past[1], p->kept, p->kept_relative, p->kept_turned, p->amount};
+    spl_colliders_destroy(p->colliders);
+    spl_visual_frame_release(&p->visual, &a);
+    void *all[] = {p->given,  p->between,    p->before,  p->mixed, p->kept_past[0],  p->kept_past[1], p->place,
+                   p->placed, p->pose.world, p->held,    p->x,     p->position,      p->normal,       p->frame,
+                   p->now,    p->past[0],    p->past[1], p->kept,  p->kept_relative, p->kept_turned,  p->amount};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(&a, all[i]);
     spl_pool_destroy(p->pool);
     spl_free(&a, p);
@@ -267,175 +295,6 @@ supple_result supple_player_set_amount(supple_player *p, const float *amount, su
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "the amount of vertex %d: takes a number from 0 to 1",
                             (int)k);
     take_amount(p, amount);
-    return SUPPLE_OK;
-}
-
-/* ---- a step ---- */
-
-void supple_player_reset(supple_player *p)
-{
-    spl_player_reset(p->player);
-    spl_drive_reset(&p->drive);
-    p->past_count = 0;
-    p->started = false;
-}
-
-static supple_result check_pose(const supple_player *p, const float *matrices, int32_t count, double dt,
-                                supple_error *error)
-{
-    const spl_rig *r = &p->model->rig;
-    if (count != r->joint_count)
-        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%d matrices given; the model has %d joints", (int)count,
-                        (int)r->joint_count);
-    if (!(dt >= 0)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "dt: takes seconds, 0 or more");
-    const char *name = r->name;
-    for (int32_t j = 0; j < count; j++, name += strlen(name) + 1) {
-        const char *fault = spl_matrix_fault(matrices + 16 * (size_t)j);
-        if (fault) return spl_fail(error, SUPPLE_ERROR_INPUT, "the matrix of joint '%.60s' %s", name, fault);
-    }
-    return SUPPLE_OK;
-}
-
-/* ---- the state before a step, which stands where the step fails ---- */
-
-static void keep_state(supple_player *p)
-{
-    size_t n = (size_t)spl_player_size(p->player), bones = (size_t)p->model->rig.bone_count;
-    spl_player_state(p->player, p->kept, p->kept + n, p->kept + 2 * n);
-    memcpy(p->kept_relative, p->drive.relative, bones * sizeof *p->kept_relative);
-    memcpy(p->kept_turned, p->drive.turned, bones * sizeof *p->kept_turned);
-}
-
-static void put_back(supple_player *p)
-{
-    size_t n = (size_t)spl_player_size(p->player), bones = (size_t)p->model->rig.bone_count;
-    spl_player_reset(p->player);
-    if (p->started) spl_player_set_state(p->player, p->kept, p->kept + n, p->kept + 2 * n);
-    memcpy(p->drive.relative, p->kept_relative, bones * sizeof *p->kept_relative);
-    memcpy(p->drive.turned, p->kept_turned, bones * sizeof *p->kept_turned);
-}
-
-static supple_result set_pose(supple_player *p, const float *matrices, supple_error *error)
-{
-    const spl_rig *r = &p->model->rig;
-    for (size_t i = 0; i < 16 * (size_t)r->joint_count; i++)
-        p->pose.world[i / 16].m[i % 16] = i % 4 == 3 ? i % 16 == 15 : (double)matrices[i];
-    supple_result result = spl_drive_pose(&p->drive, &p->pose, error);
-    if (result != SUPPLE_OK) return result;
-    spl_drive_hold(&p->drive, p->body.bone, p->held);
-    for (int32_t k = 0; k < r->held_count; k++)
-        memcpy(p->x + 3 * (size_t)r->held[2 * k], p->held + 3 * (size_t)k, 3 * sizeof *p->x);
-    for (int32_t i = 0; i < p->model->domain_count; i++)
-        spl_domain_frame(&p->drive, p->model->domain[i].bone, &p->now[i].R, &p->now[i].t);
-    return SUPPLE_OK;
-}
-
-/* The middle of a bone, in the rest shape. */
-static spl_vec3 pivot_of(const supple_player *p, int32_t bone)
-{
-    const spl_bone *b = &p->body.bones.bone[bone];
-    return spl_lerp(b->head, b->tail, 0.5);
-}
-
-static spl_vec3 place_of(const supple_player *p, const spl_frame *f, int32_t i)
-{
-    return spl_add(f[i].t, spl_mat3_apply(&f[i].R, pivot_of(p, p->model->domain[i].bone)));
-}
-
-/* Whether a bone has moved farther than the flesh is long since the last step: no motion is that fast. */
-static bool has_jumped(const supple_player *p)
-{
-    for (int32_t i = 0; i < p->model->domain_count; i++)
-        if (!(spl_distance(place_of(p, p->past[0], i), place_of(p, p->now, i)) <= 2 * spl_player_extent(p->player)))
-            return true;
-    return false;
-}
-
-/* Poses further back count only where the steps between them are as long as this one. */
-static void set_motion(supple_player *p, double dt)
-{
-    bool even = fabs(dt - p->last_dt) <= 1e-3 * dt;
-    int32_t count = even || p->past_count < 2 ? p->past_count : 1;
-    for (int32_t i = 0; i < p->model->domain_count; i++) {
-        spl_frame before[PAST] = {p->past[0][i], p->past[1][i]};
-        p->frame[i] = dt > 0 ? spl_motion_backward(before, count, &p->now[i], dt, pivot_of(p, p->model->domain[i].bone))
-                             : spl_motion_still(&p->now[i]);
-    }
-}
-
-static void keep_past(supple_player *p, double dt)
-{
-    spl_frame *last = p->past[PAST - 1];
-    p->past[1] = p->past[0];
-    p->past[0] = last;
-    memcpy(last, p->now, (size_t)p->model->domain_count * sizeof *last);
-    p->past_count = dt > 0 ? (p->past_count < PAST ? p->past_count + 1 : PAST) : 1;
-    p->last_dt = dt;
-}
-
-/* `started`: from the last step's state, else from rest. */
-static supple_result solve(supple_player *p, bool started, double dt, supple_player_stats *s, supple_error *error)
-{
-    spl_player_input in = {.frame = p->frame, .held = p->x, .gravity = p->gravity, .dt = dt};
-    spl_player_stats did = {0};
-    supple_result result = SUPPLE_OK;
-    int32_t steps = started ? 1 : p->config.start_steps;
-    for (int32_t k = 0; k < steps && result == SUPPLE_OK && !did.converged; k++) {
-        result = spl_player_step(p->player, &in, &did, error);
-        s->iterations += did.iterations;
-        s->ms_coupling += did.ms_coupling;
-        s->ms_cubature += did.ms_cubature;
-        s->ms_cholesky += did.ms_solve;
-    }
-    s->converged = did.converged;
-    s->residual = did.residual;
-    s->outside = did.outside;
-    return result;
-}
-
-/* A step whose state is kept. */
-static supple_result step(supple_player *p, const float *matrices, double dt, supple_player_stats *stats,
-                          supple_error *error)
-{
-    bool started = p->started && !(dt > 1);
-    if (!started) {
-        spl_player_reset(p->player);
-        spl_drive_reset(&p->drive);
-    }
-    supple_result result = set_pose(p, matrices, error);
-    if (result != SUPPLE_OK) return result;
-    if (started && p->config.dynamics && dt > 0 && has_jumped(p)) {
-        spl_player_reset(p->player);
-        started = false;
-    }
-    if (!p->config.dynamics || !started) dt = 0;
-    set_motion(p, dt);
-    result = solve(p, started, dt, stats, error);
-    if (result != SUPPLE_OK) return result;
-    double then = spl_now_ms();
-    spl_player_read(p->player, p->list, p->frame, p->x);
-    if (!take_surface(p)) return spl_fail(error, SUPPLE_ERROR_SOLVE, "the flesh is beyond what numbers can hold");
-    stats->ms_read = spl_now_ms() - then;
-    p->started = true;
-    keep_past(p, dt);
-    return SUPPLE_OK;
-}
-
-supple_result supple_player_step(supple_player *p, const float *matrices, int32_t matrix_count, double dt,
-                                 supple_error *error)
-{
-    double start = spl_now_ms();
-    supple_player_stats stats = {0};
-    supple_result result = check_pose(p, matrices, matrix_count, dt, error);
-    if (result != SUPPLE_OK) return result;
-    keep_state(p);
-    result = step(p, matrices, dt, &stats, error);
-    if (result != SUPPLE_OK) {
-        put_back(p);
-        return result;
-    }
-    p->stats = stats;
-    p->stats.ms_total = spl_now_ms() - start;
     return SUPPLE_OK;
 }
 
@@ -468,6 +327,28 @@ void supple_player_read_normals(supple_player *p, float *out, size_t stride)
                     up[3] = {0, 0, 1};
         memcpy((char *)out + k * stride, length > 0 && isfinite(length) ? unit : up, sizeof unit);
     }
+}
+
+/* One of the visual mesh's vectors; zeros before the first step. */
+static void read_visual(supple_player *p, bool normals, float *out, size_t stride)
+{
+    const spl_rig *r = &p->model->rig;
+    if (!p->visual.visual) return;
+    spl_visual_input in = {p->pose.world, p->x, r->vertex, r->vertex_count, r->to_solver};
+    if (p->started) spl_visual_frame_show(&p->visual, &in, p->pool);
+    const float *from = normals ? p->visual.normal : p->visual.position;
+    for (size_t k = 0; k < (size_t)r->visual.vertex_count; k++)
+        memcpy((char *)out + k * stride, from + 3 * k, 3 * sizeof *out);
+}
+
+void supple_player_read_visual_positions(supple_player *p, float *out, size_t stride)
+{
+    read_visual(p, false, out, stride);
+}
+
+void supple_player_read_visual_normals(supple_player *p, float *out, size_t stride)
+{
+    read_visual(p, true, out, stride);
 }
 
 const supple_player_stats *supple_player_get_stats(const supple_player *p)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE = 32 }; /* tets a thread takes at once */
+enum { PIECE = 32 }; /* tets a thread takes at once; a multiple of SPL_LANES */
 
 spl_player_options spl_player_options_default(void)
 {
@@ -19,8 +19,8 @@ spl_player_options spl_player_options_default(void)
         .kappa_d = 5e-4,
         .alpha = 0.5,
         .beta = 2e-3,
-        .newmark_beta = 0.25,
-        .newmark_gamma = 0.5,
+        .rho = 0.6,
+        .single = true,
         .contact = 3000,
         .contact_most = 256,
     };
@@ -56,6 +56,12 @@ static double half_diagonal(const spl_model *m)
     return fmax(0.5 * sqrt(square), 1e-6);
 }
 
+/* Smaller residuals than this are below the rounding of float. */
+static bool is_single(const spl_player_options *o)
+{
+    return o->single && o->tolerance >= 1e-5;
+}
+
 static supple_result check(const spl_model *m, const spl_player_options *o, supple_error *error)
 {
     if (!m->law || m->law->needs_rotation || m->law->barrier || m->domain_count < 1)
@@ -64,13 +70,15 @@ static supple_result check(const spl_model *m, const spl_player_options *o, supp
         if (m->domain[i].rank < 1 || m->domain[i].rank > SPL_RANK_MOST)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "domain %d has rank %d; it must be from 1 to %d", (int)i,
                             (int)m->domain[i].rank, SPL_RANK_MOST);
-    const double positive[] = {o->newmark_beta, o->newmark_gamma, o->kappa, 1};
     const double least[] = {o->alpha, o->beta, o->kappa_d, o->contact};
+    bool range = o->kappa > 0 && o->rho >= 0 && o->rho <= 1;
     for (int k = 0; k < 4; k++)
-        if (!(positive[k] > 0) || !(least[k] >= 0) || o->newton < 0 || o->contact_most < 0)
+        if (!range || !(least[k] >= 0) || o->newton < 0 || o->contact_most < 0)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "an option of the player is out of range");
     const spl_player *like = o->like;
-    if (like && (like->model != m || like->options.fst != o->fst || like->options.full_damping != o->full_damping))
+    bool alike = like && like->model == m && like->options.fst == o->fst &&
+                 like->single == (is_single(o) && spl_lanes_known()) && like->options.full_damping == o->full_damping;
+    if (like && !alike)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a player can share tables with players of its own kind only");
     return SUPPLE_OK;
 }
@@ -81,12 +89,13 @@ static bool take_lists(spl_player *p, const supple_allocator *a)
     size_t n = (size_t)p->count;
     p->at = spl_new(a, n + 1, sizeof *p->at);
     p->centre = spl_new(a, n, sizeof *p->centre);
+    p->shown = spl_new(a, n, sizeof *p->shown);
     p->set = spl_new(a, n, sizeof *p->set);
     p->rigid = spl_new(a, n, sizeof *p->rigid);
     p->rest = spl_new(a, n, sizeof *p->rest);
     p->frame = spl_new(a, n, sizeof *p->frame);
     p->coupling = spl_new(a, (size_t)p->model->interface_count, sizeof *p->coupling);
-    return p->at && p->centre && p->set && p->rigid && p->rest && p->frame && p->coupling;
+    return p->at && p->centre && p->shown && p->set && p->rigid && p->rest && p->frame && p->coupling;
 }
 
 /* Vectors: wide ones have [q, 1, 0 ...] for each domain, padded ones [f, 0 ...]. */
@@ -150,7 +159,7 @@ static supple_result make_domain(spl_player *p, int32_t i, supple_error *error)
     p->rest[i] = spl_new(a, pad * pad, sizeof *p->rest[i]);
     if (!p->rest[i]) return spl_fail_memory(error, "the stiffness of a model");
     spl_element_set_rest(&p->set[i], p->kernels, p->rest[i]);
-    return SUPPLE_OK;
+    return p->single ? spl_element_set_widen(&p->set[i], a, error) : SUPPLE_OK;
 }
 
 static supple_result make_couplings(spl_player *p, supple_error *error)
@@ -222,6 +231,7 @@ supple_result spl_player_create(const spl_model *model, const spl_player_options
     if (!p) return spl_fail_memory(error, "a model's player");
     *p = (spl_player){.allocator = *a, .model = model, .options = *options, .pool = pool};
     p->kernels = spl_dense_kernels_of(false);
+    p->single = is_single(options) && spl_lanes_known();
     p->count = model->domain_count;
     result = make(p, error);
     if (result == SUPPLE_OK)
@@ -243,10 +253,10 @@ void spl_player_destroy(spl_player *p)
     }
     for (int32_t k = 0; p->coupling && k < p->model->interface_count; k++) spl_coupling_release(&p->coupling[k], &a);
     spl_blocks_release(&p->blocks);
-    void *all[] = {p->at,           p->centre,      p->set,       p->rigid,  p->rest, p->frame,       p->coupling,
-                   p->piece,        p->sums,        p->q,         p->qd,     p->qdd,  p->q_n,         p->qd_n,
-                   p->qdd_n,        p->trial,       p->direction, p->acting, p->room, p->now.elastic, p->now.linear,
-                   p->next.elastic, p->next.linear, p->press,     p->drift};
+    void *all[] = {p->shown,      p->at,           p->centre,      p->set,       p->rigid,  p->rest, p->frame,
+                   p->coupling,   p->piece,        p->sums,        p->q,         p->qd,     p->qdd,  p->q_n,
+                   p->qd_n,       p->qdd_n,        p->trial,       p->direction, p->acting, p->room, p->now.elastic,
+                   p->now.linear, p->next.elastic, p->next.linear, p->press,     p->drift};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) spl_free(&a, all[k]);
     spl_free(&a, p);
 }
@@ -303,6 +313,11 @@ void spl_player_state(const spl_player *p, double *q, double *qd, double *qdd)
     copy_out(p, p->q, q);
     copy_out(p, p->qd, qd);
     copy_out(p, p->qdd, qdd);
+}
+
+void spl_player_set_coordinates(spl_player *p, const double *q)
+{
+    copy_in(p, q, p->q);
 }
 
 void spl_player_set_state(spl_player *p, const double *q, const double *qd, const double *qdd)

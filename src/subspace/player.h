@@ -32,9 +32,10 @@ typedef struct spl_player_options {
     double tolerance;      /* of a step, on |residual| over the forces' sum */
     double kappa, kappa_d; /* of the interfaces: springs of kappa E / edge by area, dampers of kappa_d (s) times that */
     double alpha, beta;    /* Rayleigh: C = alpha M + beta K at rest */
-    double newmark_beta, newmark_gamma;
-    const struct spl_player *like; /* of the same model, fst and damping, outlives this one: its tables are read, so
-                                    * that many players of one model fit a cache; NULL: tables of its own */
+    bool single;           /* cubature and reading in float (lanes.h), where tolerance, law and processor allow it */
+    double rho; /* what a step leaves of the fastest swings, 0 to 1 (player_private.h); 1: trapezoidal Newmark */
+    const struct spl_player *like; /* of the same model, fst, damping and `single`, outlives this one: its tables are
+                                    * read, so that many players of one model fit a cache; NULL: tables of its own */
     double contact;       /* stiffness of contacts with colliders by area, times E / edge; 0: none are answered */
     int32_t contact_most; /* contacts of a domain that there is room for */
 } spl_player_options;
@@ -78,6 +79,7 @@ supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_pla
 int32_t spl_player_size(const spl_player *p);  /* sum of the ranks */
 double spl_player_extent(const spl_player *p); /* metres: half the diagonal of all domains at rest */
 void spl_player_state(const spl_player *p, double *q, double *qd, double *qdd);
+void spl_player_set_coordinates(spl_player *p, const double *q); /* these alone: to read places of other shapes */
 void spl_player_set_state(spl_player *p, const double *q, const double *qd, const double *qdd);
 
 /* World places of body vertices: those listed (NULL: all free ones), copies at seams averaged; threaded. `x`: 3 x body
@@ -85,6 +87,9 @@ void spl_player_set_state(spl_player *p, const double *q, const double *qd, cons
 typedef struct spl_player_list spl_player_list;
 supple_result spl_player_list_create(const spl_player *p, const int32_t *vertex, int32_t count, spl_player_list **out,
                                      supple_error *error);
+/* The same list for another player of the model; `from` must outlive it. */
+supple_result spl_player_list_like(const spl_player_list *from, const spl_player *p, spl_player_list **out,
+                                   supple_error *error);
 void spl_player_list_destroy(spl_player_list *l);
 void spl_player_read(const spl_player *p, const spl_player_list *list, const spl_frame_motion *frame, double *x);
 

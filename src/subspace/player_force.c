@@ -16,7 +16,8 @@ static void euler_rates(spl_player *p, int32_t i, const double *q)
 
 void spl_player_rates(spl_player *p, const double *q)
 {
-    double h = p->input->dt, b = p->options.newmark_beta, g = p->options.newmark_gamma;
+    spl_newmark n = spl_player_newmark(p);
+    double h = p->input->dt, b = n.beta, g = n.gamma;
     if (!(h > 0)) {
         memset(p->qd, 0, p->at[p->count] * sizeof *p->qd);
         memset(p->qdd, 0, p->at[p->count] * sizeof *p->qdd);
@@ -164,14 +165,15 @@ static double collect(const spl_player *p, double *f, double *sum)
     return sqrt(square);
 }
 
-/* -qdd - C qd */
+/* -qdd - C qd; of the steps' accelerations as Wood, Bossak and Zienkiewicz weigh them. */
 static void add_inertia(spl_player *p, double *f)
 {
     for (int32_t i = 0; i < p->count; i++) {
-        const double *qd = p->qd + p->at[i], *qdd = p->qdd + p->at[i];
+        const double *qd = p->qd + p->at[i], *qdd = p->qdd + p->at[i], *last = p->qdd_n + p->at[i];
+        double before = spl_player_touched(p, (int32_t)i) || !(p->input->dt > 0) ? 0 : spl_player_newmark(p).before;
         double *to = f + p->blocks.offset[i];
         int32_t rank = p->set[i].rank, pad = p->set[i].pad;
-        for (int32_t k = 0; k < rank; k++) to[k] -= qdd[k] + p->options.alpha * qd[k];
+        for (int32_t k = 0; k < rank; k++) to[k] -= (1 - before) * qdd[k] + before * last[k] + p->options.alpha * qd[k];
         if (!(p->options.beta > 0)) continue;
         memset(p->room, 0, (size_t)pad * sizeof *p->room);
         p->kernels->multiply(p->rest[i], rank, pad, (size_t)pad, qd, p->room);

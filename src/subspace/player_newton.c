@@ -67,7 +67,7 @@ static bool line_search(spl_player *p, double slope)
         spl_player_balance(p, p->trial, &p->next);
         fall = p->next.finite ? change(p, s, &scale) : INFINITY;
         if (!p->next.finite) continue;
-        bool rounding = fabs(fall) <= 1e-13 * scale && p->next.residual <= p->now.residual;
+        bool rounding = fabs(fall) <= (p->single ? 4e-6 : 1e-13) * scale && p->next.residual <= p->now.residual;
         if (fall <= -decrease * s * slope || rounding) {
             accept(p);
             return true;
@@ -98,8 +98,9 @@ bool spl_player_newton(spl_player *p)
     p->stats.converged = p->now.residual <= p->options.tolerance;
     int32_t most = p->options.newton > 0 ? p->options.newton : p->input->dt > 0 ? MOVING : STILL;
     if (p->fresh) most *= FIRST;
-    bool kept =
-        false; /* the system of an iteration that did so well is as good for the next: most of a step is its making */
+    /* The system of an iteration that did so well is as good for the next. That of the last step is not for this one:
+     * ten of hero that walk took 2.9 iterations instead of 2.4, and 4% more time. */
+    bool kept = false;
     while (!p->stats.converged && p->stats.iterations < most) {
         double slope, before = p->now.residual;
         if (!descend(p, kept, &slope)) break;

@@ -36,9 +36,11 @@ struct spl_player {
     int32_t size;     /* sum of the ranks */
     size_t *at;       /* by domain, and one more: of its numbers in a wide vector, [q, 1, 0 ...] */
     spl_vec3 *centre; /* by domain: the centre of its masses at rest */
+    spl_vec3 *shown;  /* by domain: room for where the centre is in the world */
     double extent;    /* half the diagonal of all domains' rest positions */
     double weight;    /* root of the whole mass: |q| of a displacement by one metre */
     double floor;     /* of the residual */
+    bool single;      /* float where that will do */
 
     spl_element_set *set;   /* by domain */
     spl_rigid *rigid;       /* by domain */
@@ -65,6 +67,24 @@ struct spl_player {
     bool exact;                    /* the system at hand has exact ones */
     spl_player_stats stats;
 };
+
+/* The integrator of Wood, Bossak and Zienkiewicz (1980): Newmark's formulas with
+ *
+ *     (1 - a) qdd_{n+1} + a qdd_n = forces at n + 1        a = (rho - 1) / (rho + 1)
+ *     beta = (1 - a)^2 / 4,  gamma = 1/2 - a
+ *
+ * of second order for every rho. A step leaves rho of what swings much faster than it, and of slow swings nearly all:
+ * noise of a captured motion dies out in a few steps, where the trapezoidal rule (rho = 1) keeps it for good. All
+ * forces are those at the end of the step, so that contacts need no others. */
+typedef struct spl_newmark {
+    double beta, gamma, before; /* before: a */
+} spl_newmark;
+
+static inline spl_newmark spl_player_newmark(const spl_player *p)
+{
+    double a = (p->options.rho - 1) / (p->options.rho + 1);
+    return (spl_newmark){(1 - a) * (1 - a) / 4, 0.5 - a, a};
+}
 
 /* qd and qdd of the step's q by Newmark's formulas, or by backward Euler's (both 0 where it is quasistatic). */
 void spl_player_rates(spl_player *p, const double *q);

@@ -21,9 +21,10 @@ typedef struct factors {
 
 static factors factors_of(const spl_player *p, bool euler)
 {
-    double h = p->input->dt, b = p->options.newmark_beta, g = p->options.newmark_gamma;
-    if (euler) b = g = 1; /* qdd = q / h^2 + ..., qd = q / h + ... */
-    return h > 0 ? (factors){1 / (b * h * h), g / (b * h)} : (factors){0, 0};
+    spl_newmark n = spl_player_newmark(p);
+    double h = p->input->dt;
+    if (euler) n = (spl_newmark){1, 1, 0}; /* qdd = q / h^2 + ..., qd = q / h + ... */
+    return h > 0 ? (factors){(1 - n.before) / (n.beta * h * h), n.gamma / (n.beta * h)} : (factors){0, 0};
 }
 
 /* A diagonal block: its pieces' sums in their order, mass, damping, what holds back and what presses. */

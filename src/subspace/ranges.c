@@ -11,7 +11,8 @@
 #define DEGREE 0.017453292519943295
 
 enum { FRAMES_A_SECOND = 30, MOST_FRAMES = 2000 /* of a clip */ };
-static const double widening = 0.1; /* of a range's length, on either side */
+static const double LEAST_TURN = 0.05; /* radians: a root that turns less does not */
+static const double widening = 0.1;    /* of a range's length, on either side */
 
 /* ---- joints ---- */
 
@@ -34,13 +35,20 @@ static supple_result find_joints(const supple_scene *scene, spl_joint_ranges *r,
     bool *joint = spl_new(&r->allocator, n, sizeof *joint);
     r->node = spl_new(&r->allocator, n, sizeof *r->node);
     r->range = spl_new(&r->allocator, n, sizeof *r->range);
-    if (joint && r->node && r->range) {
+    r->root = spl_new(&r->allocator, n, sizeof *r->root);
+    if (joint && r->node && r->range && r->root) {
         mark_joints(scene, joint);
-        for (int32_t i = 0; i < scene->node_count; i++)
-            if (joint[i] && below_joint(scene, joint, i)) r->node[r->joint_count++] = i;
+        int32_t roots = 0;
+        for (int32_t i = 0; i < scene->node_count; i++) roots += joint[i] && !below_joint(scene, joint, i);
+        for (int32_t i = 0; i < scene->node_count; i++) {
+            bool root = joint[i] && !below_joint(scene, joint, i);
+            if (!joint[i] || (root && roots < 2)) continue;
+            r->root[r->joint_count] = root;
+            r->node[r->joint_count++] = i;
+        }
     }
     spl_free(&r->allocator, joint);
-    return r->node && r->range && joint ? SUPPLE_OK : spl_fail_memory(error, "joint ranges");
+    return r->node && r->range && r->root && joint ? SUPPLE_OK : spl_fail_memory(error, "joint ranges");
 }
 
 /* ---- from clips ---- */
@@ -84,12 +92,24 @@ static int32_t clip_at(const int32_t *clip, int32_t i)
     return clip ? clip[i] : i;
 }
 
+/* A length in the axes of a node's parent, in the world at rest. */
+static double unit_of(const supple_scene *scene, const spl_pose *rest, int32_t node)
+{
+    int32_t parent = scene->node[node].parent;
+    spl_mat3 linear = parent >= 0 ? spl_mat3_linear(&rest->world[parent]) : spl_mat3_identity();
+    return cbrt(fabs(spl_mat3_det(&linear)));
+}
+
 static void look(spl_joint_ranges *r, const supple_scene *scene, int32_t clip, const spl_pose *rest, spl_pose *pose)
 {
     int32_t frames = frames_of(&scene->clip[clip]);
     for (int32_t f = 0; f < frames; f++) {
         spl_pose_sample(pose, scene, clip, frame_time(&scene->clip[clip], f));
-        for (int32_t j = 0; j < r->joint_count; j++) take(&r->range[j], spl_pose_turn_of(pose, rest, r->node[j]));
+        for (int32_t j = 0; j < r->joint_count; j++) {
+            spl_joint_move move = spl_pose_move_of(pose, rest, r->node[j]);
+            take(&r->range[j], move.turn);
+            r->range[j].shift = fmax(r->range[j].shift, spl_norm(move.shift) * unit_of(scene, rest, r->node[j]));
+        }
     }
     r->frame_count += frames;
 }
@@ -104,7 +124,10 @@ supple_result spl_joint_ranges_infer(const supple_scene *scene, const int32_t *c
     if (result == SUPPLE_OK) result = spl_pose_init(&pose, scene, error);
     int32_t count = clip ? clip_count : scene->clip_count;
     for (int32_t i = 0; result == SUPPLE_OK && i < count; i++) look(out, scene, clip_at(clip, i), &rest, &pose);
-    for (int32_t j = 0; result == SUPPLE_OK && j < out->joint_count; j++) widen(&out->range[j], least);
+    for (int32_t j = 0; result == SUPPLE_OK && j < out->joint_count; j++) {
+        out->turns = out->turns || (out->root[j] && out->range[j].most > LEAST_TURN);
+        widen(&out->range[j], out->root[j] ? 0 : least);
+    }
     spl_pose_release(&rest);
     spl_pose_release(&pose);
     if (result != SUPPLE_OK) spl_joint_ranges_release(out);
@@ -116,6 +139,7 @@ void spl_joint_ranges_release(spl_joint_ranges *r)
     if (!r->allocator.release) return;
     spl_free(&r->allocator, r->node);
     spl_free(&r->allocator, r->range);
+    spl_free(&r->allocator, r->root);
     *r = (spl_joint_ranges){0};
 }
 
@@ -217,25 +241,26 @@ static double *axis_of(spl_vec3 *v, int axis)
 }
 
 /* One coordinate over all poses: a value in each of `count` equal parts of [0, 1), in random order. */
-static void stratify(dice *d, int32_t count, int32_t stride, int axis, spl_vec3 *turn)
+static void stratify(dice *d, int32_t count, int32_t stride, int axis, spl_joint_move *move)
 {
     for (int32_t i = 0; i < count; i++) {
         int32_t j = (int32_t)(roll(d) % (uint64_t)(i + 1));
-        double *here = axis_of(&turn[(size_t)i * (size_t)stride], axis);
-        double *there = axis_of(&turn[(size_t)j * (size_t)stride], axis);
+        double *here = axis_of(&move[(size_t)i * (size_t)stride].turn, axis);
+        double *there = axis_of(&move[(size_t)j * (size_t)stride].turn, axis);
         *here = *there;
         *there = (i + unit_roll(d)) / count;
     }
 }
 
-void spl_joint_ranges_draw(const spl_joint_ranges *r, int32_t count, uint64_t seed, spl_vec3 *turn)
+void spl_joint_ranges_draw(const spl_joint_ranges *r, int32_t count, uint64_t seed, spl_joint_move *move)
 {
     dice d = {spl_mix(seed)};
+    memset(move, 0, (size_t)count * (size_t)r->joint_count * sizeof *move);
     for (int32_t j = 0; j < r->joint_count; j++) {
         const spl_joint_range *range = &r->range[j];
-        for (int axis = 0; axis < 3; axis++) stratify(&d, count, r->joint_count, axis, turn + j);
+        for (int axis = 0; axis < 3; axis++) stratify(&d, count, r->joint_count, axis, move + j);
         for (int32_t i = 0; i < count; i++) {
-            spl_vec3 *v = &turn[(size_t)i * (size_t)r->joint_count + (size_t)j];
+            spl_vec3 *v = &move[(size_t)i * (size_t)r->joint_count + (size_t)j].turn;
             *v = spl_v3(range->low.x + v->x * (range->high.x - range->low.x),
                         range->low.y + v->y * (range->high.y - range->low.y),
                         range->low.z + v->z * (range->high.z - range->low.z));
@@ -246,7 +271,7 @@ void spl_joint_ranges_draw(const spl_joint_ranges *r, int32_t count, uint64_t se
 }
 
 supple_result spl_joint_ranges_frames(const spl_joint_ranges *r, const supple_scene *scene, const int32_t *clip,
-                                      int32_t clip_count, int32_t count, spl_vec3 *turn, supple_error *error)
+                                      int32_t clip_count, int32_t count, spl_joint_move *move, supple_error *error)
 {
     spl_pose rest = {0}, pose = {0};
     int32_t clips = clip ? clip_count : scene->clip_count;
@@ -261,7 +286,7 @@ supple_result spl_joint_ranges_frames(const spl_joint_ranges *r, const supple_sc
             before += scene->clip[clip_at(clip, i++)].duration;
         spl_pose_sample(&pose, scene, clip_at(clip, i), time - before);
         for (int32_t j = 0; j < r->joint_count; j++)
-            turn[(size_t)k * (size_t)r->joint_count + (size_t)j] = spl_pose_turn_of(&pose, &rest, r->node[j]);
+            move[(size_t)k * (size_t)r->joint_count + (size_t)j] = spl_pose_move_of(&pose, &rest, r->node[j]);
     }
     spl_pose_release(&rest);
     spl_pose_release(&pose);

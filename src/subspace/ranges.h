@@ -11,12 +11,16 @@
 typedef struct spl_joint_range {
     spl_vec3 low, high; /* radians */
     double most;        /* largest angle, radians */
+    double shift;       /* how far clips move it away from where it hangs, in the world's unit */
 } spl_joint_range;
 
 typedef struct spl_joint_ranges {
     supple_allocator allocator;
     int32_t joint_count;
-    int32_t *node; /* by joint: its node; joints below another joint only, for a root moves all flesh alike */
+    int32_t *node; /* by joint: its node; joints below another joint only where there is one root, which moves all
+                    * flesh alike */
+    bool *root;    /* by joint: is one of several roots */
+    bool turns;    /* clips turn such a one */
     spl_joint_range *range;
     int32_t frame_count; /* of clips that were looked at */
 } spl_joint_ranges;
@@ -37,13 +41,15 @@ supple_result spl_joint_ranges_parse(spl_joint_ranges *ranges, const supple_scen
                                      const char *name, supple_error *error);
 void spl_joint_ranges_release(spl_joint_ranges *r);
 
-/* `count` poses from the ranges: joint_count turns each, one pose after another. Every coordinate of every joint is
- * stratified over the poses (a Latin hypercube), so that few poses reach all of its range. Depends on the seed alone.
+/* `count` poses from the ranges: joint_count moves each, turns alone, one pose after another. Every coordinate of every
+ * joint is stratified over the poses (a Latin hypercube), so that few poses reach all of its range. Depends on the seed
+ * alone.
  */
-void spl_joint_ranges_draw(const spl_joint_ranges *r, int32_t count, uint64_t seed, spl_vec3 *turn);
+void spl_joint_ranges_draw(const spl_joint_ranges *r, int32_t count, uint64_t seed, spl_joint_move *move);
 
-/* Poses of clips instead: `count` frames, evenly spread over the clips' times. */
+/* Poses of clips instead, with what joints move away from where they hang: `count` frames, evenly spread over the
+ * clips' times. */
 supple_result spl_joint_ranges_frames(const spl_joint_ranges *r, const supple_scene *scene, const int32_t *clip,
-                                      int32_t clip_count, int32_t count, spl_vec3 *turn, supple_error *error);
+                                      int32_t clip_count, int32_t count, spl_joint_move *move, supple_error *error);
 
 #endif

@@ -12,12 +12,13 @@ void spl_rig_release(spl_rig *r, const supple_allocator *a)
                    r->held, r->held_rest,    r->vertex,     r->triangle};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(a, all[i]);
     spl_own_release(&r->own, a);
+    spl_visual_release(&r->visual, a);
     *r = (spl_rig){0};
 }
 
 /* ---- files ---- */
 
-void spl_rig_add(spl_store_writer *w, const spl_rig *r)
+supple_result spl_rig_add(spl_store_writer *w, const spl_rig *r, supple_error *error)
 {
     int32_t spread = r->spread;
     size_t joints = (size_t)r->joint_count, bones = (size_t)r->bone_count, held = (size_t)r->held_count;
@@ -33,6 +34,20 @@ void spl_rig_add(spl_store_writer *w, const spl_rig *r)
     spl_store_add(w, "surface.vertex", SPL_STORE_I32, 1, (size_t)r->vertex_count, r->vertex, NULL);
     spl_store_add(w, "surface.triangle", SPL_STORE_I32, 3, (size_t)r->triangle_count, r->triangle, NULL);
     spl_own_add(w, r);
+    return spl_visual_add(w, &r->visual, error);
+}
+
+int32_t spl_rig_place(const spl_rig *rig, int32_t vertex)
+{
+    int32_t low = 0, high = rig->vertex_count;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (rig->vertex[middle] < vertex)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < rig->vertex_count && rig->vertex[low] == vertex ? low : -1;
 }
 
 typedef struct reading {
@@ -167,6 +182,7 @@ supple_result spl_rig_read(const spl_store_reader *reader, const spl_model *m, c
         if (wrong) g.result = spl_fail(error, SUPPLE_ERROR_INPUT, "the model is damaged: %s", wrong);
     }
     if (g.result == SUPPLE_OK) g.result = spl_own_read(reader, out, a, &out->own, error);
+    if (g.result == SUPPLE_OK) g.result = spl_visual_read(reader, out, a, &out->visual, error);
     for (char *s = out->name; g.result == SUPPLE_OK && s < out->name + out->name_bytes; s += strlen(s) + 1)
         spl_sanitise(s);
     spl_free(a, known);

@@ -9,6 +9,7 @@
 #include "body/solid.h"
 #include "core/store.h"
 #include "subspace/own.h"
+#include "subspace/visual.h"
 
 enum { SPL_RIG_BONE_NUMBERS = 4, SPL_RIG_BONE_REALS = 21, SPL_RIG_MOST_NAMES = 1 << 20, SPL_RIG_MOST_BONES = 1 << 14 };
 
@@ -30,6 +31,7 @@ typedef struct spl_rig {
     int32_t *vertex;   /* vertex_count: those of the surface, vertices of the body, rising */
     int32_t *triangle; /* 3 x triangle_count: of `vertex`, counter-clockwise in the world seen from outside */
     spl_own own;       /* the file's own skinning of the surface, and trust */
+    spl_visual visual; /* the character's visual mesh; models of earlier versions have none */
 } spl_rig;
 
 void spl_rig_release(spl_rig *r, const supple_allocator *a); /* accepts a zeroed one */
@@ -41,7 +43,7 @@ supple_result spl_rig_make(const supple_scene *scene, const spl_solid *solid, co
                            supple_error *error);
 
 /* Adds it to a model's file, and takes it from there; what is read is held against the model, which must be read. */
-void spl_rig_add(spl_store_writer *w, const spl_rig *r);
+supple_result spl_rig_add(spl_store_writer *w, const spl_rig *r, supple_error *error);
 supple_result spl_rig_read(const spl_store_reader *reader, const struct spl_model *m, const supple_allocator *a,
                            spl_rig *out, supple_error *error);
 
@@ -50,5 +52,8 @@ supple_result spl_rig_read(const spl_store_reader *reader, const struct spl_mode
 supple_result spl_rig_drive(const spl_rig *r, const supple_allocator *a, spl_body *body, spl_drive *out,
                             supple_error *error);
 void spl_rig_drive_release(spl_body *body, spl_drive *drive, const supple_allocator *a);
+
+/* The number of a vertex of the body on the surface, whose vertices rise; -1 where it is not on it. */
+int32_t spl_rig_place(const spl_rig *rig, int32_t vertex);
 
 #endif

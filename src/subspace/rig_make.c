@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "subspace/own_make.h"
+#include "subspace/visual_make.h"
 
 #include <string.h>
 
@@ -150,6 +151,7 @@ supple_result spl_rig_make(const supple_scene *scene, const spl_solid *solid, co
     supple_result result = make_bones(scene, &solid->drive, a, out, error);
     if (result == SUPPLE_OK) result = make_vertices(solid, m, a, out, error);
     if (result == SUPPLE_OK) result = spl_own_make(solid, out, a, &out->own, error);
+    if (result == SUPPLE_OK) result = spl_visual_make(scene, solid->body, out, a, &out->visual, error);
     if (result != SUPPLE_OK) spl_rig_release(out, a);
     return result;
 }

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/store.h"
 #include "statics/statics.h"
+#include "subspace/relax.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,14 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SAMPLE_VERSION = 1 };
-static const double stride = 1.0; /* radians: the largest turn of a joint in one step of continuation */
+enum { SAMPLE_VERSION = 2 };
+static const double stride = 1.0; /* radians: the farthest that a joint moves in one step of continuation */
 
 /* ---- poses ---- */
 
-static spl_vec3 *turns_of(const spl_samples *s, int32_t i)
+static spl_joint_move *moves_of(const spl_samples *s, int32_t i)
 {
-    return s->turn + (size_t)i * (size_t)s->joint_count;
+    return s->move + (size_t)i * (size_t)s->joint_count;
 }
 
 static float *x_of(const spl_samples *s, int32_t i)
@@ -28,25 +29,41 @@ static float *x_of(const spl_samples *s, int32_t i)
     return s->x + 3 * (size_t)i * (size_t)s->vertex_count;
 }
 
-/* Sum of the squared angles between two poses; NULL is rest. */
-static double distance(const spl_samples *s, const spl_vec3 *a, const spl_vec3 *b)
+/* Sum of the squared distances of all joints between two poses; NULL is rest. */
+static double distance(const spl_samples *s, const spl_joint_move *a, const spl_joint_move *b)
 {
     double sum = 0;
     for (int32_t j = 0; j < s->joint_count; j++) {
-        spl_quat p = spl_turn_to_quat(a[j]), q = b ? spl_turn_to_quat(b[j]) : spl_quat_identity();
-        double angle = spl_norm(spl_turn_of_quat(spl_quat_mul(spl_quat_conjugate(p), q)));
-        sum += angle * angle;
+        double d = spl_joint_move_distance(b ? &b[j] : NULL, &a[j], s->far[j]);
+        sum += d * d;
     }
     return sum;
+}
+
+/* A quarter of the body's diagonal, as the joint's parent measures it in the rest pose. */
+static supple_result measure_joints(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
+                                    supple_error *error)
+{
+    spl_pose rest = {0};
+    double world = 0.25 * solid->diagonal / fabs(solid->drive.to_solver);
+    supple_result result = spl_pose_init(&rest, scene, error);
+    for (int32_t j = 0; result == SUPPLE_OK && j < s->joint_count; j++) {
+        int32_t parent = scene->node[s->node[j]].parent;
+        spl_mat3 linear = parent >= 0 ? spl_mat3_linear(&rest.world[parent]) : spl_mat3_identity();
+        double scale = cbrt(fabs(spl_mat3_det(&linear)));
+        s->far[j] = world / (scale > 0 && isfinite(scale) ? scale : 1);
+    }
+    spl_pose_release(&rest);
+    return result;
 }
 
 static void choose_parents(spl_samples *s)
 {
     for (int32_t i = 0; i < s->count; i++) {
-        double best = distance(s, turns_of(s, i), NULL);
+        double best = distance(s, moves_of(s, i), NULL);
         s->parent[i] = -1;
         for (int32_t k = 0; k < i; k++) {
-            double d = distance(s, turns_of(s, i), turns_of(s, k));
+            double d = distance(s, moves_of(s, i), moves_of(s, k));
             if (d >= best) continue;
             best = d;
             s->parent[i] = k;
@@ -55,7 +72,7 @@ static void choose_parents(spl_samples *s)
 }
 
 supple_result spl_samples_create(const supple_scene *scene, const int32_t *node, int32_t joint_count,
-                                 const spl_vec3 *turn, int32_t count, const spl_solid *solid, spl_samples *out,
+                                 const spl_joint_move *move, int32_t count, const spl_solid *solid, spl_samples *out,
                                  supple_error *error)
 {
     size_t n = (size_t)solid->body->tets.vertex_count, c = (size_t)count, size;
@@ -66,16 +83,22 @@ supple_result spl_samples_create(const supple_scene *scene, const int32_t *node,
                          .node = node};
     const supple_allocator *a = &out->allocator;
     bool fits = spl_mul(c, 3 * n, &size);
-    out->turn = spl_new(a, c * (size_t)joint_count, sizeof *out->turn);
+    out->move = spl_new(a, c * (size_t)joint_count, sizeof *out->move);
+    out->far = spl_new(a, (size_t)joint_count, sizeof *out->far);
     out->parent = spl_new(a, c, sizeof *out->parent);
     out->state = spl_new(a, c, sizeof *out->state);
     out->residual = spl_new(a, c, sizeof *out->residual);
     out->x = fits ? spl_new(a, size, sizeof *out->x) : NULL;
-    if (!out->turn || !out->parent || !out->state || !out->residual || !out->x) {
+    if (!out->move || !out->far || !out->parent || !out->state || !out->residual || !out->x) {
         spl_samples_release(out);
         return spl_fail_memory(error, "the training poses");
     }
-    memcpy(out->turn, turn, c * (size_t)joint_count * sizeof *turn);
+    memcpy(out->move, move, c * (size_t)joint_count * sizeof *move);
+    supple_result result = measure_joints(out, scene, solid, error);
+    if (result != SUPPLE_OK) {
+        spl_samples_release(out);
+        return result;
+    }
     choose_parents(out);
     return SUPPLE_OK;
 }
@@ -84,7 +107,8 @@ void spl_samples_release(spl_samples *s)
 {
     const supple_allocator *a = &s->allocator;
     if (!a->release) return;
-    spl_free(a, s->turn);
+    spl_free(a, s->move);
+    spl_free(a, s->far);
     spl_free(a, s->parent);
     spl_free(a, s->state);
     spl_free(a, s->residual);
@@ -113,7 +137,7 @@ static spl_store_id sample_id(const spl_samples *s, int32_t i, const spl_key *ch
 {
     spl_digest d = spl_digest_begin();
     spl_digest_array(&d, character->part, 2, sizeof(uint64_t));
-    spl_digest_array(&d, turns_of(s, i), 3 * (size_t)s->joint_count, sizeof(double));
+    spl_digest_array(&d, moves_of(s, i), 6 * (size_t)s->joint_count, sizeof(double));
     spl_digest_text(&d, o->law->name);
     spl_digest_real(&d, o->tolerance);
     spl_digest_integer(&d, s->parent[i]);
@@ -175,20 +199,22 @@ typedef struct worker {
     spl_pose_past past;
     spl_pins pins; /* springs of pieces that no bone holds */
     spl_statics *statics;
+    spl_relax *relax; /* where poses are skinned and relaxed */
     double *x;
-    spl_vec3 *turn; /* joint_count: on the way */
+    spl_joint_move *move; /* joint_count: on the way */
     bool busy;
 } worker;
 
 static void release_worker(worker *w, const supple_allocator *a)
 {
     spl_statics_destroy(w->statics);
+    spl_relax_destroy(w->relax);
     if (w->past.map) spl_pose_past_release(&w->past, a);
     spl_pose_release(&w->pose);
     spl_pins_release(&w->pins);
     spl_drive_release(&w->solid.drive);
     spl_free(a, w->x);
-    spl_free(a, w->turn);
+    spl_free(a, w->move);
 }
 
 static supple_result make_worker(worker *w, const spl_samples *s, const supple_scene *scene, const spl_solid *solid,
@@ -211,9 +237,11 @@ static supple_result make_worker(worker *w, const spl_samples *s, const supple_s
     if (result == SUPPLE_OK) result = spl_pins_create(&w->solid, SPL_PIN_HARD, 0, &w->pins, error);
     if (result == SUPPLE_OK && !o->skinned)
         result = spl_statics_create(&solid->elements, w->pins.held, a, NULL, &so, &w->statics, error);
+    if (result == SUPPLE_OK && o->skinned && o->relax > 0)
+        result = spl_relax_create(solid, o->law, config, a, &w->relax, error);
     w->x = spl_new(a, (size_t)s->vertex_count, 3 * sizeof *w->x);
-    w->turn = spl_new(a, (size_t)s->joint_count, sizeof *w->turn);
-    if (result == SUPPLE_OK && (!w->x || !w->turn)) result = spl_fail_memory(error, "the training poses");
+    w->move = spl_new(a, (size_t)s->joint_count, sizeof *w->move);
+    if (result == SUPPLE_OK && (!w->x || !w->move)) result = spl_fail_memory(error, "the training poses");
     return result;
 }
 
@@ -227,9 +255,10 @@ typedef struct solve {
     spl_key character;
     worker *worker;
     int32_t worker_count;
-    const int32_t *list; /* of the poses of this round */
-    pthread_mutex_t lock;
-    pthread_cond_t freed;
+    bool *taken; /* by pose: under way or done */
+    int32_t under_way;
+    pthread_mutex_t lock; /* of the workers, of what is taken and of the poses' states */
+    pthread_cond_t freed; /* a worker, or poses whose parent is done */
     pthread_t caller;
     atomic_int stop, done;
     int32_t total;
@@ -255,7 +284,7 @@ static void give_worker(solve *v, worker *w)
 {
     pthread_mutex_lock(&v->lock);
     w->busy = false;
-    pthread_cond_signal(&v->freed);
+    pthread_cond_broadcast(&v->freed);
     pthread_mutex_unlock(&v->lock);
 }
 
@@ -270,16 +299,15 @@ static void fail(solve *v, supple_result result, const supple_error *error)
     atomic_store(&v->stop, 1);
 }
 
-/* The bones in the pose whose turns are `share` of the way from one to another. */
-static supple_result set_pose(const solve *v, worker *w, const spl_vec3 *from, const spl_vec3 *to, double share,
-                              supple_error *error)
+/* The bones in the pose that is `share` of the way from one to another. */
+static supple_result set_pose(const solve *v, worker *w, const spl_joint_move *from, const spl_joint_move *to,
+                              double share, supple_error *error)
 {
     const spl_samples *s = v->s;
     for (int32_t j = 0; j < s->joint_count; j++) {
-        spl_quat a = from ? spl_turn_to_quat(from[j]) : spl_quat_identity(), b = spl_turn_to_quat(to[j]);
-        w->turn[j] = share >= 1 ? to[j] : spl_turn_of_quat(spl_quat_slerp(a, b, share));
+        w->move[j] = spl_joint_move_between(from ? &from[j] : NULL, &to[j], share);
     }
-    spl_pose_turn(&w->pose, v->scene, s->node, w->turn, s->joint_count);
+    spl_pose_move(&w->pose, v->scene, s->node, w->move, s->joint_count);
     return spl_drive_pose(&w->solid.drive, &w->pose, error);
 }
 
@@ -296,12 +324,11 @@ static supple_result step(const solve *v, worker *w, spl_statics_stats *stats, s
     return spl_statics_solve(w->statics, &p, w->x, stats, error);
 }
 
-static int32_t steps_between(const solve *v, const spl_vec3 *from, const spl_vec3 *to)
+static int32_t steps_between(const solve *v, const spl_joint_move *from, const spl_joint_move *to)
 {
     double most = 0;
     for (int32_t j = 0; j < v->s->joint_count; j++) {
-        spl_quat a = from ? spl_turn_to_quat(from[j]) : spl_quat_identity(), b = spl_turn_to_quat(to[j]);
-        most = fmax(most, spl_norm(spl_turn_of_quat(spl_quat_mul(spl_quat_conjugate(a), b))));
+        most = fmax(most, spl_joint_move_distance(from ? &from[j] : NULL, &to[j], v->s->far[j]));
     }
     return (int32_t)fmax(1, ceil(most / stride));
 }
@@ -312,7 +339,7 @@ static supple_result continue_to(const solve *v, worker *w, int32_t i, spl_stati
     const spl_samples *s = v->s;
     int32_t parent = s->parent[i];
     while (parent >= 0 && s->state[parent] != SPL_SAMPLE_SOLVED) parent = s->parent[parent];
-    const spl_vec3 *from = parent >= 0 ? turns_of(s, parent) : NULL, *to = turns_of(s, i);
+    const spl_joint_move *from = parent >= 0 ? moves_of(s, parent) : NULL, *to = moves_of(s, i);
     size_t n = 3 * (size_t)s->vertex_count;
     spl_drive_reset(&w->solid.drive);
     supple_result result = set_pose(v, w, from, from ? from : to, from ? 1 : 0, error);
@@ -336,11 +363,19 @@ static supple_result continue_to(const solve *v, worker *w, int32_t i, spl_stati
 static supple_result skin(const solve *v, worker *w, int32_t i, supple_error *error)
 {
     spl_drive_reset(&w->solid.drive);
-    supple_result result = set_pose(v, w, NULL, turns_of(v->s, i), 1, error);
+    supple_result result = set_pose(v, w, NULL, moves_of(v->s, i), 1, error);
     if (result != SUPPLE_OK) return result;
     spl_solid_pose(&w->solid, w->x, NULL);
     spl_drive_hold(&w->solid.drive, w->solid.body->bone, w->x);
     return SUPPLE_OK;
+}
+
+/* From the pose by the weights alone. Where joints move away from what they hang on, poses between two others can be
+ * torn apart, and flesh that was there does not come back. */
+static supple_result begin_anew(const solve *v, worker *w, int32_t i, spl_statics_stats *stats, supple_error *error)
+{
+    supple_result result = skin(v, w, i, error);
+    return result == SUPPLE_OK ? step(v, w, stats, error) : result;
 }
 
 static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *error)
@@ -348,54 +383,80 @@ static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *err
     spl_samples *s = v->s;
     spl_statics_stats stats = {0};
     supple_result result = v->options->skinned ? skin(v, w, i, error) : continue_to(v, w, i, &stats, error);
+    if (result == SUPPLE_OK && w->relax) spl_relax_run(w->relax, w->x, v->options->relax);
+    bool failed = result == SUPPLE_ERROR_SOLVE || (result == SUPPLE_OK && !stats.converged);
+    if (failed && !v->options->skinned) result = begin_anew(v, w, i, &stats, error);
     if (v->options->skinned) stats.converged = true;
     bool good = result == SUPPLE_OK && stats.converged;
     if (result != SUPPLE_OK && result != SUPPLE_ERROR_SOLVE) return result;
     s->residual[i] = result == SUPPLE_OK ? stats.residual : INFINITY;
-    s->state[i] = good ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
     for (size_t k = 0; good && k < 3 * (size_t)s->vertex_count; k++) x_of(s, i)[k] = (float)w->x[k];
+    pthread_mutex_lock(&v->lock);
+    s->state[i] = good ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
+    pthread_mutex_unlock(&v->lock);
     return v->options->skinned ? SUPPLE_OK : keep(s, i, &v->character, v->options, v->config, error);
 }
 
-static void solve_piece(void *context, size_t begin, size_t end)
+/* The first pose that is open and whose parent is done; -1: none is. */
+static int32_t find_ready(const solve *v)
+{
+    const spl_samples *s = v->s;
+    for (int32_t i = 0; i < s->count; i++) {
+        bool ready = s->parent[i] < 0 || s->state[s->parent[i]] != SPL_SAMPLE_OPEN;
+        if (ready && !v->taken[i] && s->state[i] == SPL_SAMPLE_OPEN) return i;
+    }
+    return -1;
+}
+
+/* Takes a pose, and waits for one while others are under way; -1: there will be none. */
+static int32_t take_pose(solve *v)
+{
+    pthread_mutex_lock(&v->lock);
+    int32_t i = find_ready(v);
+    while (i < 0 && v->under_way > 0 && !atomic_load(&v->stop)) {
+        pthread_cond_wait(&v->freed, &v->lock);
+        i = find_ready(v);
+    }
+    if (atomic_load(&v->stop)) i = -1;
+    if (i >= 0) {
+        v->taken[i] = true;
+        v->under_way++;
+    }
+    pthread_mutex_unlock(&v->lock);
+    return i;
+}
+
+static void give_pose(solve *v)
+{
+    pthread_mutex_lock(&v->lock);
+    v->under_way--;
+    pthread_cond_broadcast(&v->freed);
+    pthread_mutex_unlock(&v->lock);
+}
+
+/* What one thread does: poses, as their parents are done. Which thread takes which changes nothing. */
+static void solve_poses(void *context, size_t begin, size_t end)
 {
     solve *v = context;
+    (void)begin, (void)end;
     worker *w = take_worker(v);
-    for (size_t k = begin; k < end && !atomic_load(&v->stop); k++) {
+    for (int32_t i = take_pose(v); i >= 0; i = take_pose(v)) {
         supple_error error = {0};
-        supple_result result = solve_one(v, w, v->list[k], &error);
+        supple_result result = solve_one(v, w, i, &error);
         int done = atomic_fetch_add(&v->done, 1) + 1;
         /* the host's callbacks are called by the host's own thread alone */
         if (result == SUPPLE_OK && pthread_equal(pthread_self(), v->caller))
             result = spl_progress(v->config, "training poses", (double)done / v->total, &error);
         if (result != SUPPLE_OK) fail(v, result, &error);
+        give_pose(v);
     }
     give_worker(v, w);
 }
 
-/* The poses of one depth of the tree: their parents are all done. */
-static int32_t list_depth(const spl_samples *s, const int32_t *depth, int32_t at, int32_t *list)
+static void run(solve *v, spl_pool *pool)
 {
-    int32_t n = 0;
-    for (int32_t i = 0; i < s->count; i++)
-        if (depth[i] == at && s->state[i] == SPL_SAMPLE_OPEN) list[n++] = i;
-    return n;
-}
-
-static void run(solve *v, spl_pool *pool, int32_t *depth, int32_t *list)
-{
-    spl_samples *s = v->s;
-    int32_t deepest = 0;
-    for (int32_t i = 0; i < s->count; i++) {
-        depth[i] = s->parent[i] < 0 ? 0 : depth[s->parent[i]] + 1;
-        if (depth[i] > deepest) deepest = depth[i];
-        if (s->state[i] == SPL_SAMPLE_OPEN) v->total++;
-    }
-    for (int32_t at = 0; at <= deepest && !atomic_load(&v->stop); at++) {
-        int32_t n = list_depth(s, depth, at, list);
-        v->list = list;
-        spl_parallel_for(pool, (size_t)n, 1, solve_piece, v);
-    }
+    for (int32_t i = 0; i < v->s->count; i++) v->total += v->s->state[i] == SPL_SAMPLE_OPEN;
+    if (v->total > 0) spl_parallel_for(pool, (size_t)v->worker_count, 1, solve_poses, v);
 }
 
 static supple_result make_workers(solve *v, const spl_solid *solid, spl_pool *pool, supple_error *error)
@@ -441,15 +502,15 @@ supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const
 {
     solve v = {.s = s, .scene = scene, .options = options, .config = config, .caller = pthread_self()};
     size_t n = (size_t)s->count;
-    int32_t *depth = spl_new(&s->allocator, n, sizeof *depth), *list = spl_new(&s->allocator, n, sizeof *list);
-    supple_result result = depth && list ? make_folder(options->folder, error) : spl_fail_memory(error, "the poses");
+    v.taken = spl_new(&s->allocator, n, sizeof *v.taken);
+    supple_result result = v.taken ? make_folder(options->folder, error) : spl_fail_memory(error, "the poses");
     v.character = spl_character_key(solid);
     for (int32_t i = 0; i < s->count && result == SUPPLE_OK; i++) find(s, i, &v.character, options, config);
     if (any_open(s) && result == SUPPLE_OK) result = make_workers(&v, solid, pool, error);
     pthread_mutex_init(&v.lock, NULL);
     pthread_cond_init(&v.freed, NULL);
     if (result == SUPPLE_OK) {
-        run(&v, pool, depth, list);
+        run(&v, pool);
         result = v.result;
         if (result != SUPPLE_OK && error) *error = v.error;
         if (result == SUPPLE_OK) report(s, config);
@@ -458,7 +519,6 @@ supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const
     pthread_mutex_destroy(&v.lock);
     for (int32_t i = 0; i < v.worker_count; i++) release_worker(&v.worker[i], &s->allocator);
     spl_free(&s->allocator, v.worker);
-    spl_free(&s->allocator, depth);
-    spl_free(&s->allocator, list);
+    spl_free(&s->allocator, v.taken);
     return result;
 }

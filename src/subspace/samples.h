@@ -17,9 +17,10 @@ typedef enum spl_sample_state { SPL_SAMPLE_OPEN, SPL_SAMPLE_SOLVED, SPL_SAMPLE_F
 typedef struct spl_samples {
     supple_allocator allocator;
     int32_t joint_count, count, vertex_count;
-    const int32_t *node; /* by joint; borrowed */
-    spl_vec3 *turn;      /* count x joint_count */
-    int32_t *parent;     /* by pose: where its solution starts, -1 for rest; always lower */
+    const int32_t *node;  /* by joint; borrowed */
+    spl_joint_move *move; /* count x joint_count */
+    double *far;          /* by joint: a shift that counts as a radian, in its parent's unit */
+    int32_t *parent;      /* by pose: where its solution starts, -1 for rest; always lower */
     spl_sample_state *state;
     float *x;         /* count x (3 x vertex_count): the solver's space, in the pose's own place */
     double *residual; /* by pose */
@@ -33,11 +34,12 @@ typedef struct spl_sample_options {
     int32_t max_iterations; /* Newton steps of one continuation step, 75 */
     const char *folder;     /* for files of solved poses; NULL: none are kept. It is made where missing */
     bool skinned;           /* the bones' weights pose the body; nothing is solved and nothing kept */
+    int32_t relax;          /* skinned: steps towards the solution from there (relax.h) */
 } spl_sample_options;
 
-/* Takes the poses (turns are copied). */
+/* Takes the poses (moves are copied). */
 supple_result spl_samples_create(const supple_scene *scene, const int32_t *node, int32_t joint_count,
-                                 const spl_vec3 *turn, int32_t count, const spl_solid *solid, spl_samples *out,
+                                 const spl_joint_move *move, int32_t count, const spl_solid *solid, spl_samples *out,
                                  supple_error *error);
 void spl_samples_release(spl_samples *s);
 

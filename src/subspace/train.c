@@ -15,6 +15,10 @@
 
 #include <string.h>
 
+enum { FEW = 24 }; /* poses, of which none are frames */
+
+static const double moves_away = 0.02; /* of the diagonal: joints that move farther in their parent's axes */
+
 static const double dent_depth = 0.4; /* of the deeper of two dents that cubature learns from, times its radius */
 static const double vibration = 0.02; /* largest displacement of a vibration sample, of the diagonal */
 
@@ -24,7 +28,7 @@ spl_train_options spl_train_options_default(void)
                                .rank = 20,
                                .modes = 160,
                                .derivatives = 100,
-                               .pose_share = 0.5,
+                               .pose_share = 0.9,
                                .seam = 0.3,
                                .cubature_error = 0.05,
                                .tolerance = 1e-4,
@@ -60,6 +64,45 @@ typedef struct training {
 
 /* ---- poses ---- */
 
+static bool is_below(const supple_scene *scene, int32_t node, int32_t above)
+{
+    while (node >= 0 && node != above) node = scene->node[node].parent;
+    return node >= 0;
+}
+
+/* The first joint that clips move away from where it hangs, with flesh of other bones to leave behind; -1: none. */
+static int32_t find_moving(const training *w)
+{
+    const spl_bones *bones = &w->solid->body->bones;
+    double least = moves_away * w->solid->diagonal / fabs(w->solid->drive.to_solver);
+    for (int32_t j = 0; j < w->ranges.joint_count; j++) {
+        if (!(w->ranges.range[j].shift > least) && !(w->ranges.turns && w->ranges.root[j])) continue;
+        for (int32_t b = 0; b < bones->bone_count; b++)
+            if (!is_below(w->scene, bones->bone[b].node, w->ranges.node[j])) return w->ranges.node[j];
+    }
+    return -1;
+}
+
+/* Poses drawn from the ranges, and frames of the clips, every third, unless they are few. Where joints move away from
+ * where they hang (feet that hang on the root, for a leg to reach) poses that are drawn joint by joint would tear limbs
+ * apart: all are frames.
+ */
+static supple_result take_poses(const training *w, spl_joint_move *move, supple_error *error)
+{
+    const spl_train_options *o = w->o;
+    int32_t moving = find_moving(w), clips = o->clip ? o->clip_count : w->scene->clip_count, drawn = o->samples;
+    if (clips > 0 && !o->limits && o->samples >= FEW) drawn -= o->samples / 3;
+    if (o->frames || moving >= 0) drawn = 0;
+    if (moving >= 0 && !o->frames)
+        spl_log(w->config, SUPPLE_LOG_INFO,
+                "joint '%.60s' moves away from what it hangs on: all poses are frames of the clips",
+                w->scene->node[moving].name);
+    spl_joint_ranges_draw(&w->ranges, drawn, o->seed, move);
+    if (drawn == o->samples) return SUPPLE_OK;
+    return spl_joint_ranges_frames(&w->ranges, w->scene, o->clip, o->clip_count, o->samples - drawn,
+                                   move + (size_t)drawn * (size_t)w->ranges.joint_count, error);
+}
+
 static supple_result make_poses(training *w, spl_train_report *report, supple_error *error)
 {
     const spl_train_options *o = w->o;
@@ -67,18 +110,15 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
     if (result == SUPPLE_OK && o->limits) result = spl_joint_ranges_read(&w->ranges, w->scene, o->limits, error);
     if (result != SUPPLE_OK) return result;
     size_t joints = (size_t)w->ranges.joint_count, n = (size_t)o->samples;
-    spl_vec3 *turn = spl_new(&w->allocator, n * joints, sizeof *turn);
-    if (!turn) return spl_fail_memory(error, "the training poses");
-    if (o->frames)
-        result = spl_joint_ranges_frames(&w->ranges, w->scene, o->clip, o->clip_count, o->samples, turn, error);
-    else
-        spl_joint_ranges_draw(&w->ranges, o->samples, o->seed, turn);
+    spl_joint_move *move = spl_new(&w->allocator, n * joints, sizeof *move);
+    if (!move) return spl_fail_memory(error, "the training poses");
+    result = take_poses(w, move, error);
     if (result == SUPPLE_OK)
-        result = spl_samples_create(w->scene, w->ranges.node, (int32_t)joints, turn, o->samples, w->solid, &w->samples,
+        result = spl_samples_create(w->scene, w->ranges.node, (int32_t)joints, move, o->samples, w->solid, &w->samples,
                                     error);
-    spl_free(&w->allocator, turn);
+    spl_free(&w->allocator, move);
     if (result != SUPPLE_OK) return result;
-    spl_sample_options so = {o->law, o->tolerance, 75, o->folder, o->skinned};
+    spl_sample_options so = {o->law, o->tolerance, 75, o->folder, o->skinned, o->relax};
     result = spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
     if (result != SUPPLE_OK) return result;
     w->pose = spl_new(&w->allocator, n, sizeof *w->pose);
@@ -135,10 +175,10 @@ static supple_result take_displacements(training *w, supple_error *error)
     if (!new_displacements(w)) return spl_fail_memory(error, "the training poses");
     supple_result result = spl_pose_init(&pose, w->scene, error);
     for (int32_t p = 0; p < w->pose_count && result == SUPPLE_OK; p++) {
-        const spl_vec3 *turn = w->samples.turn + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
+        const spl_joint_move *move = w->samples.move + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
         const float *x = w->samples.x + 3 * (size_t)w->pose[p] * n;
         double *held = w->x + 3 * (size_t)p * n;
-        spl_pose_turn(&pose, w->scene, w->samples.node, turn, w->samples.joint_count);
+        spl_pose_move(&pose, w->scene, w->samples.node, move, w->samples.joint_count);
         spl_drive_reset(&w->solid->drive);
         result = spl_drive_pose(&w->solid->drive, &pose, error);
         for (size_t k = 0; k < 3 * n; k++) held[k] = (double)x[k];
@@ -485,8 +525,8 @@ static void judge_pose(judging *j, const training *w, const spl_rig *r, int32_t 
 {
     const spl_bones *bones = &w->solid->body->bones;
     const double *x = w->x + 3 * (size_t)p * (size_t)w->solid->body->tets.vertex_count;
-    const spl_vec3 *turn = w->samples.turn + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
-    spl_pose_turn(&j->pose, w->scene, w->samples.node, turn, w->samples.joint_count);
+    const spl_joint_move *move = w->samples.move + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
+    spl_pose_move(&j->pose, w->scene, w->samples.node, move, w->samples.joint_count);
     for (int32_t b = 0; b < r->bone_count; b++)
         j->world[r->bone[SPL_RIG_BONE_NUMBERS * b]] = j->pose.world[bones->bone[b].node];
     spl_own_pose_set(&j->skin, j->world, r->joint_count);

@@ -11,7 +11,7 @@ typedef struct spl_train_options {
     int32_t dents;          /* further columns of a domain for contacts (dents.h), 0 */
     int32_t modes;          /* of linear vibration, 160 */
     int32_t derivatives;    /* modal ones, 100 */
-    double pose_share;      /* of a basis, 0.5 */
+    double pose_share;      /* of a basis, 0.9 */
     double seam;            /* what an interface weighs in the bases, of its domain's mass, 0.3 */
     double cubature_error;  /* 0.05 */
     double tolerance;       /* of the poses' residuals, 1e-4 */
@@ -25,6 +25,7 @@ typedef struct spl_train_options {
     const spl_law *law;     /* of the flesh */
     spl_domain_options cut; /* into domains */
     bool skinned;           /* poses are skinned, not solved: for benchmarks, where only the cost of playing counts */
+    int32_t relax;          /* skinned poses are taken so many steps towards their solution (relax.h), 0 */
 } spl_train_options;
 
 spl_train_options spl_train_options_default(void);

@@ -52,6 +52,18 @@ def check_killed(tool, folder):
     assert not os.path.exists(poses), os.listdir(poses)
 
 
+def check_quick(tool, folder):
+    """--quick keeps no poses, gives the same bits at any number of threads, and its model plays."""
+    paths = [os.path.join(folder, f"quick{n}.supple") for n in (1, 2)]
+    for n, path in zip((1, 2), paths):
+        said = train(tool, path, "--quick", "--threads", n)
+        assert "10 poses (0 found, 0 dropped)" in said, said
+        assert not os.path.exists(path + ".poses")
+    assert same_files(*paths)
+    shown, _ = play(tool, folder, "quick", paths[0], "--frames", "0:4")
+    assert np.isfinite(shown).all()
+
+
 def check_threads(tool, folder, model):
     """The same bits at any number of threads, still and in motion."""
     for dynamics in ("off", "on"):
@@ -93,6 +105,7 @@ def main():
         train(tool, model)
         cases.run("killed_training_goes_on", check_killed, tool, folder)
         cases.run("threads_play", check_threads, tool, folder, model)
+        cases.run("quick", check_quick, tool, folder)
         cases.run("without_fast_sandwiches", check_twin, tool, folder, model)
         cases.run("motion_far_outside_the_training", check_outside, tool, folder)
     cases.end()

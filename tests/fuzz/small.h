@@ -217,7 +217,7 @@ static inline bool small_limits(const small_world *w, const uint8_t *data, size_
 {
     enum { POSES = 3, JOINTS = 16 };
     spl_joint_ranges ranges;
-    spl_vec3 turn[POSES * JOINTS];
+    spl_joint_move turn[POSES * JOINTS];
     supple_error error = {0};
     FUZZ_REQUIRE(spl_joint_ranges_infer(w->skeleton, NULL, 0, 0.1, &ranges, NULL) == SUPPLE_OK);
     FUZZ_REQUIRE(ranges.joint_count > 4 && ranges.joint_count <= JOINTS);
@@ -226,7 +226,7 @@ static inline bool small_limits(const small_world *w, const uint8_t *data, size_
     if (good) {
         spl_joint_ranges_draw(&ranges, POSES, 1, turn);
         for (int32_t i = 0; i < POSES * ranges.joint_count; i++)
-            FUZZ_REQUIRE(spl_v3_finite(turn[i]) && spl_norm(turn[i]) <= 3.1415926535897936);
+            FUZZ_REQUIRE(spl_v3_finite(turn[i].turn) && spl_norm(turn[i].turn) <= 3.1415926535897936);
     }
     spl_joint_ranges_release(&ranges);
     return good;

@@ -24,11 +24,12 @@ int main(int, char **argv)
     if (supple_model_load(argv[1], nullptr, &model, &error) != SUPPLE_OK) return std::puts(error.message), 1;
     supple_player_config config = supple_player_config_default();
     config.gravity[1] = -9.81;
+    config.visual = true;
     if (supple_player_create(model, &config, nullptr, &player, &error) != SUPPLE_OK) return std::puts(error.message), 1;
-    std::vector<float> pose(16 * supple_model_joint_count(model)), x(3 * supple_model_vertex_count(model));
+    std::vector<float> pose(16 * supple_model_joint_count(model)), x(3 * supple_model_visual_vertex_count(model));
     for (int j = 0; j < supple_model_joint_count(model); j++) supple_model_joint_rest(model, j, &pose[16 * j]);
     if (supple_player_step(player, pose.data(), supple_model_joint_count(model), 0, &error) != SUPPLE_OK) return 1;
-    supple_player_read_positions(player, x.data(), 3 * sizeof(float));
+    supple_player_read_visual_positions(player, x.data(), 3 * sizeof(float));
     std::printf("%d\\n", supple_player_get_stats(player)->converged ? (int)x.size() : 0);
     supple_player_destroy(player);
     supple_model_destroy(model);
@@ -61,12 +62,16 @@ def check_example(work):
     bent, straight = (vertices(os.path.join(work, name)) for name in ("bent.obj", "straight.obj"))
     way = sorted(sum((a - b) ** 2 for a, b in zip(p, q)) ** 0.5 for p, q in zip(bent, straight))
     assert len(bent) > 100 and way[-1] > 0.1 and way[0] < 0.01, (len(bent), way[0], way[-1])
+    call(PLAYBACK, "arm.supple", "forearm", "0.5", "dented.obj", "ball", cwd=work)
+    dent = max(sum((a - b) ** 2 for a, b in zip(p, q)) ** 0.5 for p, q in zip(straight, vertices(os.path.join(work, "dented.obj"))))
+    assert 1e-4 < dent < 0.1, dent # the ball is a tenth of a thin arm
     faces = [line.split()[1:] for line in open(os.path.join(work, "bent.obj")) if line.startswith("f ")]
     assert all(int(c.split("//")[0]) <= len(bent) for f in faces for c in f) and len(faces) > 200
 
 
 def check_wrong(work):
     for arguments, code, words in (((), 2, "usage"), (("arm.supple", "forearm", "-1"), 2, "usage"), (("none.supple",), 3, "none.supple"),
+                                   (("arm.supple", "forearm", "1", "x.obj", "stone"), 2, "usage"),
                                    (("arm.supple", "tail"), 2, "tail"), (("arm.supple", "forearm", "0.1", "no/such/x.obj"), 4, "no/such"),
                                    (("bent.obj",), 3, "bent.obj")):
         got, out, err = run(PLAYBACK, *arguments, cwd=work)

@@ -147,4 +147,94 @@ TEST(sets_sum_as_the_law_does)
     }
 }
 
-TEST_CASES(RUN(split_is_the_polar_decomposition), RUN(stress_and_hessian_are_the_laws), RUN(sets_sum_as_the_law_does))
+/* Largest |a - b| over the largest |b|. */
+static double apart(const double *a, const double *b, int count)
+{
+    double most = 0, size = 0;
+    for (int i = 0; i < count; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+    }
+    return most / size;
+}
+
+/* Eight tets at a time in float against the twin in double, in one piece and in three: at shapes of any size down to
+ * where 1 + strain is 1 in float, with tets among them whose rotations Newton's method does not find. */
+TEST(float_is_as_good_as_the_deformation_is_large)
+{
+    if (!spl_lanes_known()) SKIP("no AVX2");
+    uint64_t state = 11;
+    supple_allocator a = spl_allocator_of(NULL);
+    const spl_dense_kernels *kernels = spl_dense_kernels_of(false);
+    spl_model_domain d = random_domain(&state);
+    spl_element_set twin, wide, like;
+    REQUIRE(spl_element_set_create(&d, &spl_law_corot, &a, &twin, NULL) == SUPPLE_OK);
+    REQUIRE(spl_element_set_create(&d, &spl_law_corot, &a, &wide, NULL) == SUPPLE_OK);
+    REQUIRE(spl_element_set_widen(&wide, &a, NULL) == SUPPLE_OK && wide.lanes.count == (TETS + 7) / 8);
+    REQUIRE(spl_element_set_like(&wide, &a, &like, NULL) == SUPPLE_OK);
+    spl_element_set *sets[2] = {&wide, &like};
+    spl_mat3 one = spl_mat3_identity();
+    double zero[3] = {0}, direction[RANK];
+    for (int i = 0; i < RANK; i++) direction[i] = number(&state);
+    for (int power = 0; power < 9; power += 2) {
+        double q[12] = {0}, f[12] = {0}, K[144] = {0}, size = 0.25 * pow(10, -power);
+        for (int i = 0; i < RANK; i++) q[i] = size * direction[i];
+        spl_element_set_pose(&twin, &one, spl_v3(0, 0, 0), zero);
+        double energy = spl_element_set_force(&twin, kernels, q, 0, TETS, f);
+        spl_element_set_hessian(&twin, kernels, 0, TETS, true, K);
+        int hard = 0;
+        for (int k = 0; k < 2; k++) {
+            double g[12] = {0}, J[144] = {0}, parts[12] = {0}, sum = 0;
+            spl_element_set_pose(sets[k], &one, spl_v3(0, 0, 0), zero);
+            for (int part = 0; part < 3; part++)
+                sum += spl_element_set_force(sets[k], kernels, q, 24 * part, part < 2 ? 24 * part + 24 : TETS, parts);
+            CHECK_NEAR(spl_element_set_force(sets[k], kernels, q, 0, TETS, g), energy, 2e-6 * energy);
+            CHECK_NEAR(sum, energy, 2e-6 * energy);
+            spl_element_set_hessian(sets[k], kernels, 0, TETS, true, J);
+            for (int e = 0; e < TETS; e++) hard += spl_lanes_hard(&sets[k]->lanes, (size_t)e);
+            CHECK(apart(g, f, RANK) < 2e-6);
+            CHECK(apart(parts, f, RANK) < 2e-6);
+            for (int i = 0; i < 12; i++) /* what the upper triangle says */
+                for (int j = 0; j < i; j++) J[12 * i + j] = K[12 * i + j];
+            CHECK(apart(J, K, 144) < 2e-6);
+            memset(J, 0, sizeof J);
+            memset(K, 0, sizeof K);
+            spl_element_set_hessian(sets[k], kernels, 0, TETS, false, J);
+            spl_element_set_hessian(&twin, kernels, 0, TETS, false, K);
+            CHECK(apart(J, K, 144) < 2e-6);
+            memset(K, 0, sizeof K);
+            spl_element_set_hessian(&twin, kernels, 0, TETS, true, K);
+        }
+        CHECK(power > 0 ? hard == 0 : hard >= 6 && hard < TETS);
+    }
+    spl_element_set_release(&like, &a);
+    spl_element_set_release(&wide, &a);
+    spl_element_set_release(&twin, &a);
+    free(d.rest), free(d.basis), free(d.cubature);
+}
+
+/* Numbers that float has not are left to double. */
+TEST(what_float_cannot_hold_stays_in_double)
+{
+    uint64_t state = 5;
+    supple_allocator a = spl_allocator_of(NULL);
+    spl_model_domain d = random_domain(&state);
+    spl_element_set s;
+    for (int k = 0; k < 3; k++) {
+        const double before[3] = {d.cubature[3].volume, d.cubature[3].mu, d.basis[7]};
+        if (k == 0) d.cubature[3].volume = 1e-200;
+        if (k == 1) d.cubature[3].mu = 1e60;
+        if (k == 2) d.basis[7] = 1e50;
+        REQUIRE(spl_element_set_create(&d, &spl_law_corot, &a, &s, NULL) == SUPPLE_OK);
+        CHECK(spl_element_set_widen(&s, &a, NULL) == SUPPLE_OK && s.lanes.count == 0 && s.F);
+        spl_element_set_release(&s, &a);
+        d.cubature[3].volume = before[0], d.cubature[3].mu = before[1], d.basis[7] = before[2];
+    }
+    REQUIRE(spl_element_set_create(&d, &spl_law_neohookean, &a, &s, NULL) == SUPPLE_OK);
+    CHECK(spl_element_set_widen(&s, &a, NULL) == SUPPLE_OK && s.lanes.count == 0);
+    spl_element_set_release(&s, &a);
+    free(d.rest), free(d.basis), free(d.cubature);
+}
+
+TEST_CASES(RUN(split_is_the_polar_decomposition), RUN(stress_and_hessian_are_the_laws), RUN(sets_sum_as_the_law_does),
+           RUN(float_is_as_good_as_the_deformation_is_large), RUN(what_float_cannot_hold_stays_in_double))

@@ -116,7 +116,7 @@ TEST(a_track_is_smooth_and_passes_through_its_frames)
     spl_frame frame[61];
     spl_track t;
     for (int k = 0; k < 61; k++) frame[k] = swing_at(&arm, k / 30.0);
-    CHECK(spl_track_create(frame, 61, 1.0 / 30, pivot, NULL, &a, &t, NULL) == SUPPLE_OK);
+    CHECK(spl_track_create(frame, 61, 1.0 / 30, 0, pivot, NULL, &a, &t, NULL) == SUPPLE_OK);
     for (int k = 0; k < 61; k++) {
         spl_frame f = spl_track_at(&t, k / 30.0);
         for (int i = 0; i < 9; i++) CHECK_NEAR(f.R.m[i], frame[k].R.m[i], 1e-12);
@@ -141,6 +141,56 @@ TEST(a_track_is_smooth_and_passes_through_its_frames)
     spl_track_release(&t);
 }
 
+/* Frames at 120 a second whose pivot swings along x, with noise of the fastest kind. */
+static spl_track swinging_track(double frequency, double amplitude, double noise, double cutoff)
+{
+    enum { FRAMES = 361 };
+    static spl_frame frame[FRAMES];
+    const supple_allocator a = spl_allocator_of(NULL);
+    spl_track t;
+    for (int k = 0; k < FRAMES; k++) {
+        double x = amplitude * sin(2 * M_PI * frequency * k / 120.0) + noise * (k % 2 ? 1 : -1);
+        frame[k] = (spl_frame){spl_mat3_identity(), spl_v3(x, 0, 0)};
+    }
+    if (spl_track_create(frame, FRAMES, 1.0 / 120, cutoff, spl_v3(0, 0, 0), NULL, &a, &t, NULL) != SUPPLE_OK) abort();
+    return t;
+}
+
+static double largest_x(const spl_track *t)
+{
+    double most = 0;
+    for (int k = 0; k < 1000; k++) most = fmax(most, fabs(spl_track_at(t, 1 + 1e-3 * k).t.x));
+    return most;
+}
+
+/* The response of the smoothing spline is 1 / (1 + (v / cutoff)^4), as Fourier has it for frames without end. */
+TEST(a_smooth_track_keeps_what_is_slow)
+{
+    for (int k = 0; k < 3; k++) {
+        double frequency = k == 0 ? 3 : k == 1 ? 15 : 40, wanted = 1 / (1 + pow(frequency / 15, 4));
+        spl_track t = swinging_track(frequency, 1, 0, 15);
+        CHECK_NEAR(largest_x(&t), wanted, 0.02);
+        spl_track_release(&t);
+    }
+}
+
+/* A tenth of a millimetre from frame to frame is 5.8 m/s^2 to the spline through the frames. */
+TEST(a_smooth_track_does_not_feel_noise)
+{
+    double most[2] = {0};
+    for (int smooth = 0; smooth < 2; smooth++) {
+        spl_track t = swinging_track(2, 0.05, 1e-4, smooth ? 15 : 0);
+        for (int k = 120; k < 240; k++) {
+            double at = k / 120.0;
+            double truth = -0.05 * pow(4 * M_PI, 2) * sin(4 * M_PI * at);
+            most[smooth] = fmax(most[smooth], fabs(spl_track_motion(&t, at, 1.0 / 120).a.x - truth));
+        }
+        spl_track_release(&t);
+    }
+    printf("    accelerations are off by %.2f m/s^2 through the frames, by %.3f near them\n", most[0], most[1]);
+    CHECK(most[0] > 5 && most[1] < 0.1);
+}
+
 TEST(short_tracks_and_failing_memory)
 {
     spl_frame frame[3];
@@ -152,7 +202,7 @@ TEST(short_tracks_and_failing_memory)
         for (long n = 0; failed; n++) {
             failing f = {.fail_at = n};
             supple_allocator a = failing_allocator(&f);
-            supple_result r = spl_track_create(frame, count, 1.0 / 30, pivot, NULL, &a, &t, &error);
+            supple_result r = spl_track_create(frame, count, 1.0 / 30, 0, pivot, NULL, &a, &t, &error);
             failed = r != SUPPLE_OK;
             CHECK(!failed || (r == SUPPLE_ERROR_MEMORY && n < 3));
             if (!failed) {
@@ -164,8 +214,8 @@ TEST(short_tracks_and_failing_memory)
         }
     }
     supple_allocator a = spl_allocator_of(NULL);
-    CHECK(spl_track_create(frame, 0, 0.1, pivot, NULL, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
-    CHECK(spl_track_create(frame, 2, 0, pivot, NULL, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(spl_track_create(frame, 0, 0.1, 0, pivot, NULL, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
+    CHECK(spl_track_create(frame, 2, 0, 0, pivot, NULL, &a, &t, &error) == SUPPLE_ERROR_ARGUMENT);
 }
 
 /* A body that walks around a circle in steps, one of which is the clip: across its ends it moves as it does inside. */
@@ -184,8 +234,8 @@ TEST(a_cycle_goes_on_across_its_ends)
         limb[k].R = spl_mat3_mul(&root[k].R, &bend);
         limb[k].t = spl_add(root[k].t, spl_mat3_apply(&root[k].R, spl_v3(0, 0.4, 0)));
     }
-    REQUIRE(spl_track_create(root, FRAMES, 1.0 / 30, at_rest, NULL, &a, &r, NULL) == SUPPLE_OK);
-    REQUIRE(spl_track_create(limb, FRAMES, 1.0 / 30, at_rest, NULL, &a, &t, NULL) == SUPPLE_OK);
+    REQUIRE(spl_track_create(root, FRAMES, 1.0 / 30, 0, at_rest, NULL, &a, &r, NULL) == SUPPLE_OK);
+    REQUIRE(spl_track_create(limb, FRAMES, 1.0 / 30, 0, at_rest, NULL, &a, &t, NULL) == SUPPLE_OK);
     double h = 1.0 / 120, at[3] = {0.5, 1, 0};
     spl_frame_motion m[3];
     for (int k = 0; k < 3; k++) {
@@ -208,5 +258,6 @@ TEST(a_cycle_goes_on_across_its_ends)
 
 TEST_CASES(RUN(central_differences_converge_with_the_square_of_the_step), RUN(backward_differences_know_the_past_alone),
            RUN(differences_do_not_grow_with_time), RUN(a_jump_by_any_angle_is_finite),
-           RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(short_tracks_and_failing_memory),
+           RUN(a_track_is_smooth_and_passes_through_its_frames), RUN(a_smooth_track_keeps_what_is_slow),
+           RUN(a_smooth_track_does_not_feel_noise), RUN(short_tracks_and_failing_memory),
            RUN(a_cycle_goes_on_across_its_ends))

@@ -163,10 +163,10 @@ static float *training_poses(const fixture *f, int32_t count)
     float *out = calloc((size_t)count * (size_t)n, 64);
     if (spl_joint_ranges_infer(f->scene, NULL, 0, o.least_turn, &ranges, NULL) != SUPPLE_OK) abort();
     if (spl_pose_init(&pose, f->scene, NULL) != SUPPLE_OK) abort();
-    spl_vec3 *turn = calloc((size_t)count * (size_t)ranges.joint_count, sizeof *turn);
+    spl_joint_move *turn = calloc((size_t)count * (size_t)ranges.joint_count, sizeof *turn);
     spl_joint_ranges_draw(&ranges, count, o.seed, turn);
     for (int32_t p = 0; p < count; p++) {
-        spl_pose_turn(&pose, f->scene, ranges.node, turn + p * ranges.joint_count, ranges.joint_count);
+        spl_pose_move(&pose, f->scene, ranges.node, turn + p * ranges.joint_count, ranges.joint_count);
         for (int32_t k = 0; k < n; k++) {
             int32_t node = 0;
             while (strcmp(f->scene->node[node].name, supple_model_joint_name(f->trained, k)) != 0) node++;

@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include "failing.h"
 #include "subspace/beam.h"
+#include "subspace/lanes.h"
 #include "test.h"
 
 static const spl_vec3 down = {2, -6, 0};
@@ -236,6 +237,7 @@ TEST(newmark_keeps_energy_and_damping_takes_it)
     spl_frame_motion frame[2] = {beam_still(), beam_still()};
     for (int damped = 0; damped < 4; damped++) { /* none, by mass, by stiffness, at the interfaces */
         spl_player_options o = exact();
+        o.rho = 1;
         o.alpha = damped == 1 ? 0.5 : 0;
         o.beta = damped == 2 ? 0.005 : 0;
         o.kappa_d = damped == 3 ? 0.1 : 0;
@@ -249,6 +251,38 @@ TEST(newmark_keeps_energy_and_damping_takes_it)
         if (damped > 0) CHECK(share < 0.9 && share > 0);
         spl_player_destroy(p);
     }
+    beam_free(&b);
+}
+
+/* What is left of the energy of a beam without damping: let go under gravity, or with its last mode struck. */
+static double left_over(const beam *b, double rho, bool fast, double h, int steps)
+{
+    spl_frame_motion frame[2] = {beam_still(), beam_still()};
+    spl_player_options o = exact();
+    double q[60] = {0}, qd[60] = {0};
+    o.alpha = o.beta = o.kappa_d = 0;
+    o.rho = rho;
+    spl_player *p = beam_player(b, &o, NULL);
+    spl_player_input in = still_input(b, frame, 0);
+    if (spl_player_size(p) != 60) abort();
+    if (!fast) CHECK(spl_player_step(p, &in, NULL, NULL) == SUPPLE_OK);
+    qd[29] = 0.01;
+    if (fast) spl_player_set_state(p, q, qd, q);
+    double share = energy_after(p, b, frame, h, steps);
+    spl_player_destroy(p);
+    return share;
+}
+
+/* Swings that are much faster than the steps die out, and the trapezoidal rule keeps them. Slow ones stay. */
+TEST(steps_keep_slow_swings_and_not_fast_ones)
+{
+    beam b = beam_make(2, 6, 0.1, 2, BEAM_POLYNOMIAL, 30, true);
+    double usual = spl_player_options_default().rho;
+    double slow = left_over(&b, usual, false, 1.0 / 120, 240), fast = left_over(&b, usual, true, 1.0 / 30, 40);
+    double kept = left_over(&b, 1, true, 1.0 / 30, 40);
+    printf("    slow %.4f, fast %.2g, by the trapezoidal rule %.2g\n", slow, fast, kept);
+    CHECK(slow > 0.97 && slow < 1.01);
+    CHECK(fast < 0.02 && kept > 0.9);
     beam_free(&b);
 }
 
@@ -359,6 +393,58 @@ static double spinning_energy(const spl_player *p, const beam *b, const spl_fram
     }
     free(x);
     return energy;
+}
+
+/* The same swing in float and in double, held corners moving, with vertices read out by either; the bits of the float
+ * one do not depend on the number of threads. */
+TEST(float_plays_as_double_does)
+{
+    if (!spl_lanes_known()) SKIP("no AVX2");
+    beam b = beam_make(2, 9, 0.1, 3, BEAM_POLYNOMIAL, 18, true);
+    b.model.law = &spl_law_corot;
+    spl_player_options o = spl_player_options_default();
+    spl_pool *pool = NULL;
+    supple_config config = supple_config_default();
+    config.thread_count = 3;
+    REQUIRE(spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
+    spl_player *wide = beam_player(&b, &o, NULL), *many = beam_player(&b, &o, pool), *twin;
+    o.single = false;
+    twin = beam_player(&b, &o, NULL);
+    size_t n = 3 * (size_t)b.flesh.vertex_count;
+    double *x[3], most = 0, moved = 0;
+    for (int k = 0; k < 3; k++) x[k] = malloc(n * sizeof **x);
+    spl_player *const all[3] = {wide, many, twin};
+    for (int step = 0; step < 60; step++) {
+        spl_frame_motion frame[3];
+        for (int i = 0; i < 3; i++) {
+            frame[i] = beam_still();
+            frame[i].R = spl_quat_to_mat3(spl_quat_axis_angle(spl_v3(1, 0, 0), 0.1 * i * sin(0.1 * step)));
+            frame[i].t = spl_v3(500, 0.02 * i, -30); /* far from the world's origin */
+        }
+        for (int k = 0; k < 3; k++) {
+            double *held = malloc(n * sizeof *held);
+            memcpy(held, b.flesh.x, n * sizeof *held);
+            for (size_t v = 0; v < n; v += 3) held[v] += 500, held[v + 2] -= 30;
+            spl_player_input in = {.frame = frame, .held = held, .gravity = down, .dt = 1 / 120.0};
+            CHECK(spl_player_step(all[k], &in, NULL, NULL) == SUPPLE_OK);
+            beam_read(all[k], &b, frame, x[k]);
+            free(held);
+        }
+        CHECK(memcmp(x[0], x[1], n * sizeof **x) == 0);
+        for (size_t v = 0; v < n; v++) {
+            most = fmax(most, fabs(x[0][v] - x[2][v]));
+            if (b.flesh.held[v / 3] < 0)
+                moved = fmax(moved, fabs(x[2][v] - b.flesh.rest[v] - (v % 3 == 0 ? 500 : v % 3 == 2 ? -30 : 0)));
+        }
+    }
+    printf("    %.2g of %.2g m\n", most, moved);
+    CHECK(moved > 0.05 && most > 0 && most < 1e-4 * moved);
+    for (int k = 0; k < 3; k++) {
+        free(x[k]);
+        spl_player_destroy(all[k]);
+    }
+    spl_pool_destroy(pool);
+    beam_free(&b);
 }
 
 /* Coriolis forces do no work. Lagging by a step they would: 1.9 times the energy after these three seconds. */
@@ -565,9 +651,10 @@ TEST(each_allocation_may_fail_and_steps_make_none)
 
 TEST_CASES(RUN(one_full_domain_is_the_unreduced_solver), RUN(several_full_domains_differ_by_the_inverse_of_kappa),
            RUN(a_spinning_domain_stretches_as_the_unreduced_solver_says),
-           RUN(newmark_keeps_energy_and_damping_takes_it), RUN(a_spin_without_damping_keeps_its_energy),
-           RUN(dynamics_settles_where_statics_is), RUN(without_fast_sandwiches_the_motion_is_the_same),
-           RUN(the_same_bits_at_any_number_of_threads), RUN(an_inverted_start_recovers),
+           RUN(newmark_keeps_energy_and_damping_takes_it), RUN(steps_keep_slow_swings_and_not_fast_ones),
+           RUN(a_spin_without_damping_keeps_its_energy), RUN(dynamics_settles_where_statics_is),
+           RUN(without_fast_sandwiches_the_motion_is_the_same), RUN(the_same_bits_at_any_number_of_threads),
+           RUN(float_plays_as_double_does), RUN(an_inverted_start_recovers),
            RUN(frames_that_teleport_leave_shapes_bounded), RUN(far_outside_the_training_shapes_are_held_back),
            RUN(numbers_that_are_not_finite_reset), RUN(laws_that_cannot_be_played_are_refused),
            RUN(each_allocation_may_fail_and_steps_make_none))

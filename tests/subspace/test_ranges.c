@@ -32,11 +32,11 @@ TEST(poses_have_their_turns)
     spl_pose pose, rest;
     REQUIRE(spl_joint_ranges_infer(scene, NULL, 0, 0.3, &r, NULL) == SUPPLE_OK);
     REQUIRE(spl_pose_init(&pose, scene, NULL) == SUPPLE_OK && spl_pose_init(&rest, scene, NULL) == SUPPLE_OK);
-    spl_vec3 *turn = calloc((size_t)r.joint_count, sizeof *turn);
+    spl_joint_move *turn = calloc((size_t)r.joint_count, sizeof *turn);
     spl_joint_ranges_draw(&r, 1, 7, turn);
-    spl_pose_turn(&pose, scene, r.node, turn, r.joint_count);
+    spl_pose_move(&pose, scene, r.node, turn, r.joint_count);
     for (int32_t j = 0; j < r.joint_count; j++)
-        CHECK_NEAR(spl_distance(spl_pose_turn_of(&pose, &rest, r.node[j]), turn[j]), 0, 1e-9);
+        CHECK_NEAR(spl_distance(spl_pose_move_of(&pose, &rest, r.node[j]).turn, turn[j].turn), 0, 1e-9);
     int32_t arm = r.node[joint_named(&r, scene, "upper_arm.L")], hand = r.node[joint_named(&r, scene, "hand.L")];
     spl_mat4 inverse;
     REQUIRE(spl_mat4_inverse(&rest.world[arm], &inverse));
@@ -47,6 +47,44 @@ TEST(poses_have_their_turns)
     free(turn);
     spl_pose_release(&pose);
     spl_pose_release(&rest);
+    spl_joint_ranges_release(&r);
+    supple_scene_destroy(scene);
+}
+
+/* Moves between two others turn and shift evenly, and are as far from them as their angle and their way say. */
+TEST(moves_have_a_middle_and_a_distance)
+{
+    supple_scene *scene = demo_scene("arm", 0.4);
+    spl_pose rest = {0}, pose = {0};
+    spl_joint_move a = {{0.3, 0, 0}, {1, 2, 3}}, b = {{0.9, 0, 0}, {3, 2, 3}}, back;
+    int32_t node = 2;
+    spl_joint_move half = spl_joint_move_between(&a, &b, 0.5), none = spl_joint_move_between(NULL, &a, 0.5);
+    CHECK_NEAR(spl_distance(half.turn, spl_v3(0.6, 0, 0)), 0, 1e-12);
+    CHECK_NEAR(spl_distance(half.shift, spl_v3(2, 2, 3)), 0, 1e-12);
+    CHECK_NEAR(spl_distance(none.turn, spl_v3(0.15, 0, 0)), 0, 1e-12);
+    CHECK_NEAR(spl_joint_move_distance(&a, &b, 4), sqrt(0.6 * 0.6 + 0.5 * 0.5), 1e-12);
+    REQUIRE(spl_pose_init(&rest, scene, NULL) == SUPPLE_OK && spl_pose_init(&pose, scene, NULL) == SUPPLE_OK);
+    spl_pose_move(&pose, scene, &node, &a, 1);
+    back = spl_pose_move_of(&pose, &rest, node);
+    CHECK_NEAR(spl_distance(back.turn, a.turn) + spl_distance(back.shift, a.shift), 0, 1e-9);
+    spl_pose_release(&rest);
+    spl_pose_release(&pose);
+    supple_scene_destroy(scene);
+}
+
+/* Where there are several roots, all of them are joints that move, and none turns unless a clip turns it. */
+TEST(several_roots_are_joints)
+{
+    supple_scene *scene = demo_scene("arm", 0.4);
+    spl_joint_ranges r;
+    REQUIRE(spl_joint_ranges_infer(scene, NULL, 0, 0.3, &r, NULL) == SUPPLE_OK);
+    CHECK(r.joint_count == 1 && !r.root[0]);
+    spl_joint_ranges_release(&r);
+    scene->node[2].parent = -1;
+    REQUIRE(spl_joint_ranges_infer(scene, NULL, 0, 0.3, &r, NULL) == SUPPLE_OK);
+    REQUIRE(r.joint_count == 2);
+    CHECK(r.root[0] && r.root[1] && r.turns);
+    CHECK(r.range[0].most == 0 && r.range[1].most > 1);
     spl_joint_ranges_release(&r);
     supple_scene_destroy(scene);
 }
@@ -81,8 +119,8 @@ TEST(poses_are_stratified)
     spl_joint_ranges r;
     int32_t none = 0;
     REQUIRE(spl_joint_ranges_infer(scene, &none, 0, 0.3, &r, NULL) == SUPPLE_OK);
-    spl_vec3 *turn = calloc((size_t)r.joint_count * N, sizeof *turn),
-             *again = calloc((size_t)r.joint_count * N, sizeof *turn);
+    spl_joint_move *turn = calloc((size_t)r.joint_count * N, sizeof *turn),
+                   *again = calloc((size_t)r.joint_count * N, sizeof *turn);
     for (int32_t j = 0; j < r.joint_count; j++) r.range[j].most = 10; /* no bound: whole boxes */
     spl_joint_ranges_draw(&r, N, 3, turn);
     spl_joint_ranges_draw(&r, N, 3, again);
@@ -92,7 +130,7 @@ TEST(poses_are_stratified)
     for (int32_t j = 0; j < r.joint_count; j++) {
         int hit[3][N] = {{0}};
         for (int i = 0; i < N; i++) {
-            spl_vec3 v = turn[i * r.joint_count + j];
+            spl_vec3 v = turn[i * r.joint_count + j].turn;
             double at[3] = {v.x, v.y, v.z};
             for (int k = 0; k < 3; k++) {
                 int part = (int)floor((at[k] + 0.3) / 0.6 * N);
@@ -149,12 +187,12 @@ TEST(frames_of_clips)
     spl_joint_ranges r;
     int32_t bend = 0;
     REQUIRE(spl_joint_ranges_infer(scene, &bend, 1, 0.1, &r, NULL) == SUPPLE_OK);
-    spl_vec3 *turn = calloc((size_t)r.joint_count * 10, sizeof *turn);
+    spl_joint_move *turn = calloc((size_t)r.joint_count * 10, sizeof *turn);
     CHECK(spl_joint_ranges_frames(&r, scene, &bend, 1, 10, turn, NULL) == SUPPLE_OK);
     double last = -1;
     for (int i = 0; i < 10; i++) {
         double most = 0;
-        for (int32_t j = 0; j < r.joint_count; j++) most = fmax(most, spl_norm(turn[i * r.joint_count + j]));
+        for (int32_t j = 0; j < r.joint_count; j++) most = fmax(most, spl_norm(turn[i * r.joint_count + j].turn));
         CHECK(most > last); /* the arm bends all the way */
         last = most;
     }
@@ -164,5 +202,6 @@ TEST(frames_of_clips)
     supple_scene_destroy(scene);
 }
 
-TEST_CASES(RUN(turns_and_back), RUN(poses_have_their_turns), RUN(clips_say_how_far), RUN(poses_are_stratified),
+TEST_CASES(RUN(turns_and_back), RUN(poses_have_their_turns), RUN(clips_say_how_far),
+           RUN(moves_have_a_middle_and_a_distance), RUN(several_roots_are_joints), RUN(poses_are_stratified),
            RUN(files_of_limits), RUN(frames_of_clips))
