@@ -309,6 +309,24 @@ static void play_bend(const way *w, const options *o)
     drop_curtain(&s);
 }
 
+/* What contact costs: processor time of the last frames, those of the most pairs, over that of the first, which have
+ * none. The paper's surface grows 2 times and its volume 9.5; wanted of the surface form at the paper's size: 2.3. */
+static double record_growth(const char *table, int w, const options *o)
+{
+    const sums *first = &bend_sums[w][0], *last = &bend_sums[w][RANGES - 1];
+    double ratio = per(per(last->cpu, last->frames), per(first->cpu, first->frames));
+    if (!(ratio > 0)) return NAN;
+    bench_row row = {.table = table,
+                     .row = WAYS[w].name,
+                     .quantity = "growth from no contact to the most",
+                     .kind = BENCH_RATIO,
+                     .spread = bench_single(ratio),
+                     .paper = PAPER_BEND[RANGES - 1][w < 2 ? 1 : 2] / PAPER_BEND[0][w < 2 ? 1 : 2],
+                     .wanted = w == 1 && o->large ? 2.3 : 0};
+    bench_record(&row);
+    return ratio;
+}
+
 /* A range of frames by each way that was played; the paper's are of its own two ways. */
 static void record_bend(const options *o)
 {
@@ -330,6 +348,11 @@ static void record_bend(const options *o)
             bench_value(table, row, "pairs", BENCH_COUNT, per(t->pairs, t->frames));
             bench_value(table, row, "iterations", BENCH_COUNT, per(t->boundary_iterations, t->frames));
         }
+    for (int w = 0; w < WAY_COUNT; w++) {
+        double ratio = record_growth(table, w, o);
+        if (!isfinite(ratio)) continue;
+        printf("%s: the last frames take %.1f times as long as the first (processor)\n", WAYS[w].name, ratio);
+    }
 }
 
 /* Solves of a step in all ways; then one row for each range of frames. */

@@ -58,7 +58,7 @@ static double mean_stiffness(const spl_barrier *b, const spl_pair *p)
 /* What the barrier is between a pair. `x`: positions now, for lengths of edges of the world. */
 static spl_potential potential_of(const spl_barrier *b, const spl_pair *pair, const double *x)
 {
-    spl_potential p = {.pair = *pair, .offset = spl_barrier_reach(b, pair), .width = b->options.width};
+    spl_potential p = {.pair = *pair, .offset = spl_barrier_reach(b, pair), .width = b->options.width, .distance = NAN};
     double corner[4][3];
     p.offset *= spl_barrier_ease(b, pair);
     if (spl_barrier_is_world(b, pair)) {
@@ -123,6 +123,49 @@ supple_result spl_barrier_seek_around(spl_barrier *b, const double *x, const dou
 supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error)
 {
     return spl_barrier_seek_around(b, x, d, 0, false, error);
+}
+
+/* In the order of lists of pairs: below 0, 0 or above. */
+static int order(const spl_pair *p, const spl_pair *q)
+{
+    if (p->kind != q->kind) return p->kind < q->kind ? -1 : 1;
+    for (int k = 0; k < 4; k++)
+        if (p->v[k] != q->v[k]) return p->v[k] < q->v[k] ? -1 : 1;
+    return 0;
+}
+
+/* How many of a sorted list are no candidates yet. */
+static int32_t count_new(const spl_barrier *b, const spl_pair *pair, int32_t count)
+{
+    int32_t fresh = 0;
+    for (int32_t i = 0, k = 0; k < count; k++) {
+        while (i < b->count && order(&b->potential[i].pair, &pair[k]) < 0) i++;
+        fresh += i == b->count || order(&b->potential[i].pair, &pair[k]) > 0;
+    }
+    return fresh;
+}
+
+supple_result spl_barrier_seek_changed(spl_barrier *b, const double *x, const double *d, const bool *changed,
+                                       supple_error *error)
+{
+    int32_t count;
+    supple_result result = spl_pairs_find_among(b->pairs, x, d, b->options.width, changed, b->pool, error);
+    if (result != SUPPLE_OK) return result;
+    const spl_pair *pair = spl_pairs_list(b->pairs, &count);
+    int32_t fresh = count_new(b, pair, count), i = b->count - 1;
+    if (!has_room(b, b->count + fresh)) return spl_fail_memory(error, "the pairs of a barrier");
+    b->count += fresh;
+    b->active_count = 0;
+    for (int32_t k = count - 1, to = b->count - 1; k >= 0 && to > i;) { /* from the end, where there is room */
+        int first = i < 0 ? -1 : order(&b->potential[i].pair, &pair[k]);
+        if (first > 0)
+            b->potential[to--] = b->potential[i--];
+        else if (first == 0)
+            k--;
+        else
+            b->potential[to--] = potential_of(b, &pair[k--], x);
+    }
+    return SUPPLE_OK;
 }
 
 /* ---- energy ---- */

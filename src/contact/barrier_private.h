@@ -55,6 +55,11 @@ supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d,
 supple_result spl_barrier_seek_around(spl_barrier *b, const double *x, const double *d, double spare, bool points,
                                       supple_error *error);
 
+/* Adds the candidates that there are since the vertices of `changed` go another way from the x of the last seek. Those
+ * that are there stay. */
+supple_result spl_barrier_seek_changed(spl_barrier *b, const double *x, const double *d, const bool *changed,
+                                       supple_error *error);
+
 /* The share of a step, up to `until`, that a pair allows; `slack` of its gap is left. */
 double spl_barrier_bound(const spl_barrier *b, const spl_potential *p, const double x[4][3], const double d[4][3],
                          double slack, double until);

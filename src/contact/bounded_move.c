@@ -15,6 +15,7 @@ static const double LEAST_PART = 1e-2; /* of a row's squared weights: free verti
 static const double LEAST = 1e-2;      /* of the width: a gap that is none to speak of */
 
 enum { ROUNDS = 5, SWEEPS = 30, CUTS = 6, RINGS = 4, SEEKS = 6 };
+enum { FEW = 3 }; /* vertices that move are few if they are less than all by this */
 
 /* A pair that would meet. */
 typedef struct row {
@@ -27,10 +28,12 @@ typedef struct row {
 struct spl_bounded_move {
     supple_allocator allocator;
     spl_barrier *barrier;
-    double *free;  /* by candidate: the share of the step on which it does not meet */
-    bool *tight;   /* the same: nearer than its offset, and so after the step */
-    bool *cut;     /* by vertex */
-    double *share; /* by vertex: of its step */
+    double *free;   /* by candidate: the share of the step on which it does not meet */
+    bool *tight;    /* the same: nearer than its offset, and so after the step */
+    bool *cut;      /* by vertex */
+    double *share;  /* by vertex: of its step */
+    double *sought; /* 3 x vertices: the step that pairs were sought for */
+    bool *changed;  /* by vertex: its step is another since */
     row *row;
     int32_t room, row_room, row_count, tight_count;
     const double *x, *d; /* of the move under way */
@@ -43,13 +46,15 @@ supple_result spl_bounded_move_create(spl_barrier *b, const supple_allocator *a,
     spl_bounded_move *m = spl_new(a, 1, sizeof *m);
     bool *cut = spl_new(a, (size_t)b->surface.vertex_count, sizeof *cut);
     double *share = spl_new(a, (size_t)b->surface.vertex_count, sizeof *share);
-    if (!m || !cut || !share) {
-        spl_free(a, m);
-        spl_free(a, share);
-        spl_free(a, cut);
+    double *sought = spl_new(a, (size_t)b->surface.vertex_count, 3 * sizeof *sought);
+    bool *changed = spl_new(a, (size_t)b->surface.vertex_count, sizeof *changed);
+    if (!m || !cut || !share || !sought || !changed) {
+        void *blocks[] = {m, cut, share, sought, changed};
+        for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(a, blocks[i]);
         return spl_fail_memory(error, "steps without contact");
     }
-    *m = (spl_bounded_move){.allocator = *a, .barrier = b, .cut = cut, .share = share};
+    *m = (spl_bounded_move){
+        .allocator = *a, .barrier = b, .cut = cut, .share = share, .sought = sought, .changed = changed};
     *out = m;
     return SUPPLE_OK;
 }
@@ -62,6 +67,8 @@ void spl_bounded_move_destroy(spl_bounded_move *m)
     spl_free(&a, m->tight);
     spl_free(&a, m->cut);
     spl_free(&a, m->share);
+    spl_free(&a, m->sought);
+    spl_free(&a, m->changed);
     spl_free(&a, m->row);
     spl_free(&a, m);
 }
@@ -111,14 +118,17 @@ static void look(void *context, size_t begin, size_t end)
     const spl_barrier *b = m->barrier;
     double x[4][3], d[4][3];
     for (size_t i = begin; i < end; i++) {
-        const spl_potential *p = &b->potential[i];
+        spl_potential *p = &b->potential[i];
         m->free[i] = 1;
         m->tight[i] = false;
         if (!(p->width > 0)) continue;
         spl_nearest near;
-        spl_barrier_corners(&p->pair, m->x, x);
         spl_barrier_corners(&p->pair, m->d, d);
+        double known = p->distance - p->offset; /* most are looked at again and again, and are far */
+        if (known > LEAST * p->width && is_slow(p, d, known)) continue;
+        spl_barrier_corners(&p->pair, m->x, x);
         double distance = distance_of(p, x, &near);
+        p->distance = distance;
         spl_potential soft = relaxed(p, distance);
         double gap = distance - soft.offset, slack = BARELY * fmin(1, p->width / fmax(gap, 1e-300));
         if (!(gap > LEAST * p->width) || !is_slow(p, d, gap)) m->free[i] = spl_barrier_bound(b, &soft, x, d, slack, 1);
@@ -126,22 +136,47 @@ static void look(void *context, size_t begin, size_t end)
     }
 }
 
-/* The pairs on the way. */
-static supple_result seek(spl_bounded_move *m, supple_error *error)
+/* Room for what is known of each candidate. */
+static supple_result make_room(spl_bounded_move *m, supple_error *error)
+{
+    const spl_barrier *b = m->barrier;
+    if (b->count <= m->room) return SUPPLE_OK;
+    int32_t room = b->count + b->count / 2;
+    double *more = spl_resize(&m->allocator, m->free, (size_t)room, sizeof *more);
+    if (more) m->free = more;
+    bool *also = spl_resize(&m->allocator, m->tight, (size_t)room, sizeof *also);
+    if (also) m->tight = also;
+    if (!more || !also) return spl_fail_memory(error, "steps without contact");
+    m->room = room;
+    return SUPPLE_OK;
+}
+
+/* Which vertices go another way than the pairs were sought for; at first, which go at all. */
+static int32_t mark_changed(spl_bounded_move *m, bool first)
+{
+    static const double none[3] = {0};
+    size_t n = (size_t)m->barrier->surface.vertex_count;
+    int32_t count = 0;
+    for (size_t v = 0; v < n; v++) {
+        const double *s = m->d + 3 * v, *before = first ? none : m->sought + 3 * v;
+        m->changed[v] = s[0] != before[0] || s[1] != before[1] || s[2] != before[2];
+        count += m->changed[v];
+    }
+    memcpy(m->sought, m->d, 3 * n * sizeof *m->d);
+    return count;
+}
+
+/* The pairs on the way; after the first time those that are new since vertices were turned aside or cut short. Where
+ * few vertices move at all, only their pairs can meet. */
+static supple_result seek(spl_bounded_move *m, bool first, supple_error *error)
 {
     spl_barrier *b = m->barrier;
-    supple_result result = spl_barrier_seek(b, m->x, m->d, error);
-    if (result != SUPPLE_OK) return result;
-    if (b->count > m->room) {
-        int32_t room = b->count + b->count / 2;
-        double *more = spl_resize(&m->allocator, m->free, (size_t)room, sizeof *more);
-        if (more) m->free = more;
-        bool *also = spl_resize(&m->allocator, m->tight, (size_t)room, sizeof *also);
-        if (also) m->tight = also;
-        if (!more || !also) return spl_fail_memory(error, "steps without contact");
-        m->room = room;
-    }
-    return SUPPLE_OK;
+    int32_t changed = mark_changed(m, first);
+    bool few = changed < b->surface.vertex_count / FEW;
+    if (first) b->count = 0;
+    supple_result result = first && !few ? spl_barrier_seek(b, m->x, m->d, error)
+                                         : spl_barrier_seek_changed(b, m->x, m->d, m->changed, error);
+    return result == SUPPLE_OK ? make_room(m, error) : result;
 }
 
 /* Marks those that meet; returns how many. */
@@ -294,7 +329,7 @@ static void shorten(spl_bounded_move *m, double *d)
 /* Pairs that were found by the last look are safe by this, whatever turned up before. */
 static supple_result stop(spl_bounded_move *m, double *d, supple_error *error)
 {
-    supple_result result = seek(m, error);
+    supple_result result = seek(m, false, error);
     if (result != SUPPLE_OK) return result;
     if (count_meeting(m) > 0) shorten(m, d);
     return SUPPLE_OK;
@@ -332,7 +367,7 @@ supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double
     *cut = 0;
     supple_result result = SUPPLE_OK;
     for (int look_again = 0; any && result == SUPPLE_OK && look_again < SEEKS; look_again++) {
-        result = seek(m, error);
+        result = seek(m, look_again == 0, error);
         if (result == SUPPLE_OK) result = part(m, look_again == 0, d, &any, error);
     }
     if (any && result == SUPPLE_OK) result = stop(m, d, error);

@@ -27,6 +27,7 @@ struct spl_clear {
     double *y;                   /* 3 x vertices: the last frame's places */
     double *goal;                /* the present frame's, by upsampling */
     double *last;                /* those of the last frame */
+    double *before;              /* y as the last frame left it */
     bool *marked;                /* by vertex: crosses, and what is around it */
     bool *wider;                 /* the same: room */
     bool *left;                  /* the same: has no start without crossings, and is at its goal */
@@ -64,7 +65,7 @@ static bool take_memory(spl_clear *c, int32_t bone_count)
 {
     const supple_allocator *a = &c->allocator;
     size_t n = (size_t)c->surface.vertex_count, bones = (size_t)bone_count;
-    double **arrays[] = {&c->rest, &c->y, &c->goal, &c->last};
+    double **arrays[] = {&c->rest, &c->y, &c->goal, &c->last, &c->before};
     bool ok = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         *arrays[i] = spl_new(a, n, 3 * sizeof **arrays[i]);
@@ -146,8 +147,8 @@ void spl_clear_destroy(spl_clear *c)
     if (!c) return;
     supple_allocator a = c->allocator;
     spl_barrier_destroy(c->barrier);
-    void *blocks[] = {c->rest,  c->stiffness, c->reach, c->fixed, c->bone, c->edge,   c->point,
-                      c->whole, c->y,         c->goal,  c->last,  c->left, c->marked, c->wider};
+    void *blocks[] = {c->rest, c->stiffness, c->reach, c->fixed, c->bone,   c->edge,  c->point, c->whole,
+                      c->y,    c->goal,      c->last,  c->left,  c->marked, c->wider, c->before};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, c);
 }
@@ -259,9 +260,11 @@ static bool part(spl_clear *c, const double *ease)
                           .next = c->next,
                           .y = c->y,
                           .goal = c->goal,
+                          .before = c->has_last ? c->before : NULL,
                           .exempt = c->barrier->overlapping,
                           .width = WIDTH * c->solid->diagonal};
     spl_fold *fold;
+    memcpy(c->before, c->y, coordinates(c) * sizeof *c->y);
     carry(c);
     free_marked(c);
     if (spl_fold_create(&mesh, ease, &c->allocator, c->pool, &fold, NULL) != SUPPLE_OK) return false;

@@ -28,6 +28,9 @@ struct spl_fold {
     int32_t *vertex; /* of the mesh */
     int32_t *first, *next;
     double *y, *goal, *step;
+    double *before; /* y of the last frame */
+    double *best;   /* room for a y */
+    bool has_before;
     bool *marked, *wider;
     bool *exempt, *left; /* may cross each other; those that were given up */
     spl_barrier *barrier;
@@ -137,7 +140,7 @@ static bool take_memory(spl_fold *f, int32_t vertex_count, int32_t triangle_coun
 {
     const supple_allocator *a = &f->allocator;
     size_t n = (size_t)vertex_count;
-    double **arrays[] = {&f->rest, &f->y, &f->goal, &f->step};
+    double **arrays[] = {&f->rest, &f->y, &f->goal, &f->step, &f->before, &f->best};
     bool **flags[] = {&f->fixed, &f->marked, &f->wider, &f->exempt, &f->left}, ok = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         ok = (*arrays[i] = spl_new(a, n, 3 * sizeof **arrays[i])) && ok;
@@ -155,6 +158,7 @@ static void copy(spl_fold *f, const spl_fold_mesh *m, const selection *s)
 {
     const spl_barrier_surface *from = m->surface;
     size_t count = 0;
+    f->has_before = m->before != NULL;
     for (size_t v = 0; v < (size_t)from->vertex_count; v++) {
         if (s->number[v] < 0) continue;
         size_t at = (size_t)s->number[v];
@@ -162,6 +166,7 @@ static void copy(spl_fold *f, const spl_fold_mesh *m, const selection *s)
         memcpy(f->rest + 3 * at, from->rest + 3 * v, 3 * sizeof *f->rest);
         memcpy(f->y + 3 * at, m->y + 3 * v, 3 * sizeof *f->y);
         memcpy(f->goal + 3 * at, m->goal + 3 * v, 3 * sizeof *f->goal);
+        if (m->before) memcpy(f->before + 3 * at, m->before + 3 * v, 3 * sizeof *f->before);
         f->stiffness[at] = from->stiffness[v];
         f->reach[at] = from->reach[v];
         f->bone[at] = from->bone[v];
@@ -254,8 +259,9 @@ void spl_fold_destroy(spl_fold *f)
     supple_allocator a = f->allocator;
     spl_bounded_move_destroy(f->mover);
     spl_barrier_destroy(f->barrier);
-    void *blocks[] = {f->rest,  f->stiffness, f->reach, f->fixed, f->bone, f->edge,   f->point, f->triangle, f->vertex,
-                      f->first, f->next,      f->y,     f->goal,  f->step, f->marked, f->wider, f->exempt,   f->left};
+    void *blocks[] = {f->rest,     f->stiffness, f->reach,  f->fixed, f->bone,   f->edge, f->point,
+                      f->triangle, f->vertex,    f->first,  f->next,  f->y,      f->goal, f->step,
+                      f->marked,   f->wider,     f->exempt, f->left,  f->before, f->best};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, f);
 }
@@ -322,19 +328,29 @@ static void go_farther(spl_fold *f)
     for (size_t k = 0; k < n; k++) f->y[k] = f->goal[k] + best * f->step[k];
 }
 
-/* What crosses is flattened, as widely as it takes; returns how much crosses still. */
+static void copy_places(const spl_fold *f, double *to, const double *from)
+{
+    memcpy(to, from, 3 * vertices(f) * sizeof *to);
+}
+
+/* What crosses is flattened, as widely as it takes; returns how much crosses still, at the least. */
 static int32_t flatten(spl_fold *f)
 {
     int32_t crossings = mark_crossing(f), least = crossings, waited = 0;
     if (crossings > FEW) return crossings;
+    copy_places(f, f->best, f->y);
     for (int round = 0; round < FLATTENED && crossings > 0 && waited < PATIENCE; round++) {
         widen(f, 1 + round / WIDER);
         smooth(f);
         crossings = mark_crossing(f);
         waited = crossings < least ? 0 : waited + 1;
-        least = crossings < least ? crossings : least;
+        if (crossings >= least) continue;
+        least = crossings;
+        copy_places(f, f->best, f->y);
     }
-    return crossings;
+    if (crossings == 0) return 0;
+    copy_places(f, f->y, f->best);
+    return mark_crossing(f);
 }
 
 static void leave(spl_fold *f, int32_t v)
@@ -388,10 +404,48 @@ static bool approach(spl_fold *f)
     return true;
 }
 
+/* Whether what does not move of itself is at its goal. */
+static bool has_arrived(const spl_fold *f)
+{
+    for (int32_t v = 0; v < f->surface.vertex_count; v++)
+        if (f->fixed[v] && !(spl_distance(at(f->y, v), at(f->goal, v)) < SAME * f->surface.diagonal)) return false;
+    return true;
+}
+
+/* From the last frame's places, which did not cross, all go to this frame's as far as nothing meets: so what came near
+ * stays on its side. Flattening cannot tell which that is: a finger in a thigh ends as a point in it. Whether there is
+ * such a way; y is as it was if not. */
+static bool come_along(spl_fold *f)
+{
+    if (!f->has_before) return false;
+    copy_places(f, f->best, f->y);
+    copy_places(f, f->y, f->before);
+    bool ok = mark_crossing(f) == 0;
+    double here = remaining(f, NULL);
+    for (int i = 0; ok && i < MOVES && here > 0; i++) {
+        int32_t cut;
+        for (size_t k = 0; k < 3 * vertices(f); k++) f->step[k] = f->goal[k] - f->y[k];
+        ok = spl_bounded_move_make(f->mover, f->y, f->step, &cut, NULL) == SUPPLE_OK;
+        double next = remaining(f, f->step);
+        if (!ok || next > NEARER * here) break;
+        for (size_t k = 0; k < 3 * vertices(f); k++) f->y[k] += f->step[k];
+        here = next;
+    }
+    if (ok && has_arrived(f)) {
+        for (size_t v = 0; v < vertices(f); v++)
+            if (f->fixed[v]) memcpy(f->y + 3 * v, f->goal + 3 * v, 3 * sizeof *f->y);
+        if (mark_crossing(f) == 0) return true;
+    }
+    copy_places(f, f->y, f->best);
+    return false;
+}
+
 bool spl_fold_part(spl_fold *f)
 {
     go_farther(f);
-    return give_up(f, flatten(f)) && approach(f) && give_up(f, mark_crossing(f));
+    int32_t crossings = mark_crossing(f);
+    if (crossings > 0) crossings = come_along(f) ? 0 : flatten(f);
+    return give_up(f, crossings) && approach(f) && give_up(f, mark_crossing(f));
 }
 
 void spl_fold_read(const spl_fold *f, double *y, bool *left)

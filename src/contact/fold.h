@@ -3,8 +3,9 @@
  *
  * From places y that may cross, near the goal t,
  *
- *     flatten   vertices of what crosses, and rings around them, go towards the middle of their neighbours until
- *               nothing crosses
+ *     along     all go from the last frame's places, which do not cross, to this frame's, as far as nothing meets
+ *     flatten   where that fails, vertices of what crosses, and rings around them, go towards the middle of their
+ *               neighbours until nothing crosses
  *     give up   what crosses still is left as it is at t: it may cross from then on
  *     approach  the vertices go to t, in moves that nothing is in the way of (bounded_move.h) */
 #ifndef SPL_CONTACT_FOLD_H
@@ -17,6 +18,7 @@ typedef struct spl_fold_mesh {
     const spl_barrier_surface *surface;
     const int32_t *first, *next; /* neighbours of v: next[first[v]] to next[first[v + 1]] */
     const double *y, *goal;      /* 3 x vertices */
+    const double *before;        /* the same: places of the last frame, which did not cross; NULL: there are none */
     const bool *exempt;          /* by vertex: spl_barrier_exempt */
     double width;                /* of the barrier, metres */
 } spl_fold_mesh;

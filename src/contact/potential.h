@@ -20,6 +20,7 @@ typedef struct spl_potential {
     double width;     /* of the barrier, metres */
     double stiffness; /* k, N/m */
     double parallel;  /* p, m^4; 0: without m */
+    double distance;  /* kept by who asks often, at one x; NAN: not known */
 } spl_potential;
 
 /* The share of |e_1|^2 |e_2|^2 at rest that p is. */

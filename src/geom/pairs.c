@@ -11,8 +11,8 @@ static const double NOISE = 1e-14; /* of a product of lengths: what rounding mak
 
 enum { VERTEX_GRAIN = 2048 };
 
-/* Where a vertex is, or goes. The fourth of `low` is 0 where it is free and 1 where it is fixed, of `high` its reach:
- * the least and the largest of these are what matters of corners, too. */
+/* Where a vertex is, or goes. The fourth of `low` is 0 where it is free (or asked for) and 1 where it is fixed (or
+ * not), of `high` its reach: the least and the largest of these are what matters of corners, too. */
 typedef struct bounds {
     double low[4], high[4];
 } bounds;
@@ -116,7 +116,8 @@ typedef struct query {
     const double *x, *d; /* d may be NULL */
     double common[3];    /* the way that all go, which brings none nearer to another */
     double radius;
-    bool reaches; /* boxes hold what vertices carry, too */
+    bool reaches;      /* boxes hold what vertices carry, too */
+    const bool *among; /* by vertex: pairs without any of these are none; NULL: all count */
 } query;
 
 static double reach_of(const query *q, const int32_t *v, int count)
@@ -139,7 +140,8 @@ static void bound_vertices(void *context, size_t begin, size_t end)
     const query *q = context;
     const spl_primitives *p = &q->s->p;
     for (size_t v = begin; v < end; v++) {
-        bounds b = {{INFINITY, INFINITY, INFINITY, p->fixed && p->fixed[v]}, {-INFINITY, -INFINITY, -INFINITY, 0}};
+        bool aside = q->among ? !q->among[v] : p->fixed && p->fixed[v];
+        bounds b = {{INFINITY, INFINITY, INFINITY, aside}, {-INFINITY, -INFINITY, -INFINITY, 0}};
         if (q->reaches && p->reach && p->reach[v] > 0) b.high[3] = p->reach[v];
         for (int k = 0; k < 3; k++) {
             double at = q->x[3 * v + (size_t)k];
@@ -208,16 +210,16 @@ static void see_vertices(void *context, size_t begin, size_t end)
             to->at[k] = (float)(q->x[3 * v + k] - (isfinite(origin[k]) ? origin[k] : 0));
             to->way[k] = q->d ? (float)(q->d[3 * v + k] - q->common[k]) : 0;
         }
-        to->at[3] = p->reach ? (float)p->reach[v] : 0;
+        to->at[3] = q->reaches && p->reach ? (float)p->reach[v] : 0;
         to->way[3] = spl_sift_rounding(to);
     }
 }
 
-static void fit_sieve(query *q, bool edges, spl_pool *pool)
+static void fit_sieve(query *q, bool points, bool edges, spl_pool *pool)
 {
     const spl_pairs *s = q->s;
     spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, see_vertices, q);
-    spl_sift_fit(s->point_row, &s->points, s->p.point, 1, s->vertex, q->radius, pool);
+    if (points) spl_sift_fit(s->point_row, &s->points, s->p.point, 1, s->vertex, q->radius, pool);
     if (edges) spl_sift_fit(s->edge_row, &s->edges, s->p.edge, 2, s->vertex, q->radius, pool);
     spl_sift_fit(s->triangle_row, &s->triangles, s->p.triangle, 3, s->vertex, q->radius, pool);
 }
@@ -259,10 +261,17 @@ static bool comes_near(const query *q, const spl_pair *pair)
     return !(square > limit * limit * (1 + 1e-9)); /* rounding must not lose one */
 }
 
+/* Where boxes say which vertices are asked for, they do not say which are fixed. */
+static bool is_fixed(const query *q, const spl_pair *pair)
+{
+    const bool *fixed = q->s->p.fixed;
+    return q->among && fixed && fixed[pair->v[0]] && fixed[pair->v[1]] && fixed[pair->v[2]] && fixed[pair->v[3]];
+}
+
 static bool is_pair(const query *q, const spl_pair *pair)
 {
     const spl_pairs *s = q->s;
-    return comes_near(q, pair) && !(s->refuse && s->refuse(s->context, pair));
+    return !is_fixed(q, pair) && comes_near(q, pair) && !(s->refuse && s->refuse(s->context, pair));
 }
 
 static bool test_point_triangle(const void *context, int32_t a, int32_t b, spl_pair *out)
@@ -306,7 +315,7 @@ static void fit_all(query *q, bool edges, spl_pool *pool)
     spl_box_tree_fit(&s->points, point_box, q, pool);
     if (edges) spl_box_tree_fit(&s->edges, edge_box, q, pool);
     spl_box_tree_fit(&s->triangles, triangle_box, q, pool);
-    fit_sieve(q, edges, pool);
+    fit_sieve(q, true, edges, pool);
 }
 
 static supple_result find(query *q, bool with_edges, spl_pool *pool, supple_error *error)
@@ -345,6 +354,13 @@ supple_result spl_pairs_find_points(spl_pairs *s, const double *x, const double 
 {
     query q = {.s = s, .own = s, .x = x, .d = d, .radius = radius, .reaches = true};
     return find(&q, false, pool, error);
+}
+
+supple_result spl_pairs_find_among(spl_pairs *s, const double *x, const double *d, double radius, const bool *among,
+                                   spl_pool *pool, supple_error *error)
+{
+    query q = {.s = s, .own = s, .x = x, .d = d, .radius = radius, .reaches = true, .among = among};
+    return find(&q, true, pool, error);
 }
 
 /* ---- crossings ---- */
@@ -405,8 +421,9 @@ int32_t spl_pairs_crossings(spl_pairs *s, const double *x, spl_pool *pool,
     spl_parallel_for(pool, (size_t)s->p.vertex_count, VERTEX_GRAIN, bound_vertices, &q);
     spl_box_tree_fit(&s->edges, edge_box, &q, pool);
     spl_box_tree_fit(&s->triangles, triangle_box, &q, pool);
-    if (spl_gather_find(&s->edge_triangle, (spl_gather_sieve){0}, test_crossing, &q, pool, NULL) != SUPPLE_OK)
-        return -1;
+    fit_sieve(&q, false, true, pool);
+    spl_gather_sieve sieve = {spl_sift_kernels_best()->edge_triangles, s->edge_row, s->triangle_row};
+    if (spl_gather_find(&s->edge_triangle, sieve, test_crossing, &q, pool, NULL) != SUPPLE_OK) return -1;
     spl_pair *list = spl_new(&s->allocator, s->edge_triangle.count, sizeof *list);
     if (!list) return -1;
     size_t count = spl_gather_sorted(&s->edge_triangle, s->first, s->p.edge_count, pool, list);

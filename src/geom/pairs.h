@@ -45,6 +45,11 @@ const spl_pair *spl_pairs_list(const spl_pairs *s, int32_t *count);
 supple_result spl_pairs_find_points(spl_pairs *s, const double *x, const double *d, double radius, spl_pool *pool,
                                     supple_error *error);
 
+/* The same as spl_pairs_find, of pairs alone that have a vertex of `among` (by vertex): what is new where only these
+ * go elsewhere. Costs what they are near, and not much more. */
+supple_result spl_pairs_find_among(spl_pairs *s, const double *x, const double *d, double radius, const bool *among,
+                                   spl_pool *pool, supple_error *error);
+
 /* Which edges pass through which triangles at x: all that share no vertex, are not of fixed vertices alone, and are not
  * refused: `refuse` is asked for each end of the edge as a point with the triangle, and has to refuse both. An edge
  * that ends in a triangle's plane does not pass through it; one that meets its rim does. Calls `found` (may be NULL) in

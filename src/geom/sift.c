@@ -3,7 +3,7 @@
 
 enum { LEAF_GRAIN = 64 };
 
-const spl_sift_kernels spl_sift_kernels_plain = {sift_point_triangles, sift_edge_edges};
+const spl_sift_kernels spl_sift_kernels_plain = {sift_point_triangles, sift_edge_edges, sift_edge_triangles};
 
 const spl_sift_kernels *spl_sift_kernels_best(void)
 {

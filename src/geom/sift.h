@@ -2,7 +2,8 @@
  * distance in double is asked.
  *
  * Two convex things are apart by at least what lies between their shadows on any line. Tried are the line between
- * their middles, the one across both, and, of two edges, those across either towards the other. In motion the distance
+ * their middles, the one across both, and, of two edges, those across either towards the other (of an edge and a
+ * triangle, the one across the triangle and the one across the edge). In motion the distance
  * may shrink by no more than |w_a - w_b| + r_a + r_b, with the middles w of the ways of both and how far, at most, a
  * corner's way is from it: that bounds what spl_pairs_find allows. A sieve leaves in what is doubtful: whatever the
  * coordinates, what it takes out is none. */
@@ -41,7 +42,7 @@ void spl_sift_fit(spl_sift_row *row, const spl_box_tree *t, const int32_t *item,
 typedef unsigned spl_sift(const spl_sift_row *a, int i, const spl_sift_row *b, unsigned lanes);
 
 typedef struct spl_sift_kernels {
-    spl_sift *point_triangles, *edge_edges;
+    spl_sift *point_triangles, *edge_edges, *edge_triangles;
 } spl_sift_kernels;
 
 extern const spl_sift_kernels spl_sift_kernels_plain;

@@ -118,3 +118,32 @@ static unsigned sift_edge_edges(const spl_sift_row *a, int i, const spl_sift_row
     }
     return lanes;
 }
+
+/* ---- an edge and triangles ---- */
+
+/* Along the middles, across the triangle, and across the edge towards the triangle. */
+static inline spl_wide_int edge_triangles_at(const spl_sift_row *a, int i, const spl_sift_row *b, int h)
+{
+    wide3 n = sub3(set3(a->middle, i), load3(b->middle, h)), e = set3(a->arm[0], i);
+    wide3 u = load3(b->arm[0], h), v = load3(b->arm[1], h), c = cross3(u, v), p = across3(n, e);
+    spl_wide limit = limit_of(a, i, b, h);
+    spl_wide nu = dot3(n, u), nv = dot3(n, v), pu = dot3(p, u), pv = dot3(p, v);
+    spl_wide near = spl_wide_max(spl_wide_max(nu, nv), -(nu + nv)) + spl_wide_abs(dot3(n, e));
+    spl_wide flat = spl_wide_abs(dot3(c, u)) + spl_wide_abs(dot3(c, v)) + spl_wide_abs(dot3(c, e));
+    spl_wide side = spl_wide_max(spl_wide_max(pu, pv), -(pu + pv)) + spl_wide_abs(dot3(p, e));
+    return beyond(dot3(n, n) - near, n, limit) | beyond(spl_wide_abs(dot3(n, c)) - flat, c, limit) |
+           beyond(dot3(n, p) - side, p, limit);
+}
+
+static unsigned sift_edge_triangles(const spl_sift_row *a, int i, const spl_sift_row *b, unsigned lanes)
+{
+    unsigned out = 0;
+    for (int h = 0; h < SPL_LANES; h += SPL_WIDE)
+        out |= spl_wide_bits(same(a, 0, i, b, 0, h) | same(a, 0, i, b, 1, h) | same(a, 0, i, b, 2, h) |
+                             same(a, 1, i, b, 0, h) | same(a, 1, i, b, 1, h) | same(a, 1, i, b, 2, h))
+               << h;
+    lanes &= ~out;
+    for (int h = 0; lanes && h < SPL_LANES; h += SPL_WIDE)
+        lanes &= ~(spl_wide_bits(edge_triangles_at(a, i, b, h)) << h);
+    return lanes;
+}

@@ -363,6 +363,38 @@ TEST(no_pair_that_comes_near_in_motion_is_missing)
     }
 }
 
+static bool has_any(const spl_pair *p, const bool *among)
+{
+    return among[p->v[0]] || among[p->v[1]] || among[p->v[2]] || among[p->v[3]];
+}
+
+/* Those of all pairs, fixed ones among them too, that have a vertex of the set. */
+TEST(pairs_among_some_vertices_are_those_of_all)
+{
+    sheets s = make_sheets(test_size(5, 4), 6);
+    s.p.fixed = s.fixed;
+    s.p.reach = s.reach;
+    bool *among = calloc((size_t)s.p.vertex_count, sizeof *among);
+    int32_t count, some, expected = 0, wrong = 0;
+    for (int32_t v = 0; v < s.p.vertex_count; v += 7) among[v] = true;
+    spl_pairs *all_pairs, *few;
+    REQUIRE(spl_pairs_create(&s.p, NULL, NULL, &s.a, &all_pairs, NULL) == SUPPLE_OK);
+    REQUIRE(spl_pairs_create(&s.p, NULL, NULL, &s.a, &few, NULL) == SUPPLE_OK);
+    REQUIRE(spl_pairs_find(all_pairs, s.x, s.d, 0.05, NULL, NULL) == SUPPLE_OK);
+    REQUIRE(spl_pairs_find_among(few, s.x, s.d, 0.05, among, NULL, NULL) == SUPPLE_OK);
+    const spl_pair *list = spl_pairs_list(all_pairs, &count), *part = spl_pairs_list(few, &some);
+    for (int32_t i = 0; i < count; i++) {
+        if (!has_any(&list[i], among)) continue;
+        wrong += expected >= some || all_order(&part[expected], &list[i]) != 0;
+        expected++;
+    }
+    CHECK(wrong == 0 && some == expected && expected > 300 && expected < count);
+    spl_pairs_destroy(all_pairs);
+    spl_pairs_destroy(few);
+    free(among);
+    free_sheets(&s);
+}
+
 /* A point at 100 m in a step, through a floor and far past it. */
 TEST(a_fast_point_meets_what_it_flies_through)
 {
@@ -581,6 +613,7 @@ TEST_CASES(RUN(all_pairs_within_a_radius_are_found), RUN(fixed_vertices_reaches_
            RUN(what_is_found_does_not_depend_on_the_tree), RUN(all_in_one_place_are_all_pairs),
            RUN(the_list_is_the_same_at_any_number_of_threads), RUN(all_pairs_are_found_at_any_size_and_place),
            RUN(an_edge_of_one_vertex_is_a_point), RUN(no_pair_that_comes_near_in_motion_is_missing),
-           RUN(a_fast_point_meets_what_it_flies_through), RUN(coordinates_that_are_no_numbers_do_no_harm),
-           RUN(crossings_agree_with_all_against_all), RUN(flat_faces_do_not_cross_themselves),
-           RUN(edges_and_vertices_of_triangles_come_once), RUN(nothing_has_no_pairs), RUN(every_allocation_may_fail))
+           RUN(pairs_among_some_vertices_are_those_of_all), RUN(a_fast_point_meets_what_it_flies_through),
+           RUN(coordinates_that_are_no_numbers_do_no_harm), RUN(crossings_agree_with_all_against_all),
+           RUN(flat_faces_do_not_cross_themselves), RUN(edges_and_vertices_of_triangles_come_once),
+           RUN(nothing_has_no_pairs), RUN(every_allocation_may_fail))

@@ -170,5 +170,114 @@ TEST(what_is_no_number_stays)
     }
 }
 
-TEST_CASES(RUN(what_is_near_enough_stays), RUN(what_is_far_is_taken_out), RUN(what_shares_a_vertex_is_taken_out),
+/* ---- edges that pass through triangles ---- */
+
+/* Eight edges, and eight triangles, of vertices of their own. */
+typedef struct crossing_eight {
+    double edge[SPL_LANES][2][3], triangle[SPL_LANES][3][3];
+    spl_sift_row first, second;
+} crossing_eight;
+
+static void fit_crossings(crossing_eight *e)
+{
+    static const double still[3] = {0};
+    spl_sift_vertex vertex[5 * SPL_LANES];
+    int32_t item[SPL_LANES], first[2 * SPL_LANES], second[3 * SPL_LANES];
+    for (int i = 0; i < SPL_LANES; i++) {
+        item[i] = i;
+        for (int c = 0; c < 5; c++) {
+            see(c < 2 ? e->edge[i][c] : e->triangle[i][c - 2], still, e->edge[0][0], &vertex[5 * i + c]);
+            *(c < 2 ? &first[2 * i + c] : &second[3 * i + c - 2]) = 5 * i + c;
+        }
+    }
+    spl_box_tree t = {.item_count = SPL_LANES, .item = item};
+    spl_sift_fit(&e->first, &t, first, 2, vertex, 0, NULL);
+    spl_sift_fit(&e->second, &t, second, 3, vertex, 0, NULL);
+}
+
+static bool crossing_stays(const crossing_eight *e, int i, bool *agree)
+{
+    unsigned lanes = 1U << i, all = (1U << SPL_LANES) - 1;
+    spl_sift *plain = spl_sift_kernels_plain.edge_triangles, *best = spl_sift_kernels_best()->edge_triangles;
+    unsigned left = plain(&e->first, i, &e->second, lanes);
+    *agree = left == (plain(&e->first, i, &e->second, all) & lanes) && left == best(&e->first, i, &e->second, lanes);
+    return left == lanes;
+}
+
+/* A triangle, thin ones too, and an edge from one side of it to the other through a point of it, some just so. */
+static void make_crossings(crossing_eight *e, random_state *r, int n)
+{
+    double place[3], scale = n % 3 ? 1 : random_size(r, 1e-6, 1e6);
+    random_vector(r, n % 5 ? 0 : 100 * scale, place);
+    for (int i = 0; i < SPL_LANES; i++) {
+        double w[3], way[3], at[3], sum = 0;
+        for (int c = 0; c < 3; c++) {
+            random_vector(r, scale, e->triangle[i][c]);
+            w[c] = n % 4 ? random_size(r, 1e-3, 1) : (double)(c == n / 4 % 3); /* or a corner */
+            sum += w[c];
+            for (int k = 0; k < 3 && c == 2 && n % 7 == 0; k++) /* nearly on the line of the others */
+                e->triangle[i][2][k] = e->triangle[i][0][k] + 1e-4 * e->triangle[i][2][k];
+        }
+        random_vector(r, scale, way);
+        for (int k = 0; k < 3; k++) {
+            at[k] = 0;
+            for (int c = 0; c < 3; c++) {
+                at[k] += w[c] / sum * e->triangle[i][c][k];
+            }
+            e->edge[i][0][k] = place[k] + at[k] - (n % 11 ? 1 : 0) * way[k];
+            e->edge[i][1][k] = place[k] + at[k] + way[k];
+            for (int c = 0; c < 3; c++) e->triangle[i][c][k] += place[k];
+        }
+    }
+}
+
+TEST(an_edge_through_a_triangle_stays)
+{
+    random_state r = {5};
+    int wrong = 0;
+    for (int n = 0; n < test_size(40000, 4000); n++) {
+        crossing_eight e;
+        bool agree;
+        make_crossings(&e, &r, n);
+        fit_crossings(&e);
+        for (int i = 0; i < SPL_LANES; i++) {
+            wrong += !crossing_stays(&e, i, &agree);
+            wrong += !agree;
+        }
+    }
+    CHECK(wrong == 0);
+}
+
+/* Edges that were taken along by more than they and the triangle are long, and those that end in front of it: most
+ * are told. One that shares a vertex always is. */
+TEST(an_edge_beside_a_triangle_is_taken_out)
+{
+    random_state r = {6};
+    int out[2] = {0}, asked = 0;
+    for (int n = 1; n < 2000; n++) {
+        crossing_eight e;
+        bool agree;
+        make_crossings(&e, &r, 5 * 3 * 7 * n + 1);
+        for (int side = 0; side < 2; side++) {
+            crossing_eight moved = e;
+            for (int i = 0; i < SPL_LANES; i++)
+                for (int k = 0; k < 3; k++) {
+                    double way = e.edge[i][1][k] - e.edge[i][0][k];
+                    for (int c = 0; c < 2; c++) moved.edge[i][c][k] += side == 0 ? 0.55 * way : 8 * (k == n % 3);
+                }
+            fit_crossings(&moved);
+            for (int i = 0; i < SPL_LANES; i++) out[side] += !crossing_stays(&moved, i, &agree) && agree;
+        }
+        asked += SPL_LANES;
+        e.second.v[n % 3][2] = e.first.v[n % 2][2];
+        fit_crossings(&e);
+        e.second.v[n % 3][2] = e.first.v[n % 2][2];
+        CHECK(!crossing_stays(&e, 2, &agree) && agree);
+    }
+    CHECK(out[0] > 0.7 * asked);
+    CHECK(out[1] == asked);
+}
+
+TEST_CASES(RUN(an_edge_through_a_triangle_stays), RUN(an_edge_beside_a_triangle_is_taken_out),
+           RUN(what_is_near_enough_stays), RUN(what_is_far_is_taken_out), RUN(what_shares_a_vertex_is_taken_out),
            RUN(what_is_no_number_stays))
