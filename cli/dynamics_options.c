@@ -42,7 +42,8 @@ static int check_dynamics(const cli_arguments *arguments)
 {
     static const char *const only[] = {"--preroll", "--loop", "--root-inertia"};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (cli_get(arguments, only[i], 0)) return cli_usage_error("%s: goes with --dynamics on", only[i]);
+        if (cli_get(arguments, only[i], 0) && !(strcmp(only[i], "--loop") == 0 && cli_get(arguments, "--slide", 0)))
+            return cli_usage_error("%s: goes with --dynamics on", only[i]);
     return 0;
 }
 

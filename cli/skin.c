@@ -76,7 +76,8 @@ typedef struct job {
     double glb_error;    /* negative: not given */
     bool keep_rig;
     cli_slide_output slide;
-    supple_bake *bake; /* or NULL */
+    supple_bake *bake;   /* or NULL */
+    supple_atlas *atlas; /* takes the frames, and gives them back when all are there; or NULL */
     supple_range *ranges;
     int range_count;
     supple_writer *shared[MAX_OUTPUTS];  /* outputs that hold all ranges */
@@ -267,6 +268,17 @@ static int create_sim(job *j, const cli_arguments *arguments)
     return j->dump_path ? begin_dump(j) : 0;
 }
 
+/* Textures are extended where something that is written shows them slide. */
+static int begin_atlas(job *j)
+{
+    supple_error error;
+    bool shown = j->bake != NULL;
+    for (int i = 0; i < j->output_count; i++) shown = shown || supple_output_takes_slide(j->outputs[i]);
+    if (!shown || !j->slide.atlas || j->slide.show != SUPPLE_SHOW_MATERIAL) return 0;
+    supple_result r = supple_atlas_create(j->sim, j->slide.atlas_limit, &j->config, &j->atlas, &error);
+    return r == SUPPLE_OK ? 0 : cli_fail(&error);
+}
+
 static int prepare(job *j, const cli_arguments *arguments)
 {
     const char *fps = cli_get(arguments, "--fps", 0), *method = cli_get(arguments, "--method", 0);
@@ -306,13 +318,14 @@ static int prepare(job *j, const cli_arguments *arguments)
         error.code = SUPPLE_ERROR_INPUT;
         return cli_fail(&error);
     }
-    cli_slide_output_check(&j->slide, j->outputs, j->output_count, &j->config);
+    cli_slide_output_check(&j->slide, j->scene, j->outputs, j->output_count, &j->config);
     if (j->slide.bake.texture &&
         supple_bake_create(j->scene, &j->slide.bake, &j->config, &j->bake, &error) != SUPPLE_OK)
         return cli_fail(&error);
     code = add_motion(j, arguments);
     if (code == 0) code = choose_ranges(j, arguments);
     if (code == 0) code = create_sim(j, arguments);
+    if (code == 0) code = begin_atlas(j);
     if (code) return code;
     size_t n = (size_t)supple_scene_vertex_count(j->scene);
     j->position = calloc(n + 1, 3 * sizeof(float));
@@ -350,7 +363,8 @@ static supple_result open_output(job *j, int output, int range, supple_writer **
     }
     plan.glb_error = glb_error(j, &plan);
     plan.keep_rig = j->keep_rig;
-    return supple_writer_open(j->scene, name, &plan, &j->config, writer, error);
+    const supple_scene *made = j->atlas ? supple_atlas_scene(j->atlas) : j->scene;
+    return supple_writer_open(made, name, &plan, &j->config, writer, error);
 }
 
 static supple_result open_outputs(job *j, int range, supple_error *error)
@@ -377,6 +391,24 @@ static supple_result close_outputs(job *j, supple_writer **writers, supple_error
     return SUPPLE_OK;
 }
 
+/* A frame to all that is written. */
+static supple_result deliver(job *j, supple_frame *frame, supple_error *error)
+{
+    int32_t range = frame->range;
+    for (int i = 0; i < j->output_count; i++) {
+        supple_writer *writer = j->shared[i] ? j->shared[i] : j->current[i];
+        frame->range = j->shared[i] ? range : 0;
+        supple_result result = supple_writer_frame(writer, frame, error);
+        if (result != SUPPLE_OK) return result;
+    }
+    if (!j->bake) return SUPPLE_OK;
+    const supple_range *r = &j->ranges[range];
+    const char *clip = j->range_count > 1 ? supple_scene_clip_name(j->scene, r->clip) : NULL;
+    int32_t number = r->first_frame + frame->index;
+    return j->atlas ? supple_atlas_bake(j->atlas, j->bake, clip, number, error)
+                    : supple_bake_frame(j->bake, frame, clip, number, error);
+}
+
 static supple_result write_frame(job *j, int range, int index, supple_error *error)
 {
     supple_sim_read_positions(j->sim, j->position, 3 * sizeof(float));
@@ -389,18 +421,8 @@ static supple_result write_frame(job *j, int range, int index, supple_error *err
         frame.trust = j->trust;
     }
     if (j->slide.slides && supple_sim_slide(j->sim, &slide)) frame.slide = &slide;
-    for (int i = 0; i < j->output_count; i++) {
-        supple_writer *writer = j->shared[i] ? j->shared[i] : j->current[i];
-        frame.range = j->shared[i] ? range : 0;
-        supple_result result = supple_writer_frame(writer, &frame, error);
-        if (result != SUPPLE_OK) return result;
-    }
-    if (!j->bake) return SUPPLE_OK;
-    const supple_range *r = &j->ranges[range];
-    const char *clip = j->range_count > 1 ? supple_scene_clip_name(j->scene, r->clip) : NULL;
-    return supple_bake_frame(j->bake, &frame, clip, r->first_frame + index, error);
+    return j->atlas ? supple_atlas_add(j->atlas, &frame, error) : deliver(j, &frame, error);
 }
-
 static supple_result cancelled(supple_error *error)
 {
     *error = (supple_error){SUPPLE_ERROR_CANCELLED, "cancelled; unfinished files were removed"};
@@ -496,7 +518,7 @@ static supple_result run_range(job *j, int r, supple_error *error)
 {
     const supple_range *range = &j->ranges[r];
     const char *clip = range->clip < 0 ? "rest" : supple_scene_clip_name(j->scene, range->clip);
-    supple_result result = open_outputs(j, r, error);
+    supple_result result = j->atlas ? SUPPLE_OK : open_outputs(j, r, error);
     supple_sim_reset(j->sim);
     if (result == SUPPLE_OK)
         result =
@@ -516,15 +538,33 @@ static supple_result run_range(job *j, int r, supple_error *error)
         if (!j->progress.counted) cli_progress_update(&j->progress, k + 1, range->frame_count);
     }
     cli_progress_end(&j->progress);
-    return result == SUPPLE_OK ? close_outputs(j, j->current, error) : result;
+    return result == SUPPLE_OK && !j->atlas ? close_outputs(j, j->current, error) : result;
+}
+
+/* What was computed, once the texture is known to reach far enough. */
+static supple_result play_back(job *j, supple_error *error)
+{
+    supple_frame frame;
+    supple_result result = supple_atlas_finish(j->atlas, error);
+    if (result == SUPPLE_OK) result = open_outputs(j, -1, error);
+    for (int r = 0; r < j->range_count && result == SUPPLE_OK; r++) {
+        result = open_outputs(j, r, error);
+        for (int k = 0; k < j->ranges[r].frame_count && result == SUPPLE_OK; k++) {
+            if (cli_interrupted()) return cancelled(error);
+            result = supple_atlas_next(j->atlas, &frame, error) ? deliver(j, &frame, error) : error->code;
+        }
+        if (result == SUPPLE_OK) result = close_outputs(j, j->current, error);
+    }
+    return result;
 }
 
 static int run_job(job *j)
 {
     supple_error error;
     double start = now_ms();
-    supple_result result = open_outputs(j, -1, &error);
+    supple_result result = j->atlas ? SUPPLE_OK : open_outputs(j, -1, &error);
     for (int r = 0; r < j->range_count && result == SUPPLE_OK; r++) result = run_range(j, r, &error);
+    if (result == SUPPLE_OK && j->atlas) result = play_back(j, &error);
     if (result == SUPPLE_OK && cli_interrupted()) result = cancelled(&error);
     if (result == SUPPLE_OK) result = close_outputs(j, j->shared, &error);
     if (result == SUPPLE_OK && j->metrics_path) result = cli_metrics_write(j->metrics, j->metrics_path, &error);
@@ -546,6 +586,7 @@ static int run(const cli_arguments *arguments)
         supple_writer_abort(j.current[i]);
     }
     supple_bake_destroy(j.bake);
+    supple_atlas_destroy(j.atlas);
     cli_metrics_free(j.metrics);
     cli_verdict_free(j.verdict);
     supple_sim_destroy(j.sim);

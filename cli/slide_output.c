@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static const char *const KEYS[] = {"slide.bake", "slide.bake-part", "show"};
-enum { KEY_BAKE, KEY_PART, KEY_SHOW, KEY_COUNT };
+static const char *const KEYS[] = {"slide.bake", "slide.bake-part", "show", "slide.atlas"};
+enum { KEY_BAKE, KEY_PART, KEY_SHOW, KEY_ATLAS, KEY_COUNT };
 
 bool cli_slide_output_key(const char *key)
 {
@@ -42,6 +42,18 @@ static int read_bake(const cli_arguments *arguments, cli_slide_output *out)
     return 0;
 }
 
+static int read_atlas(const cli_arguments *arguments, cli_slide_output *out)
+{
+    const char *text = setting(arguments, KEY_ATLAS);
+    double limit = 0;
+    out->atlas = out->slides && (!text || strcmp(text, "off") != 0);
+    if (!text || strcmp(text, "on") == 0 || strcmp(text, "off") == 0) return 0;
+    if (!cli_number(text, 64, 16384, &limit))
+        return cli_usage_error("--set slide.atlas=%.40s: takes on, off, or texels a side from 64 to 16384", text);
+    out->atlas_limit = (int)limit;
+    return 0;
+}
+
 int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out)
 {
     const char *show = setting(arguments, KEY_SHOW);
@@ -52,15 +64,22 @@ int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out)
     if (show && strcmp(show, "stretch") == 0) out->show = SUPPLE_SHOW_STRETCH;
     if (out->show == SUPPLE_SHOW_STRETCH && !out->slides)
         return cli_usage_error("--set show=stretch: shows skin that slides: add --slide");
-    return read_bake(arguments, out);
+    int code = read_atlas(arguments, out);
+    return code ? code : read_bake(arguments, out);
 }
 
-void cli_slide_output_check(const cli_slide_output *slide, const char *const *outputs, int count,
-                            const supple_config *config)
+void cli_slide_output_check(const cli_slide_output *slide, const supple_scene *scene, const char *const *outputs,
+                            int count, const supple_config *config)
 {
+    if (slide->slides && !supple_scene_has_coordinates(scene) && slide->show != SUPPLE_SHOW_STRETCH)
+        config->log(
+            NULL, SUPPLE_LOG_WARNING,
+            "--slide: the character has no texture coordinates, so nothing that slides will be seen; unwrap it, "
+            "or look at its stretch with --set show=stretch");
     bool shown = !slide->slides || slide->bake.texture;
     for (int i = 0; i < count && !shown; i++) shown = supple_output_takes_slide(outputs[i]);
     if (!shown)
         config->log(NULL, SUPPLE_LOG_WARNING,
-                    "--slide: no output shows it; .usda, .abc, .png and .mp4 do, and --bake-texture for the others");
+                    "--slide: no output shows it; .usda, .abc, .obj, .glb, .png and .mp4 do, and --bake-texture for "
+                    "the others");
 }

@@ -15,16 +15,19 @@ typedef struct cli_slide_output {
     bool slides;             /* --slide was given */
     supple_bake_config bake; /* texture NULL: nothing is baked */
     supple_show show;
+    bool atlas;      /* textures are extended over their seams (--set slide.atlas=off: not) */
+    int atlas_limit; /* texels a side; 0: the library's */
 } cli_slide_output;
 
-/* Reads --bake-texture, --bake-dir, --set slide.bake=, slide.bake-part= and show=; an exit code if they are wrong. */
+/* Reads --bake-texture, --bake-dir, --set slide.bake=, slide.bake-part=, slide.atlas= and show=; an exit code if they
+ * are wrong. */
 int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out);
 
 /* Whether a key of --set is one of those, and so not the method's. */
 bool cli_slide_output_key(const char *key);
 
-/* Says so where nothing that is written can show skin that slides. */
-void cli_slide_output_check(const cli_slide_output *slide, const char *const *outputs, int count,
-                            const supple_config *config);
+/* Says so where the character or nothing that is written can show skin that slides. */
+void cli_slide_output_check(const cli_slide_output *slide, const supple_scene *scene, const char *const *outputs,
+                            int count, const supple_config *config);
 
 #endif

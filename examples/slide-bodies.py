@@ -2,6 +2,7 @@
 
     swallow   a neck; a lump under its skin moves up by 30 mm and down again (figure 5c of "Thin Skin Elastodynamics")
     twist     a tube whose upper half is turned by 90 degrees, all of it within the middle tenth (figure 4)
+    mouth     a face as a tube with a slit, whose lower lip drops by 30 mm with the jaw (figure 5b): lips hold, cheeks and chin slide
     stop      a tube that rises at 1 m/s and stops within a frame: its skin runs on and jiggles, given
               --set slide.zeta=0.5 --set slide.inertia=world --set slide.step=1 --set slide.young=1e4 --set slide.drag=1
 
@@ -53,6 +54,28 @@ def swallow(angle, y, s):
     return -r * math.sin(angle), y + 0.03 * s * wide, -r * math.cos(angle)
 
 
+LIPS, MOUTH = 24, 0.45  # the row of the slit, and half its width in radians
+
+
+def mouth(angle, y, s):
+    """The lower lip and all below it, less towards the sides and the neck; 1 mm open at first, or lips would be one."""
+    off, below = abs(math.remainder(angle - math.pi, 2 * math.pi)), 0.24 * LIPS / ALONG - y
+    wide = min(off / (MOUTH + 6 * max(below, 0)), 1)
+    fade = min(max((below - 0.03) / 0.08, 0), 1)
+    drop = (0.001 + 0.03 * s) * math.cos(wide * math.pi / 2) ** 2 * (1 - fade * fade * (3 - 2 * fade)) if below > 5e-7 else 0
+    return -0.07 * math.sin(angle), y - drop, -0.07 * math.cos(angle)
+
+
+def cut(at, faces, half):
+    """Cuts the front open along a row: what is below gets vertices of its own there."""
+    row = {LIPS * (AROUND + 1) + i for i in range(AROUND + 1) if abs(2 * math.pi * i / AROUND - math.pi) < half}
+    lower = {v: len(at) + n for n, v in enumerate(sorted(row))}
+    at += [(at[v][0], at[v][1] - 1e-6) for v in sorted(row)]
+    under = 6 * AROUND * (LIPS - 1)
+    for c in range(under, under + 6 * AROUND):
+        faces[c] = lower.get(faces[c], faces[c])
+
+
 def twist(angle, y, s):
     turned = angle + math.pi / 2 * s * min(max((y - 0.27) / 0.06, 0), 1)
     return -0.1 * math.sin(turned), y, -0.1 * math.cos(turned)
@@ -65,6 +88,7 @@ def stop(angle, y, s):
 # name: radius, height, place of a vertex by (angle, height, share), shares over time
 BODIES = {
     "swallow": (0.055, 0.14, swallow, [0.5 - 0.5 * math.cos(2 * math.pi * min(k, 30) / 30) for k in range(36)]),
+    "mouth": (0.07, 0.24, mouth, [0.5 - 0.5 * math.cos(2 * math.pi * k / 30) for k in range(31)]),
     "twist": (0.1, 0.6, twist, [min(k / 20, 1) for k in range(46)]),
     "stop": (0.1, 0.6, stop, [min(k * k / 20 if k < 10 else k - 5, 15) / 30 for k in range(51)]),
 }
@@ -73,13 +97,15 @@ BODIES = {
 def main(name, folder):
     radius, height, place, shares = BODIES[name]
     at = tube(radius, height)
-    first = [place(a, y, shares[0]) for a, y in at]
     faces = []
     for k in range(ALONG):
         for i in range(AROUND):
             a = k * (AROUND + 1) + i
             b = a + AROUND + 1
             faces += [a, a + 1, b + 1, a, b + 1, b]
+    if name == "mouth":
+        cut(at, faces, MOUTH)
+    first = [place(a, y, shares[0]) for a, y in at]
     views = [b"".join(struct.pack("<3f", *p) for p in first),
              b"".join(struct.pack("<2f", a / (2 * math.pi), 1 - y / height) for a, y in at),
              struct.pack(f"<{len(faces)}I", *faces), png(512, 512, grid)]

@@ -56,6 +56,9 @@ typedef struct supple_slide_frame {
     size_t vertices;        /* supple_scene_vertex_count */
 } supple_slide_frame;
 
+/* Whether any mesh has texture coordinates: without, nothing shows skin that slides but its stretch. */
+SUPPLE_API bool supple_scene_has_coordinates(const supple_scene *scene);
+
 /* The sliding skin's part of a simulation's last step, valid until the next one; false where no skin slides. */
 SUPPLE_API bool supple_sim_slide(const supple_sim *sim, supple_slide_frame *out);
 
@@ -144,6 +147,53 @@ SUPPLE_API const supple_bake_info *supple_bake_get_info(const supple_bake *bake)
 
 /* Frees a bake. Accepts NULL. */
 SUPPLE_API void supple_bake_destroy(supple_bake *bake);
+
+/* ---- an atlas that skin can slide in ----------------------------------------------------------------------------- */
+
+/* Charts of a texture end at seams; skin that slides over one needs what lies behind it. An atlas takes the frames of a
+ * run, extends every chart as far as the skin slid in them, and gives the frames back for a scene with new images and
+ * texture coordinates (docs/slide-output.md). Frames wait in a temporary file. */
+typedef struct supple_atlas supple_atlas;
+
+/* What an atlas is. */
+typedef struct supple_atlas_info {
+    int32_t materials, images; /* that were made anew */
+    int32_t patches;           /* charts of the file, cut where an extension would lie on itself */
+    int32_t width, height;     /* of the largest image, pixels */
+    int32_t added;             /* vertices that stand on cuts */
+    double scale;              /* pixels by the file's pixels, below 1 where the limit was hit */
+    double reach;              /* the farthest that skin slid, metres */
+    int32_t clashes, beyond;   /* parts whose pixels show something else; corners of frames that were not found */
+} supple_atlas_info;
+
+/* For the slide of a simulation. *out is NULL, and all is well, where no texture slides (the log says why). `limit` is
+ * the longest side of an image, pixels; 0: 8192. The simulation must outlive the atlas. */
+SUPPLE_API supple_result supple_atlas_create(const supple_sim *sim, int32_t limit, const supple_config *config,
+                                             supple_atlas **out, supple_error *error);
+
+/* Keeps a frame with the skin as it is in the simulation now. Frames come in order, range after range. */
+SUPPLE_API supple_result supple_atlas_add(supple_atlas *atlas, const supple_frame *frame, supple_error *error);
+
+/* Makes the atlas; no more frames come. */
+SUPPLE_API supple_result supple_atlas_finish(supple_atlas *atlas, supple_error *error);
+
+/* The character with the new images and coordinates; belongs to the atlas. */
+SUPPLE_API const supple_scene *supple_atlas_scene(const supple_atlas *atlas);
+
+/* The next frame, in the order in which they were added, for that scene; valid until the next call. False at the end
+ * or where it cannot be read back (`error`). */
+SUPPLE_API bool supple_atlas_next(supple_atlas *atlas, supple_frame *out, supple_error *error);
+
+/* supple_bake_frame of the frame that supple_atlas_next gave last: a texel shows the place of the skin that is there,
+ * over seams too. The bake is of the simulation's scene, and is not used after the atlas is gone. */
+SUPPLE_API supple_result supple_atlas_bake(supple_atlas *atlas, supple_bake *bake, const char *clip, int32_t number,
+                                           supple_error *error);
+
+/* What an atlas is, once it is finished; valid while it lives. */
+SUPPLE_API const supple_atlas_info *supple_atlas_get_info(const supple_atlas *atlas);
+
+/* Frees an atlas with its scene. Accepts NULL. */
+SUPPLE_API void supple_atlas_destroy(supple_atlas *atlas);
 
 /* ---- a simulation's arrays --------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 #include <strings.h>
+#include <supple/tools.h>
 
 spl_part *spl_parts_new(const supple_scene *scene, const supple_allocator *a, int32_t *count)
 {
@@ -38,4 +39,12 @@ bool spl_part_matches(const supple_scene *scene, const spl_part *part, const cha
     int32_t material = part->primitive->material;
     return spl_name_matches(pattern, spl_instance_name(scene, part->instance)) ||
            (material >= 0 && spl_name_matches(pattern, scene->material[material].name));
+}
+
+bool supple_scene_has_coordinates(const supple_scene *scene)
+{
+    for (int32_t m = 0; m < scene->mesh_count; m++)
+        for (int32_t k = 0; k < scene->mesh[m].primitive_count; k++)
+            if (scene->mesh[m].primitive[k].uv) return true;
+    return false;
 }

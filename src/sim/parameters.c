@@ -104,9 +104,12 @@ supple_result spl_sim_set_parameters(supple_sim *sim, const supple_sim_config *s
     if (!sim->parameter) return spl_fail_memory(error, "the parameters");
     for (int32_t i = 0; i < m->parameter_count; i++) sim->parameter[i] = m->parameter[i].value;
     for (int32_t i = 0; i < SPL_SLIDE_PARAMETERS; i++) sim->slide_parameter[i] = spl_slide_parameter[i].value;
-    for (int32_t i = 0; i < sc->setting_count; i++) {
-        supple_result result = set_parameter(sim, &sc->settings[i], sc->slide, error);
-        if (result != SUPPLE_OK) return result;
+    for (int pass = 0; pass < 2; pass++) { /* what is said beside a preset counts, wherever it stands */
+        spl_slide_preset((int)sim->slide_parameter[SPL_SLIDE_PRESET], sim->slide_parameter);
+        for (int32_t i = 0; i < sc->setting_count; i++) {
+            supple_result result = set_parameter(sim, &sc->settings[i], sc->slide, error);
+            if (result != SUPPLE_OK) return result;
+        }
     }
     return SUPPLE_OK;
 }

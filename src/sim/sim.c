@@ -470,8 +470,7 @@ static void apply_morphs(supple_sim *sim)
     }
 }
 
-/* The method's part of a frame, with its times; what is only measured is not in them. */
-static supple_result deform(supple_sim *sim, supple_stats *stats, supple_error *error)
+supple_result spl_sim_deform(supple_sim *sim, supple_stats *stats, supple_error *error)
 {
     if (needs_body(sim)) {
         spl_flesh_frame frame = spl_sim_flesh_frame(sim);
@@ -585,7 +584,7 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
     swap_positions(sim);
     sim->amount.take = -1;
     bool kept = !isfinite(dt) && spl_amount_replay(sim, sim->context.clip, sim->context.time, &stats);
-    if (result == SUPPLE_OK && !kept) result = deform(sim, &stats, error);
+    if (result == SUPPLE_OK && !kept) result = spl_sim_deform(sim, &stats, error);
     if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
     if (result == SUPPLE_OK && sim->amount.mode != SPL_AMOUNT_SEEING)
         result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
@@ -623,6 +622,10 @@ supple_result supple_sim_step_clip(supple_sim *sim, int32_t clip, double time, s
     if (clip < -1 || clip >= sim->scene->clip_count)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "clip %d: there are %d", (int)clip, (int)sim->scene->clip_count);
     if (!isfinite(time)) return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "a time must be a finite number");
+    if (sim->amount.mode != SPL_AMOUNT_SEEING) {
+        supple_result looped = spl_sim_slide_loop(sim, clip, time, error);
+        if (looped != SUPPLE_OK) return looped;
+    }
     if (sim->dynamics.on) return run_dynamics(sim, clip, time, NULL, error);
     double start = spl_now_ms();
     spl_pose_sample(&sim->pose, sim->scene, clip, time);
@@ -667,6 +670,7 @@ void supple_sim_reset(supple_sim *sim)
     spl_sim_forget(sim);
     spl_amount_reset(sim);
     if (sim->skin) spl_slide_reset(sim->skin);
+    sim->slide_clip = -1;
     sim->dynamics.running = false;
     sim->frame = 0;
 }

@@ -45,6 +45,7 @@ struct supple_sim {
     double slide_parameter[SPL_SLIDE_PARAMETERS];
     int32_t slide_clip; /* of the last frame that it saw, -1 for poses of the host */
     double slide_time;
+    bool slide_loop;                           /* clips are cycles for the skin too */
     struct supple_device *device, *own_device; /* NULL: the processor; what was opened here */
     struct spl_cl_visual *visual;              /* the mesh on the device, once it was asked for; or NULL */
     float *shown;                              /* 3 x vertex_count: normals on their way to it */
@@ -60,6 +61,9 @@ void spl_sim_set_time(supple_sim *sim, int32_t clip, double time);
 
 /* The pose of a clip's moment, and its morphs. */
 void spl_sim_pose_clip(supple_sim *sim, int32_t clip, double time);
+
+/* The method's part of a frame, with its times; what is only measured is not in them. */
+supple_result spl_sim_deform(supple_sim *sim, supple_stats *stats, supple_error *error);
 
 /* Plays what comes before a frame of a clip, where frames depend on those before them (supple_sim_lead_in), from the
  * present state on. */

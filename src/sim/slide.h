@@ -13,4 +13,8 @@ supple_result spl_sim_slide_create(supple_sim *sim, const supple_sim_config *sc,
 supple_result spl_sim_slide_frame(supple_sim *sim, int32_t clip, double time, double dt, supple_stats *stats,
                                   supple_error *error);
 
+/* Before a clip's first frame, where clips are cycles: plays the clip until the skin repeats itself. Does nothing at
+ * other frames, or without a stage. */
+supple_result spl_sim_slide_loop(supple_sim *sim, int32_t clip, double time, supple_error *error);
+
 #endif

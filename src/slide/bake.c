@@ -8,6 +8,9 @@
 
 enum { ROWS = 16, TRIANGLES = 1024 }; /* pieces of parallel loops */
 
+/* Texels: what floats make of coordinates that have not moved. */
+static const double STILL = 0.01;
+
 supple_result spl_slide_bake_init(spl_slide_bake *b, const supple_scene *scene, spl_pixels *input, bool normals,
                                   spl_slide_bake_choice *choice, const void *context, spl_pool *pool,
                                   const supple_config *config, supple_error *error)
@@ -50,6 +53,7 @@ void spl_slide_bake_release(spl_slide_bake *b)
     spl_free(a, b->turn);
     spl_free(a, b->flips);
     spl_free(a, b->vertex_turn);
+    spl_free(a, b->number);
     *b = (spl_slide_bake){0};
 }
 
@@ -124,6 +128,8 @@ static void shift_triangles(void *context, size_t begin, size_t end)
         const float *uv = w->corner_uv + 2 * (size_t)one->corner;
         for (int k = 0; k < 6; k++) /* the difference of floats is exact: 0 where the skin has not moved */
             b->shift[6 * t + (size_t)k] = ((double)uv[k] - (double)one->uv[k / 2][k % 2]) * size[k % 2];
+        for (int k = 0; k < 6 && b->atlas; k++) /* these are not exact */
+            if (fabs(b->shift[6 * t + (size_t)k]) < STILL) b->shift[6 * t + (size_t)k] = 0;
         b->island[t] = source_island(b, t, b->anchor + 2 * t);
     }
 }
@@ -255,8 +261,8 @@ static void shift_at(const spl_slide_bake *b, int32_t triangle, const double wei
  * the texture straight across seams, as long as that leads to its own island and no farther than the place itself is
  * from the triangle (slivers extrapolate wildly); else the skin of its edge is taken. Skin that would come from outside
  * its island, where the triangle lies across a seam, comes from the island's border. */
-static void skin_at(const spl_slide_bake *b, const spl_slide_bake_texel *texel, const double p[2], double weight[3],
-                    float out[4])
+static void skin_beside(const spl_slide_bake *b, const spl_slide_bake_texel *texel, const double p[2], double weight[3],
+                        float out[4])
 {
     const spl_slide_bake_triangle *one = &b->layout.triangle[texel->triangle];
     int32_t island = b->island[texel->triangle];
@@ -275,6 +281,50 @@ static void skin_at(const spl_slide_bake *b, const spl_slide_bake_texel *texel, 
     if (to_border(b, island, slid) && sample(b, slid, island, out)) return;
     if (walk_home(b, slid, b->anchor + 2 * (size_t)texel->triangle, island, out)) return;
     sample(b, slid, -1, out);
+}
+
+/* What the atlas says is at a place of a triangle; false where it does not reach, or another texture is there. */
+static bool look(const spl_slide_bake *b, int32_t triangle, const double weight[3], float out[4])
+{
+    const spl_slide_bake_triangle *one = &b->layout.triangle[triangle];
+    int32_t home = b->net_of[one->corner / 3], cell;
+    double uv[2] = {0}, at[2] = {0};
+    spl_place place;
+    if (home < 0) return false;
+    for (int k = 0; k < 3; k++)
+        for (int c = 0; c < 2; c++) uv[c] += weight[k] * (double)b->atlas_uv[2 * (one->corner + k) + c];
+    if (!spl_atlas_look(b->atlas, home, uv, &place, &cell) || b->number[place.triangle] < 0) return false;
+    const float *rest = b->atlas->uv->rest + 6 * (size_t)place.triangle;
+    for (int k = 0; k < 3; k++)
+        for (int c = 0; c < 2; c++) at[c] += place.bary[k] * (double)rest[2 * k + c];
+    at[0] = at[0] * b->input.width - 0.5;
+    at[1] = at[1] * b->input.height - 0.5;
+    if (!sample(b, at, b->layout.triangle[b->number[place.triangle]].island, out)) sample(b, at, -1, out);
+    if (b->normals) {
+        double rgba[4] = {(double)out[0], (double)out[1], (double)out[2], (double)out[3]};
+        spl_atlas_turn(b->atlas, &b->atlas->patch[b->atlas->patch_of[home]], cell, rgba);
+        for (int c = 0; c < 4; c++) out[c] = (float)rgba[c];
+    }
+    return true;
+}
+
+/* Through the atlas where there is one; gutters go on over the seam as far as it knows. */
+static void skin_at(const spl_slide_bake *b, const spl_slide_bake_texel *texel, const double p[2], double weight[3],
+                    float out[4])
+{
+    const spl_slide_bake_triangle *one = &b->layout.triangle[texel->triangle];
+    const double *shift = b->shift + 6 * (size_t)texel->triangle;
+    double q[2];
+    bool still = true;
+    for (int k = 0; k < 6; k++) still = still && fabs(shift[k]) < STILL;
+    if (b->atlas && !still) {
+        spl_slide_bake_weights(one, p, weight);
+        if (look(b, texel->triangle, weight, out)) return;
+        spl_slide_bake_nearest(one, p, q);
+        spl_slide_bake_weights(one, q, weight);
+        if (look(b, texel->triangle, weight, out)) return;
+    }
+    skin_beside(b, texel, p, weight, out);
 }
 
 static uint8_t to_byte(float v)
@@ -311,4 +361,23 @@ void spl_slide_bake_frame(spl_slide_bake *b, const float *position, const spl_sl
     spl_parallel_for(b->pool, (size_t)b->layout.triangle_count, TRIANGLES, shift_triangles, &w);
     if (b->normals) turn_all(b, frame->corner_uv);
     spl_parallel_for(b->pool, (size_t)b->input.height, ROWS, bake_rows, &w);
+}
+
+supple_result spl_slide_bake_through(spl_slide_bake *b, const spl_atlas *atlas, const int32_t *net_of,
+                                     const float *atlas_uv, supple_error *error)
+{
+    size_t n = (size_t)atlas->net->surface.triangle_count;
+    b->atlas = NULL;
+    spl_free(&b->allocator, b->number);
+    b->number = spl_new(&b->allocator, n, sizeof *b->number);
+    if (!b->number) return spl_fail_memory(error, "a texture to bake");
+    for (size_t i = 0; i < n; i++) b->number[i] = -1;
+    for (int32_t t = 0; t < b->layout.triangle_count; t++) {
+        int32_t home = net_of[b->layout.triangle[t].corner / 3];
+        if (home >= 0) b->number[home] = t;
+    }
+    b->atlas = atlas;
+    b->net_of = net_of;
+    b->atlas_uv = atlas_uv;
+    return SUPPLE_OK;
 }

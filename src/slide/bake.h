@@ -8,8 +8,11 @@
 
 #include "core/threads.h"
 #include "scene/image.h"
+#include "slide/atlas.h"
 #include "slide/bake_layout.h"
 #include "slide/slide_frame.h"
+
+#include <supple/tools.h>
 
 typedef struct spl_slide_bake {
     const supple_scene *scene;
@@ -25,6 +28,11 @@ typedef struct spl_slide_bake {
     bool *flips;           /* a triangle's skin is the mirror image of its texture */
     float *vertex_turn;    /* 2 a vertex of the scene, or NULL: the mean of the triangles that do not flip */
     const float *position; /* of the frame under way */
+    /* exact lookups (spl_slide_bake_through): */
+    const spl_atlas *atlas;
+    const int32_t *net_of; /* by triangle of the scene: the net's, -1 without skin */
+    const float *atlas_uv; /* 2 a corner of the scene, of the frame */
+    int32_t *number;       /* by triangle of the net: its place in the layout; -1 */
 } spl_slide_bake;
 
 /* Takes the input's pixels over, also on failure. */
@@ -32,6 +40,16 @@ supple_result spl_slide_bake_init(spl_slide_bake *bake, const supple_scene *scen
                                   spl_slide_bake_choice *choice, const void *context, spl_pool *pool,
                                   const supple_config *config, supple_error *error);
 void spl_slide_bake_release(spl_slide_bake *bake);
+
+/* From now on texels are looked up through an atlas, over seams too: texel, place on the body, place of the skin,
+ * texel. `atlas_uv` (2 a corner) is refilled by the caller before each frame; the frame's own coordinates are the
+ * atlas' as those of the file, gone on with (spl_atlas_extend). */
+supple_result spl_slide_bake_through(spl_slide_bake *bake, const spl_atlas *atlas, const int32_t *net_of,
+                                     const float *atlas_uv, supple_error *error);
+
+/* The same for a bake of the library, and its frame. */
+supple_result spl_bake_through(supple_bake *bake, const spl_atlas *atlas, const int32_t *net_of, const float *atlas_uv,
+                               supple_error *error);
 
 /* Fills `output`. `position`: the frame's vertices in output order, by which normals are turned (rest positions would
  * do where nothing shears). Nothing is allocated; the same bits at any number of threads. */

@@ -221,3 +221,9 @@ supple_result supple_bake_frame(supple_bake *b, const supple_frame *frame, const
     spl_free(&b->allocator, data);
     return r;
 }
+
+supple_result spl_bake_through(supple_bake *b, const spl_atlas *atlas, const int32_t *net_of, const float *atlas_uv,
+                               supple_error *error)
+{
+    return spl_slide_bake_through(&b->bake, atlas, net_of, atlas_uv, error);
+}

@@ -15,6 +15,7 @@ spl_dermis_settings spl_dermis_settings_default(void)
                                  .density = 1100,
                                  .zeta = 1,
                                  .limit = 1e3,
+                                 .delta = 1e3,
                                  .drag = 10,
                                  .tolerance = 0.3};
 }
@@ -43,7 +44,8 @@ static void set_holds(spl_dermis *s, const spl_dermis_parts *parts)
         s->drag[v] = parts->drag ? parts->drag[v] : s->set.drag;
         s->hold[v] = parts->hold ? parts->hold[v] : SPL_HOLD_FREE;
         bool lost = s->hold[v] == SPL_HOLD_SLIDING && s->curves.slot[v] < 0;
-        if (!(area > 0) || lost) s->hold[v] = SPL_HOLD_FIXED;
+        bool glued = parts->tether_length && !(parts->tether_length[v] > 0);
+        if (!(area > 0) || lost || glued) s->hold[v] = SPL_HOLD_FIXED;
         if (s->hold[v] == SPL_HOLD_SLIDING)
             spl_net_align(&s->net, v, spl_curves_tangent(&s->net, &s->curves, s->curves.slot[v]));
     }
@@ -129,6 +131,64 @@ static bool allocate_state(spl_dermis *s)
     return made && s->place && s->place_new && s->theta && s->theta_new && s->jacobian && s->mass;
 }
 
+/* With C = R^-T g R^-1 of the stance, in the triangle's frame: R^-1 C^-1/2 R. Stretches are taken between a fifth and
+ * five: where skinning crumples armpits into folds, what it makes of a triangle is no measure of skin. */
+static void relax_triangle(const spl_net *net, size_t t, const spl_vec3 *x, double out[4])
+{
+    static const double least = 0.04, most = 25; /* of C */
+    const int32_t *c = net->surface.triangle + 3 * t;
+    const double *r = net->inverse + 3 * t;
+    spl_vec3 d1 = spl_sub(x[c[1]], x[c[0]]), d2 = spl_sub(x[c[2]], x[c[0]]);
+    spl_vec3 a = spl_scale(d1, r[0]), b = spl_madd(spl_scale(d1, r[1]), d2, r[2]);
+    double aa = spl_dot(a, a), ab = spl_dot(a, b), bb = spl_dot(b, b);
+    double angle = atan2(2 * ab, aa - bb) / 2, middle = (aa + bb) / 2, radius = hypot((aa - bb) / 2, ab);
+    double p = 1 / sqrt(fmin(fmax(middle + radius, least), most)), u = cos(angle);
+    double q = 1 / sqrt(fmin(fmax(middle - radius, least), most)), w = sin(angle);
+    double m00 = p * u * u + q * w * w, m01 = (p - q) * u * w, m11 = p * w * w + q * u * u;
+    double R00 = 1 / r[0], R11 = 1 / r[2], R01 = -r[1] * R00 * R11;
+    double n00 = m00 * R00, n01 = m00 * R01 + m01 * R11, n10 = m01 * R00, n11 = m01 * R01 + m11 * R11;
+    out[0] = r[0] * n00 + r[1] * n10;
+    out[1] = r[0] * n01 + r[1] * n11;
+    out[2] = r[2] * n10;
+    out[3] = r[2] * n11;
+}
+
+static bool take_push(spl_dermis *s, const spl_dermis_parts *parts)
+{
+    size_t n = (size_t)s->net.surface.vertex_count;
+    bool any = false;
+    for (size_t v = 0; v < n && parts->push; v++) any = any || spl_dot(parts->push[v], parts->push[v]) > 0;
+    if (!any) return true;
+    s->push = spl_new(&s->allocator, n, sizeof *s->push);
+    if (s->push) memcpy(s->push, parts->push, n * sizeof *s->push);
+    return s->push != NULL;
+}
+
+static bool find_relaxation(spl_dermis *s, const spl_dermis_parts *parts)
+{
+    if (!parts->stance) return true;
+    s->relax = spl_new(&s->allocator, (size_t)s->live_count, 4 * sizeof *s->relax);
+    for (size_t l = 0; s->relax && l < (size_t)s->live_count; l++)
+        relax_triangle(&s->net, (size_t)s->live[l], parts->stance, s->relax + 4 * l);
+    return s->relax != NULL;
+}
+
+/* Skin without tethers has none of this. */
+static bool allocate_tethers(spl_dermis *s, const spl_dermis_parts *parts)
+{
+    const supple_allocator *a = &s->allocator;
+    size_t n = (size_t)s->net.surface.vertex_count;
+    if (!parts->tether_length) return true;
+    s->tether_length = spl_new(a, n, sizeof *s->tether_length);
+    s->tether_pressure = spl_new(a, n, sizeof *s->tether_pressure);
+    s->tether_W = spl_new(a, n, sizeof *s->tether_W);
+    s->tether_K = spl_new(a, n, 3 * sizeof *s->tether_K);
+    if (!s->tether_length || !s->tether_pressure || !s->tether_W || !s->tether_K) return false;
+    memcpy(s->tether_length, parts->tether_length, n * sizeof *s->tether_length);
+    memcpy(s->tether_pressure, parts->tether_pressure, n * sizeof *s->tether_pressure);
+    return true;
+}
+
 static bool allocate_elements(spl_dermis *s)
 {
     const supple_allocator *a = &s->allocator;
@@ -187,11 +247,13 @@ static supple_result build(spl_dermis *s, const spl_dermis_parts *parts, supple_
 {
     supple_result result = spl_curves_make(&s->net, parts->edge, parts->edge_count, &s->allocator, &s->curves, error);
     if (result != SUPPLE_OK) return result;
-    if (!allocate_constant(s) || !allocate_state(s)) return spl_fail_memory(error, "the skin");
+    if (!allocate_constant(s) || !allocate_state(s) || !allocate_tethers(s, parts))
+        return spl_fail_memory(error, "the skin");
     set_holds(s, parts);
     find_live(s, parts);
     int32_t unknowns = number_unknowns(s);
-    if (!allocate_elements(s)) return spl_fail_memory(error, "the skin");
+    if (!allocate_elements(s) || !find_relaxation(s, parts) || !take_push(s, parts))
+        return spl_fail_memory(error, "the skin");
     if (unknowns > 0) result = make_system(s, unknowns, error);
     if (result == SUPPLE_OK) spl_dermis_reset(s);
     return result;
@@ -252,6 +314,12 @@ void spl_dermis_destroy(spl_dermis *s)
                      s->jacobian,
                      s->force,
                      s->mass,
+                     s->relax,
+                     s->push,
+                     s->tether_length,
+                     s->tether_pressure,
+                     s->tether_W,
+                     s->tether_K,
 
                      s->element_W,
                      s->element_f,
@@ -284,6 +352,7 @@ void spl_dermis_reset(spl_dermis *s)
     }
     for (int32_t k = 0; s->curves.count && k < s->curves.first[s->curves.count]; k++) s->theta[k] = s->curves.theta[k];
     memset(s->v, 0, 2 * n * sizeof *s->v);
+    s->turn = spl_mat3_identity();
     s->level = 0;
     s->moving = s->factored = false;
     s->skip = s->skips = 0;

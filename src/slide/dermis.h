@@ -11,6 +11,7 @@
 #define SPL_SLIDE_DERMIS_H
 
 #include "core/threads.h"
+#include "math/mat3.h"
 #include "slide/curves.h"
 #include "slide/membrane.h"
 #include "sparse/assembly.h"
@@ -30,6 +31,8 @@ typedef struct spl_dermis_settings {
     double prestrain;          /* the skin is stretched by this much at rest, in all directions */
     double zeta;               /* 12: how much of the body's tangential motion takes the skin along, 0 to 1 */
     double limit;              /* 12: and at most this speed of it, m/s */
+    bool paper_coupling;       /* 11 to 13 as printed: what is left behind is compared anew in every step */
+    double delta;              /* 12, Delta max: and at most this much of it is taken back, m in a millisecond */
     double drag;               /* resistance to sliding, 1/s */
     double step;               /* seconds; 0: adaptive */
     double tolerance;          /* of adaptive steps: error of a displacement over the size of triangles */
@@ -49,6 +52,10 @@ typedef struct spl_dermis_parts {
     const double *zeta;      /* in the settings' place */
     const double *drag;
     const double *prestrain;
+    const double *tether_length;   /* m; 0: glued, INFINITY: none. NULL: no tethers at all */
+    const double *tether_pressure; /* Pa, with lengths: what takes a tether to its length */
+    const spl_vec3 *push;   /* Pa of the body as it is at rest, in the axes of x: what pulls at the skin (b of 7) */
+    const spl_vec3 *stance; /* where vertices are when the skin is unstressed; NULL: where the net has them */
 } spl_dermis_parts;
 
 /* What an advance did. */
@@ -57,7 +64,7 @@ typedef struct spl_dermis_stats {
     int32_t broken;            /* triangles whose skin is inside out or torn thin, at the last step */
     double shortest;           /* step, seconds */
     double fastest;            /* m/s, relative to the body */
-    double energy;             /* elastic, J, at the start of the last step */
+    double energy;             /* of skin and tethers, J, at the start of the last step */
     double ms_linear, ms_rest; /* linear solver (T_LS of the paper's table 2) and all else (T_R) */
 } spl_dermis_stats;
 
@@ -70,7 +77,9 @@ typedef struct spl_dermis {
     /* constant, by vertex */
     uint8_t *hold;
     double *zeta, *drag;
-    double *patch;     /* a third of the area of its triangles */
+    spl_vec3 *push;                          /* NULL: none anywhere */
+    double *patch;                           /* a third of the area of its triangles */
+    double *tether_length, *tether_pressure; /* NULL: there are no tethers */
     double *size;      /* about the height of the triangles around it, or half of the body's mean */
     int32_t *unknown;  /* 2 a vertex: of v_i's components, -1 where they are held */
     int32_t *diagonal; /* 3 a vertex: entries of the matrix for 00, 10, 11; -1 */
@@ -78,6 +87,7 @@ typedef struct spl_dermis {
     int32_t live_count;
     int32_t *live; /* the triangle */
     double *mu, *lambda, *shrink;
+    double *relax; /* 4: the 2x2 matrix that takes edges as they are in the stance to those at rest; or NULL */
     int32_t *mine; /* 3 x triangles: of a corner, the live triangle's number times 3 plus the corner; -1 */
     /* state */
     spl_vec3 *x; /* the body */
@@ -85,6 +95,7 @@ typedef struct spl_dermis {
     spl_vec3 *Y;   /* of the places */
     double *theta; /* by slot of the curves */
     double *v;     /* 2 a vertex */
+    spl_mat3 turn; /* from the axes that forces are given in to those of x */
     int32_t level; /* of adaptive steps: frame / 2^level */
     bool moving;   /* x is of a frame, not the rest shape */
     /* of a step */
@@ -99,6 +110,7 @@ typedef struct spl_dermis {
     double *element_mass;             /* 9 a live triangle: 00, 10, 11 of each corner */
     double *element_K;                /* 21 a live triangle */
     double *force, *mass;             /* 2 and 3 a vertex */
+    double *tether_W, *tether_K;      /* 1 and 3 a vertex: energy, and stiffness as 00, 10, 11; or NULL */
     bool *element_broken;
     /* the linear system */
     spl_assembly assembly;
@@ -140,13 +152,18 @@ supple_result spl_dermis_step(spl_dermis *s, const spl_vec3 *x, double h, supple
 /* Area of the body now over area of skin, around each vertex. */
 void spl_dermis_stretch(const spl_dermis *s, double *out);
 
-/* Elastic and kinetic energy, J, of the state with the body as it stands. */
+/* Energy of skin and tethers, and kinetic energy, J, of the state with the body as it stands. */
 double spl_dermis_energy(spl_dermis *s, double *kinetic);
 
 /* ---- the parts of a step, shared by the files ---- */
 
 /* (11) to (13): the slip of every vertex as the body goes from x to x_new; false if there is none anywhere. */
 bool spl_dermis_couple(spl_dermis *s, double h);
+
+/* The same as printed, after the slip: skin is taken back to where it was at rest by the share zeta of a millisecond;
+ * and what friction leaves of v_new. */
+void spl_dermis_take_back(spl_dermis *s, double h);
+void spl_dermis_rub(spl_dermis *s, double h);
 
 /* Jacobians, forces, masses and, with `stiff`, element stiffness at Y_new on the body x_new. Stiffness is projected
  * unless `exact`. */

@@ -149,7 +149,7 @@ static void slip_of(const task *w, size_t v, double out[2])
     double p = spl_dot(G[0], dx), q = spl_dot(G[1], dx);
     double u[2] = {(c * p - b * q) / det, (a * q - b * p) / det};
     double along = sqrt(fmax(a * u[0] * u[0] + 2 * b * u[0] * u[1] + c * u[1] * u[1], 0)), most = s->set.limit * w->h;
-    double k = -(1 - s->zeta[v] * (along > most ? most / along : 1));
+    double k = s->set.paper_coupling ? -1 : -(1 - s->zeta[v] * (along > most ? most / along : 1));
     out[0] = isfinite(u[0]) ? k * u[0] : 0;
     out[1] = isfinite(u[1]) && s->hold[v] == SPL_HOLD_FREE ? k * u[1] : 0;
 }
@@ -170,10 +170,58 @@ bool spl_dermis_couple(spl_dermis *s, double h)
     size_t n = (size_t)s->net.surface.vertex_count;
     bool slips = false, fast = false;
     for (size_t v = 0; v < n && !(slips && fast); v++) {
-        slips = slips || s->zeta[v] < 1;
+        slips = slips || s->zeta[v] < 1 || s->set.paper_coupling;
         fast = fast || spl_distance(s->x_new[v], s->x[v]) > s->set.limit * h;
     }
     if (!slips && !fast) return false;
     spl_parallel_for(s->pool, n, GRAIN, couple_range, &w);
     return true;
+}
+
+/* Zeta of a step: that of steps of a millisecond, the paper's, as often as they go into it. */
+static double share_of(double zeta, double h)
+{
+    return 1 - pow(1 - zeta, h / 1e-3);
+}
+
+/* All of the body's motion was slipped; of what is missing to the place at rest, (12) keeps all but this share. */
+static void take_back_range(void *context, size_t begin, size_t end)
+{
+    const task *w = context;
+    spl_dermis *s = w->s;
+    for (size_t v = begin; v < end; v++) {
+        double share = share_of(s->zeta[v], w->h);
+        int32_t slot = s->curves.slot[v];
+        spl_vec3 home = s->net.surface.position[v], way = spl_sub(home, s->Y_new[v]);
+        double far = spl_norm(way), most = s->set.delta * w->h / 1e-3;
+        if (s->hold[v] == SPL_HOLD_FIXED || !(far > 0)) continue;
+        if (far > most) share *= most / far;
+        if (s->hold[v] == SPL_HOLD_SLIDING) {
+            const spl_curves *c = &s->curves;
+            int32_t k = c->curve[slot];
+            double back = spl_curves_difference(c, k, s->theta_new[slot], c->theta[slot]);
+            s->theta_new[slot] = spl_curves_wrap(c, k, s->theta_new[slot] + share * back);
+            s->place_new[v] = spl_curves_place(&s->net, c, k, s->theta_new[slot]);
+        } else if (share < 1)
+            s->place_new[v] = spl_net_go(&s->net, &s->place_new[v], spl_scale(way, share));
+        else
+            s->place_new[v] = spl_net_vertex(&s->net, (int32_t)v); /* to the last bit */
+        s->Y_new[v] = share < 1 ? spl_surface_point(&s->net.surface, &s->place_new[v]) : home;
+    }
+}
+
+void spl_dermis_take_back(spl_dermis *s, double h)
+{
+    task w = {s, NULL, h};
+    spl_parallel_for(s->pool, (size_t)s->net.surface.vertex_count, GRAIN, take_back_range, &w);
+}
+
+/* Skin that sticks does not slide by elasticity either: friction takes the same share of its velocity. */
+void spl_dermis_rub(spl_dermis *s, double h)
+{
+    for (size_t v = 0; v < (size_t)s->net.surface.vertex_count; v++) {
+        double rest = 1 - share_of(s->zeta[v], h);
+        s->v_new[2 * v] *= rest;
+        s->v_new[2 * v + 1] *= rest;
+    }
 }

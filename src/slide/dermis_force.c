@@ -1,5 +1,6 @@
 /* Forces, masses and stiffness of the skin: loops over triangles, gathered by vertex in the triangles' order. */
 #include "slide/dermis.h"
+#include "slide/tether.h"
 
 #include <string.h>
 
@@ -83,6 +84,14 @@ static void metric(const spl_vec3 d[2], double out[3])
     out[2] = spl_dot(d[1], d[1]);
 }
 
+/* What the body's edges would be if it had come from the rest shape as it came from the stance. */
+static void relax_edges(const double *T, spl_vec3 edge[2])
+{
+    spl_vec3 a = edge[0], b = edge[1];
+    edge[0] = spl_madd(spl_scale(a, T[0]), b, T[2]);
+    edge[1] = spl_madd(spl_scale(a, T[1]), b, T[3]);
+}
+
 static element read_element(const spl_dermis *s, size_t l)
 {
     element e = {.l = l, .t = (size_t)s->live[l]};
@@ -93,6 +102,7 @@ static element read_element(const spl_dermis *s, size_t l)
         edge[k] = spl_sub(s->x_new[c[k + 1]], s->x_new[c[0]]);
     }
     metric(e.d, e.G);
+    if (s->relax) relax_edges(s->relax + 4 * l, edge);
     metric(edge, e.g);
     jacobian_of(&s->net, e.t, s->x_new, e.Gamma);
     memcpy(J, s->element_jacobian + 6 * l, sizeof J);
@@ -132,6 +142,9 @@ static void element_inertia(const spl_dermis *s, const element *e, double *mass,
         mass[3 * k + 1] = m * spl_dot(P[1], P[0]);
         mass[3 * k + 2] = m * spl_dot(P[1], P[1]);
         for (size_t i = 0; i < 2; i++) f[2 * k + i] += m * spl_dot(P[i], s->set.gravity);
+        if (!s->push) continue;
+        spl_vec3 push = spl_mat3_apply(&s->turn, s->push[s->net.surface.triangle[3 * e->t + k]]);
+        for (size_t i = 0; i < 2; i++) f[2 * k + i] += s->net.area[e->t] / 3 * spl_dot(P[i], push);
     }
 }
 
@@ -187,6 +200,27 @@ static void elements(void *context, size_t begin, size_t end)
     }
 }
 
+/* What the tether of a vertex does: f = -A J^T dphi/dY with the sign that Y' = -J v has, and J^T (d2phi/dY2) J. */
+static void pull_tether(spl_dermis *s, size_t v, double force[2])
+{
+    const double *J = s->jacobian + 6 * v;
+    double *K = s->tether_K + 3 * v;
+    spl_vec3 a = spl_v3(J[0], J[1], J[2]), b = spl_v3(J[3], J[4], J[5]);
+    spl_vec3 way = spl_sub(s->Y_new[v], s->net.surface.position[v]);
+    double d = spl_norm(way);
+    s->tether_W[v] = K[0] = K[1] = K[2] = 0;
+    if (!isfinite(s->tether_length[v]) || s->hold[v] == SPL_HOLD_FIXED) return;
+    spl_tether_point t = spl_tether_at(s->tether_length[v], s->tether_pressure[v], d);
+    double area = s->patch[v], on_a = spl_dot(a, way), on_b = spl_dot(b, way);
+    double along = d > 0 ? (t.tangent - t.pull) / (d * d) : 0; /* the same in all directions, but along the tether */
+    s->tether_W[v] = area * t.phi;
+    force[0] += area * t.pull * on_a;
+    force[1] += area * t.pull * on_b;
+    K[0] = area * (t.pull * spl_dot(a, a) + along * on_a * on_a);
+    K[1] = area * (t.pull * spl_dot(a, b) + along * on_a * on_b);
+    K[2] = area * (t.pull * spl_dot(b, b) + along * on_b * on_b);
+}
+
 static void gather(void *context, size_t begin, size_t end)
 {
     spl_dermis *s = context;
@@ -203,6 +237,7 @@ static void gather(void *context, size_t begin, size_t end)
         double least = 1e-3 * s->set.density * s->set.thickness * s->patch[v];
         mass[0] += least;
         mass[2] += least;
+        if (s->tether_length) pull_tether(s, v, force);
         memcpy(s->force + 2 * v, force, sizeof force);
         memcpy(s->mass + 3 * v, mass, sizeof mass);
     }
@@ -227,6 +262,7 @@ double spl_dermis_energy(spl_dermis *s, double *kinetic)
     memcpy(s->place_new, s->place, n * sizeof *s->place);
     spl_dermis_evaluate(s, false, false);
     for (size_t l = 0; l < (size_t)s->live_count; l++) W += s->element_W[l];
+    for (size_t v = 0; s->tether_length && v < n; v++) W += s->tether_W[v];
     for (size_t i = 0; i < n; i++) {
         const double *m = s->mass + 3 * i, *v = s->v + 2 * i;
         T += (m[0] * v[0] * v[0] + 2 * m[1] * v[0] * v[1] + m[2] * v[1] * v[1]) / 2;

@@ -37,6 +37,8 @@ static void assemble(spl_dermis *s, double h)
         double k = 1 + h * s->drag[v];
         for (int i = 0; i < 3; i++)
             if (d[i] >= 0) s->value[d[i]] += k * m[i];
+        for (int i = 0; i < 3 && s->tether_length; i++)
+            if (d[i] >= 0) s->value[d[i]] += h * h * s->tether_K[3 * v + (size_t)i];
         if (at[0] >= 0) s->right[at[0]] = m[0] * u[0] + m[1] * u[1] + h * f[0];
         if (at[1] >= 0) s->right[at[1]] = m[1] * u[0] + m[2] * u[1] + h * f[1];
     }

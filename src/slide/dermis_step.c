@@ -49,8 +49,11 @@ static supple_result attempt(spl_dermis *s, double h, bool couple, supple_error 
         if (s->curves.count)
             memcpy(s->theta_new, s->theta, (size_t)s->curves.first[s->curves.count] * sizeof *s->theta);
     }
+    if (s->set.paper_coupling) spl_dermis_take_back(s, h);
     spl_dermis_evaluate(s, true, false);
-    return spl_dermis_solve(s, h, error);
+    supple_result result = spl_dermis_solve(s, h, error);
+    if (s->set.paper_coupling) spl_dermis_rub(s, h);
+    return result;
 }
 
 /* v_new happens. */
@@ -78,6 +81,7 @@ static void accept(spl_dermis *s, double h)
         t->broken += s->element_broken[l];
         t->energy += s->element_W[l];
     }
+    for (size_t v = 0; s->tether_length && v < (size_t)s->net.surface.vertex_count; v++) t->energy += s->tether_W[v];
     double fastest = t->fastest * t->fastest;
     for (size_t v = 0; v < (size_t)s->net.surface.vertex_count; v++)
         fastest = fmax(fastest, s->v[2 * v] * s->v[2 * v] + s->v[2 * v + 1] * s->v[2 * v + 1]);
@@ -105,6 +109,7 @@ supple_result spl_dermis_settle(spl_dermis *s, const spl_vec3 *x, int32_t most, 
         s->x_new[v] = s->x[v];
     }
     s->moving = true;
+    if (s->set.paper_coupling) most = 0; /* it begins where it sticks */
     for (int32_t k = 0; k < most; k++) {
         memset(s->v, 0, 2 * n * sizeof *s->v);
         result = attempt(s, long_step, false, error);
@@ -238,6 +243,7 @@ supple_result spl_dermis_advance(spl_dermis *s, const spl_vec3 *x, double dt, su
     if (!s->set.world) { /* x stays in the first frame's orientation: gravity turns instead */
         spl_mat3 R = spl_quat_to_mat3(m.turn), back = spl_mat3_transpose(&R);
         s->set.gravity = spl_mat3_apply(&back, gravity);
+        s->turn = back;
     }
     supple_result result =
         s->set.step > 0 ? run_fixed(s, &m, dt, couple, error) : run_adaptive(s, &m, dt, couple, error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define FARTHEST   1e9
+#define MOST_PUSH  1e9 /* Pa */
 #define MOST_ALIKE 0.1 /* tolerance of colours, unless given */
 #define FOLLOWS    0.5 /* sum of weights from which on skin belongs to a joint and those below it */
 
@@ -20,9 +21,10 @@ typedef struct region {
     const char *material, *mesh, *joint; /* belong to the JSON */
     const json_t *curve;
     double low[3], high[3], color[3], tolerance;
-    bool has_box, has_color, border;
+    double push[3]; /* Pa */
+    bool has_box, has_color, has_push, border;
     region_skin skin;
-    double stiffness, zeta, drag, prestrain; /* NAN: as it is */
+    double stiffness, zeta, drag, prestrain, tether, tether_stiffness; /* NAN: as it is */
 } region;
 
 /* Work on one file. */
@@ -79,17 +81,25 @@ static bool read_skin(spl_json *j, const json_t *object, region_skin *out)
 
 static bool read_region(spl_json *j, const json_t *object, int32_t index, region *r)
 {
-    static const char *const keys[] = {"name",      "comment", "material",  "mesh",   "joint", "box",
-                                       "color",     "curve",   "tolerance", "border", "skin",  "zeta",
-                                       "stiffness", "drag",    "prestrain", NULL};
+    static const char *const keys[] = {
+        "name",      "comment",   "material",         "mesh",  "joint", "box",       "color",
+        "curve",     "tolerance", "border",           "skin",  "zeta",  "stiffness", "drag",
+        "prestrain", "tether",    "tether_stiffness", "force", NULL};
     const char *name = NULL, *comment = NULL;
-    *r = (region){.tolerance = MOST_ALIKE, .stiffness = NAN, .zeta = NAN, .drag = NAN, .prestrain = NAN};
+    *r = (region){.tolerance = MOST_ALIKE,
+                  .stiffness = NAN,
+                  .zeta = NAN,
+                  .drag = NAN,
+                  .prestrain = NAN,
+                  .tether = NAN,
+                  .tether_stiffness = NAN};
     snprintf(j->where, sizeof j->where, "regions[%d]", index);
     if (!json_is_object(object)) return spl_json_fail(j, "is not an object");
     if (!spl_json_string(j, object, "name", &name)) return false;
     if (name) snprintf(j->where, sizeof j->where, "region '%.60s'", name);
     snprintf(r->label, sizeof r->label, "%s", j->where);
     r->has_color = json_object_get(object, "color") != NULL;
+    r->has_push = json_object_get(object, "force") != NULL;
     bool read = spl_json_known(j, object, keys) && spl_json_string(j, object, "comment", &comment) &&
                 spl_json_string(j, object, "material", &r->material) && spl_json_string(j, object, "mesh", &r->mesh) &&
                 spl_json_string(j, object, "joint", &r->joint) && read_box(j, object, r) &&
@@ -99,13 +109,18 @@ static bool read_region(spl_json *j, const json_t *object, int32_t index, region
                 read_skin(j, object, &r->skin) && spl_json_number(j, object, "zeta", 0, 1, "", &r->zeta) &&
                 spl_json_number(j, object, "stiffness", 1e-6, 1e6, "", &r->stiffness) &&
                 spl_json_number(j, object, "drag", 0, 1e6, "1/s", &r->drag) &&
-                spl_json_number(j, object, "prestrain", -0.5, 1, "", &r->prestrain);
+                spl_json_number(j, object, "prestrain", -0.5, 1, "", &r->prestrain) &&
+                spl_json_number(j, object, "tether", 0, 1e6, "mm", &r->tether) &&
+                spl_json_number(j, object, "tether_stiffness", 0, 1e12, "", &r->tether_stiffness) &&
+                spl_json_numbers(j, object, "force", 3, -MOST_PUSH, MOST_PUSH, r->push);
     if (!read) return false;
     if (!r->material && !r->mesh && !r->joint && !r->has_box && !r->has_color && !r->curve && !r->border)
         return spl_json_fail(j, "says not where it is: give \"material\", \"mesh\", \"joint\", \"box\", \"color\", "
                                 "\"curve\" or \"border\"");
-    if (r->skin == SKIN_SAME && isnan(r->stiffness) && isnan(r->zeta) && isnan(r->drag) && isnan(r->prestrain))
-        return spl_json_fail(j, "sets nothing: give \"skin\", \"stiffness\", \"zeta\", \"drag\" or \"prestrain\"");
+    if (r->skin == SKIN_SAME && isnan(r->stiffness) && isnan(r->zeta) && isnan(r->drag) && isnan(r->prestrain) &&
+        isnan(r->tether) && isnan(r->tether_stiffness) && !r->has_push)
+        return spl_json_fail(j, "sets nothing: give \"skin\", \"stiffness\", \"zeta\", \"drag\", \"prestrain\", "
+                                "\"tether\", \"tether_stiffness\" or \"force\"");
     return true;
 }
 
@@ -291,6 +306,9 @@ static void set_values(reading *w, const region *r)
         if (!isnan(r->zeta)) w->out->zeta[v] = r->zeta;
         if (!isnan(r->drag)) w->out->drag[v] = r->drag;
         if (!isnan(r->prestrain)) w->out->prestrain[v] = r->prestrain;
+        if (!isnan(r->tether)) w->out->tether[v] = 1e-3 * r->tether;
+        if (!isnan(r->tether_stiffness)) w->out->tether_stiffness[v] = r->tether_stiffness;
+        if (r->has_push) w->out->push[v] = spl_v3(r->push[0], r->push[1], r->push[2]);
     }
 }
 
@@ -375,6 +393,9 @@ static bool allocate(reading *w, int32_t **degree)
     r->zeta = spl_new(a, n, sizeof *r->zeta);
     r->drag = spl_new(a, n, sizeof *r->drag);
     r->prestrain = spl_new(a, n, sizeof *r->prestrain);
+    r->tether = spl_new(a, n, sizeof *r->tether);
+    r->tether_stiffness = spl_new(a, n, sizeof *r->tether_stiffness);
+    r->push = spl_new(a, n, sizeof *r->push);
     w->on_border = spl_new(a, n, sizeof *w->on_border);
     w->member = spl_new(a, n, sizeof *w->member);
     w->below = spl_new(a, (size_t)w->where->scene->node_count, sizeof *w->below);
@@ -383,8 +404,9 @@ static bool allocate(reading *w, int32_t **degree)
     w->interest = spl_new(a, n, sizeof *w->interest);
     w->region = spl_new(a, MOST_REGIONS, sizeof *w->region);
     *degree = spl_new(a, n, sizeof **degree);
-    return r->hold && r->edge && r->stiffness && r->zeta && r->drag && r->prestrain && w->on_border && w->member &&
-           w->below && w->claim && w->claimed && w->interest && w->region && *degree;
+    return r->hold && r->edge && r->stiffness && r->zeta && r->drag && r->prestrain && r->tether &&
+           r->tether_stiffness && r->push && w->on_border && w->member && w->below && w->claim && w->claimed &&
+           w->interest && w->region && *degree;
 }
 
 static void release_reading(reading *w, int32_t *degree)
@@ -408,6 +430,8 @@ supple_result spl_regions_parse(const spl_slide_scene *where, const void *text, 
             out->zeta[v] = settings->zeta;
             out->drag[v] = settings->drag;
             out->prestrain[v] = settings->prestrain;
+            out->tether[v] = NAN;
+            out->tether_stiffness[v] = 1;
             w.claim[v] = SKIN_SAME;
         }
         find_borders(&w, degree);
@@ -441,7 +465,8 @@ supple_result spl_regions_make(const spl_slide_scene *where, const char *path, s
 
 void spl_regions_release(spl_regions *r)
 {
-    void *block[] = {r->hold, r->edge, r->stiffness, r->zeta, r->drag, r->prestrain};
+    void *block[] = {r->hold,      r->edge,   r->stiffness,        r->zeta, r->drag,
+                     r->prestrain, r->tether, r->tether_stiffness, r->push};
     if (r->allocator.release)
         for (size_t i = 0; i < sizeof block / sizeof *block; i++) spl_free(&r->allocator, block[i]);
     *r = (spl_regions){0};
@@ -473,5 +498,8 @@ spl_dermis_parts spl_regions_parts(const spl_regions *r)
                               .stiffness = r->stiffness,
                               .zeta = r->zeta,
                               .drag = r->drag,
-                              .prestrain = r->prestrain};
+                              .prestrain = r->prestrain,
+                              .tether_length = r->tether,
+                              .tether_pressure = r->tether_stiffness,
+                              .push = r->push};
 }

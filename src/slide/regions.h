@@ -24,6 +24,8 @@ typedef struct spl_regions {
     uint8_t *hold;
     int32_t *edge;
     double *stiffness, *zeta, *drag, *prestrain; /* by vertex of the net */
+    double *tether, *tether_stiffness;           /* length in m, NAN where no region says one; times slide.tether */
+    spl_vec3 *push;                              /* Pa, in the axes of the character's frames */
     size_t edge_count;
     int32_t region_count;
 } spl_regions;

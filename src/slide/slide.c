@@ -4,11 +4,12 @@
 #include "core/memory.h"
 #include "core/timer.h"
 #include "slide/regions.h"
+#include "slide/tether_find.h"
 #include "slide/uv.h"
 
 #include <string.h>
 
-enum { SETTLE_STEPS = 100 };
+enum { SETTLE_STEPS = 100, MOST_CYCLES = 20 };
 static const double longest = 1; /* second: jumps beyond it begin anew */
 
 const spl_parameter spl_slide_parameter[SPL_SLIDE_PARAMETERS] = {
@@ -17,8 +18,18 @@ const spl_parameter spl_slide_parameter[SPL_SLIDE_PARAMETERS] = {
     [SPL_SLIDE_THICKNESS] = {"slide.thickness", "m", 2e-3, 1e-5, 1, "thickness of the skin", NULL},
     [SPL_SLIDE_DENSITY] = {"slide.density", "kg/m^3", 1100, 1e-3, 1e6, "density of the skin", NULL},
     [SPL_SLIDE_PRESTRAIN] = {"slide.prestrain", "", 0, -0.5, 1, "how much the skin is stretched at rest", NULL},
+    [SPL_SLIDE_PRESET] = {"slide.preset", "", 0, 0, 1, "jiggle: loose, heavy skin that lags and overshoots",
+                          "none|jiggle"},
+    [SPL_SLIDE_TETHER] = {"slide.tether", "Pa", 450, 0, 1e12, "shear that takes a tether to its length; 0: no tethers",
+                          NULL},
+    [SPL_SLIDE_TETHER_LENGTH] = {"slide.tether_length", "", 1, 0, 1000, "times the lengths found; 0: glued", NULL},
+    [SPL_SLIDE_REST] = {"slide.rest", "", 0, 0, 2, "the pose where skin is unstressed; auto: standing, with tethers",
+                        "auto|standing|bind"},
     [SPL_SLIDE_ZETA] = {"slide.zeta", "", 1, 0, 1, "1: the body's motion takes the skin along; 0: it slips", NULL},
     [SPL_SLIDE_LIMIT] = {"slide.limit", "m/s", 1e3, 0, 1e6, "no faster motion takes the skin along", NULL},
+    [SPL_SLIDE_COUPLING] = {"slide.coupling", "", 0, 0, 1, "how the body takes skin along: by slip, or as printed",
+                            "slip|paper"},
+    [SPL_SLIDE_DELTA] = {"slide.delta", "mm", 1e6, 0, 1e6, "coupling paper: most that is taken back in 1 ms", NULL},
     [SPL_SLIDE_DRAG] = {"slide.drag", "1/s", 10, 0, 1e6, "resistance to sliding", NULL},
     [SPL_SLIDE_STEP] = {"slide.step", "ms", 0, 0, 100, "length of steps; 0: adaptive", NULL},
     [SPL_SLIDE_TOLERANCE] = {"slide.tolerance", "", 0.3, 1e-4, 10, "error of an adaptive step, of a triangle", NULL},
@@ -51,6 +62,7 @@ struct spl_slide {
     double *stretched; /* by vertex of the net */
     float *corner_uv, *stretch;
     bool running;
+    bool cycled; /* spl_slide_cycle has just been: the state is that of a cycle's first frame */
     spl_slide_frame frame;
     supple_named_value value[VALUES];
 };
@@ -145,12 +157,60 @@ static spl_dermis_settings settings_of(const spl_slide_setup *setup)
                                  .prestrain = p[SPL_SLIDE_PRESTRAIN],
                                  .zeta = p[SPL_SLIDE_ZETA],
                                  .limit = p[SPL_SLIDE_LIMIT],
+                                 .paper_coupling = p[SPL_SLIDE_COUPLING] > 0.5,
+                                 .delta = p[SPL_SLIDE_DELTA] * 1e-3,
                                  .drag = p[SPL_SLIDE_DRAG],
                                  .step = p[SPL_SLIDE_STEP] * 1e-3,
                                  .tolerance = p[SPL_SLIDE_TOLERANCE],
                                  .paper_force = p[SPL_SLIDE_FORCE] > 0.5,
                                  .world = p[SPL_SLIDE_INERTIA] > 0.5,
                                  .gravity = setup->gravity};
+}
+
+void spl_slide_preset(int preset, double *parameter)
+{
+    static const struct {
+        int parameter;
+        double value;
+    } jiggle[] = {{SPL_SLIDE_YOUNG, 3e4}, {SPL_SLIDE_TETHER, 50}, {SPL_SLIDE_ZETA, 0.5},
+                  {SPL_SLIDE_DRAG, 1},    {SPL_SLIDE_STEP, 2},    {SPL_SLIDE_INERTIA, 1}};
+    for (size_t i = 0; preset == 1 && i < sizeof jiggle / sizeof *jiggle; i++)
+        parameter[jiggle[i].parameter] = jiggle[i].value;
+}
+
+bool spl_slide_wants_stance(const double *parameter)
+{
+    int word = (int)parameter[SPL_SLIDE_REST];
+    return word == 1 || (word == 0 && parameter[SPL_SLIDE_TETHER] > 0);
+}
+
+/* Lengths and pressures of tethers, from the body where no region says them. */
+static supple_result make_tethers(const spl_slide_setup *setup, const spl_slide_scene *where, spl_regions *r,
+                                  supple_error *error)
+{
+    size_t n = (size_t)where->net->surface.vertex_count;
+    const double *p = setup->parameter;
+    spl_tether_body body = {where, setup->home, spl_mat3_scale(&setup->rest_map, setup->rest_unit)};
+    double *found = spl_new(setup->allocator, n, sizeof *found);
+    if (!found) return spl_fail_memory(error, "the skin's tethers");
+    supple_result result = spl_tether_find(&body, setup->allocator, found, error);
+    for (size_t v = 0; result == SUPPLE_OK && v < n; v++) {
+        r->tether[v] = (isnan(r->tether[v]) ? found[v] : r->tether[v]) * p[SPL_SLIDE_TETHER_LENGTH];
+        r->tether_stiffness[v] *= p[SPL_SLIDE_TETHER];
+        if (isnan(r->tether[v])) r->tether[v] = 0; /* none of no length */
+    }
+    spl_free(setup->allocator, found);
+    return result;
+}
+
+/* Where the net's vertices stand, metres; NULL if memory is out. */
+static spl_vec3 *stance_of(const spl_slide_setup *setup, const spl_net *net)
+{
+    const spl_surface *f = &net->surface;
+    spl_vec3 *place = spl_new(setup->allocator, (size_t)f->vertex_count, sizeof *place);
+    for (int32_t v = setup->scene->vertex_count; place && v-- > 0;)
+        if (f->map[v] >= 0) place[f->map[v]] = spl_scale(spl_v3_from_float(setup->stance + 3 * (size_t)v), setup->unit);
+    return place;
 }
 
 /* The skin itself, on the net, which it takes. */
@@ -165,7 +225,16 @@ static supple_result make_skin(spl_slide *s, const spl_slide_setup *setup, const
     if (result != SUPPLE_OK) return result;
     spl_regions_fix_creases(&regions, net, setup->parameter[SPL_SLIDE_CREASE]);
     spl_dermis_parts parts = spl_regions_parts(&regions);
-    result = spl_dermis_create(net, &settings, &parts, setup->pool, setup->allocator, &s->skin, error);
+    if (setup->parameter[SPL_SLIDE_TETHER] > 0)
+        result = make_tethers(setup, &where, &regions, error);
+    else
+        parts.tether_length = parts.tether_pressure = NULL;
+    spl_vec3 *stance = setup->stance ? stance_of(setup, net) : NULL;
+    if (setup->stance && !stance) result = spl_fail_memory(error, "the skin's rest shape");
+    parts.stance = stance;
+    if (result == SUPPLE_OK)
+        result = spl_dermis_create(net, &settings, &parts, setup->pool, setup->allocator, &s->skin, error);
+    spl_free(setup->allocator, stance);
     spl_regions_release(&regions);
     return result;
 }
@@ -252,7 +321,7 @@ void spl_slide_destroy(spl_slide *s)
 
 void spl_slide_reset(spl_slide *s)
 {
-    s->running = false;
+    s->running = s->cycled = false;
 }
 
 /* ---- a frame ---- */
@@ -279,26 +348,71 @@ static void tell(spl_slide *s, int32_t spanning)
     s->value[MS_LINEAR].value = t->ms_linear;
 }
 
+static void read_body(spl_slide *s, const float *position)
+{
+    for (int32_t v = 0; v < s->skin->net.surface.vertex_count; v++)
+        s->body[v] = spl_scale(spl_v3_from_float(position + 3 * (size_t)s->source[v]), s->unit);
+}
+
+/* What the state is seen as. */
+static void show(spl_slide *s)
+{
+    const spl_surface *f = &s->skin->net.surface;
+    spl_dermis_stretch(s->skin, s->stretched);
+    for (size_t v = 0; v < s->frame.vertices; v++)
+        if (f->map[v] >= 0) s->stretch[v] = (float)s->stretched[f->map[v]];
+    tell(s, spl_slide_uv_update(&s->uv, s->skin, s->corner_uv));
+}
+
 supple_result spl_slide_step(spl_slide *s, const float *position, double dt, supple_error *error)
 {
     spl_dermis *skin = s->skin;
-    const spl_surface *f = &skin->net.surface;
-    supple_result result;
-    for (int32_t v = 0; v < f->vertex_count; v++)
-        s->body[v] = spl_scale(spl_v3_from_float(position + 3 * (size_t)s->source[v]), s->unit);
-    if (s->running && dt > 0 && dt <= longest)
+    supple_result result = SUPPLE_OK;
+    read_body(s, position);
+    if (s->cycled && dt == 0) { /* the cycle has brought it here */
+    } else if (s->running && dt > 0 && dt <= longest)
         result = spl_dermis_advance(skin, s->body, dt, error);
     else {
         spl_dermis_reset(skin);
         result = spl_dermis_settle(skin, s->body, s->settle ? SETTLE_STEPS : 0, error);
         s->running = result == SUPPLE_OK;
     }
-    if (result != SUPPLE_OK) return result;
-    spl_dermis_stretch(skin, s->stretched);
-    for (size_t v = 0; v < s->frame.vertices; v++)
-        if (f->map[v] >= 0) s->stretch[v] = (float)s->stretched[f->map[v]];
-    tell(s, spl_slide_uv_update(&s->uv, skin, s->corner_uv));
-    return SUPPLE_OK;
+    s->cycled = false;
+    if (result == SUPPLE_OK) show(s);
+    return result;
+}
+
+static double farthest(const spl_vec3 *a, const spl_vec3 *b, size_t n)
+{
+    double most = 0;
+    for (size_t v = 0; v < n; v++) most = fmax(most, spl_distance(a[v], b[v]));
+    return most;
+}
+
+supple_result spl_slide_cycle(spl_slide *s, const float *position, int32_t frames, double dt, double same,
+                              double *difference, supple_error *error)
+{
+    spl_dermis *skin = s->skin;
+    size_t n = (size_t)skin->net.surface.vertex_count, width = 3 * s->frame.vertices;
+    spl_vec3 *first = spl_new(&s->allocator, n, sizeof *first), *before = spl_new(&s->allocator, n, sizeof *before);
+    supple_result result = first && before ? SUPPLE_OK : spl_fail_memory(error, "the skin's cycle");
+    s->running = false;
+    if (result == SUPPLE_OK) result = spl_slide_step(s, position, 0, error);
+    *difference = INFINITY;
+    if (result == SUPPLE_OK) memcpy(first, s->body, n * sizeof *first);
+    for (int32_t cycle = 0; result == SUPPLE_OK && cycle < MOST_CYCLES && !(*difference <= same); cycle++) {
+        memcpy(before, skin->Y, n * sizeof *before);
+        for (int32_t k = 1; k < frames && result == SUPPLE_OK; k++) {
+            read_body(s, position + (size_t)k * width);
+            result = spl_dermis_advance(skin, s->body, dt, error);
+        }
+        *difference = farthest(before, skin->Y, n);
+        memcpy(skin->x, first, n * sizeof *first); /* the body is back, its skin as it has become */
+    }
+    spl_free(&s->allocator, first);
+    spl_free(&s->allocator, before);
+    s->cycled = s->running = result == SUPPLE_OK;
+    return result;
 }
 
 const spl_slide_frame *spl_slide_get(const spl_slide *s)
@@ -310,4 +424,14 @@ const supple_named_value *spl_slide_values(const spl_slide *s, int32_t *count)
 {
     *count = VALUES;
     return s->value;
+}
+
+const struct spl_dermis *spl_slide_skin(const spl_slide *s)
+{
+    return s->skin;
+}
+
+const struct spl_slide_uv *spl_slide_texture(const spl_slide *s)
+{
+    return &s->uv;
 }

@@ -169,6 +169,78 @@ def check_example(tool, folder):
     assert slid < 1.1 and stuck > 1.2
 
 
+def read_obj(path):
+    """Texture coordinates by corner of a .obj's faces, v down."""
+    points, corners = [], []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("vt "):
+                points.append([float(word) for word in line.split()[1:3]])
+            elif line.startswith("f "):
+                corners += [int(word.split("/")[1]) - 1 for word in line.split()[1:]]
+    return (np.array(points) * (1, -1) + (0, 1))[corners]
+
+
+class Glb:
+    """As much of a .glb as this needs."""
+    def __init__(self, path):
+        raw = open(path, "rb").read()
+        length, = struct.unpack_from("<I", raw, 12)
+        self.json, self.data = json.loads(raw[20:20 + length]), raw[28 + length:]
+
+    def read(self, index):
+        a = self.json["accessors"][index]
+        view = self.json["bufferViews"][a["bufferView"]]
+        width, kind = {"SCALAR": 1, "VEC2": 2}[a["type"]], {5125: "<u4", 5123: "<u2", 5126: "<f4"}[a["componentType"]]
+        return np.frombuffer(self.data, kind, a["count"] * width, view.get("byteOffset", 0)).reshape(-1, width).astype(float)
+
+
+def check_atlas(tool, folder):
+    """With a texture that slides every output has the atlas: the basis in the .glb gives back what the .obj has, to a quarter of a texel;
+    the image is the .obj's; any number of threads makes the same bytes; a limit is kept and said; off, nothing is made."""
+    common = ("demo:hero", "--method", "linear", "--clip", 0, "--frames", "0:2", "--slide")
+    torus = ("demo:torus", "--method", "linear", "--clip", "squash", "--frames", "0:2", "--slide")
+    base = os.path.join(folder, "atlas")
+    said = tool.good("skin", *common, "--threads", 1, "-o", base + ".glb", "-o", base + ".obj").err
+    for threads in (1, 3):
+        tool.good("skin", *torus, "--threads", threads, "-o", f"{base}{threads}.glb")
+    assert open(base + "1.glb", "rb").read() == open(base + "3.glb", "rb").read()
+    glb = Glb(base + ".glb")
+    primitive = glb.json["meshes"][0]["primitives"][0]
+    slide, index = primitive["extras"]["supple_slide"], glb.read(primitive["indices"])[:, 0].astype(int)
+    parts = [glb.read(i) for i in slide["components"]]
+    weights = glb.read(slide["weights"]).reshape(3, len(parts) - 1)
+    view = glb.json["bufferViews"][glb.json["images"][0]["bufferView"]]
+    picture = glb.data[view.get("byteOffset", 0):][:view["byteLength"]]
+    with open(base + ".texture-0.png", "rb") as file:
+        assert file.read() == picture
+    size = struct.unpack(">II", picture[16:24])
+    at_rest, moved = glb.read(primitive["attributes"]["TEXCOORD_0"]), 0
+    for frame in range(3):
+        uv = parts[0] + sum(w * part for w, part in zip(weights[frame], parts[1:]))
+        theirs = read_obj(f"{base}.{frame:04d}.obj")
+        off = np.linalg.norm((uv[index] - theirs) * size, axis=1).max()
+        assert off <= 0.26, f"frame {frame}: {off:.3f} texels"
+        moved = max(moved, np.linalg.norm((uv - at_rest) * size, axis=1).max())
+    print(f"    {len(parts) - 1} components, skin moves by up to {moved:.0f} texels, image {size}")
+    assert moved > 3 and "map_Kd atlas.texture-0.png" in open(base + ".mtl", encoding="utf-8").read()
+    small = tool.good("skin", *torus, "--set", "slide.atlas=256", "-o", base + "-small.obj").err
+    with open(base + "-small.texture-0.png", "rb") as file:
+        assert max(struct.unpack(">II", file.read(24)[16:])) <= 256
+    assert "256 texels a side is hit" in small and "is hit" not in said, small
+    tool.good("skin", *torus, "--set", "slide.atlas=off", "-o", base + "-off.obj")
+    with open(base + "-off.texture-0.png", "rb") as file:
+        assert struct.unpack(">II", file.read(24)[16:]) == (512, 512)
+
+
+def check_nothing_to_see(tool, folder):
+    """A character without texture coordinates is told so in one line."""
+    for extra, count in (((), 1), (("--set", "show=stretch"), 0)):
+        done = tool.good("skin", os.path.join(SOURCE, "tests", "data", "parts.glb"), "--method", "linear", "--frames", "0:0", "--slide",
+                         "-o", os.path.join(folder, "bare.png"), *extra)
+        assert done.err.count("no texture coordinates") == count, done.err
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
@@ -182,6 +254,8 @@ def main():
         cases.run("regions", check_regions, tool, folder)
         cases.run("sharp_edges", check_sharp_edges, tool, folder)
         cases.run("example", check_example, tool, folder)
+        cases.run("atlas", check_atlas, tool, folder)
+        cases.run("nothing_to_see", check_nothing_to_see, tool, folder)
     cases.end()
 
 

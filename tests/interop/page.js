@@ -1,6 +1,7 @@
 // In the browser: loads a .glb, plays its first clip, hands out positions and draws. interop's play.mjs calls window.interop.
 import * as THREE from 'three';
 import {GLTFLoader} from 'three/addons/loaders/GLTFLoader.js';
+import {SuppleSlide} from '/examples/slide-three.js';
 
 let current;
 
@@ -18,8 +19,10 @@ function ordered(gltf) {
     return found.map((f) => f.object);
 }
 
-async function load(url) {
-    const gltf = await new GLTFLoader().loadAsync(url);
+async function load(url, slides) {
+    const loader = new GLTFLoader();
+    if (slides) loader.register((parser) => new SuppleSlide(parser));
+    const gltf = await loader.loadAsync(url);
     const mixer = new THREE.AnimationMixer(gltf.scene);
     const action = gltf.animations.length ? mixer.clipAction(gltf.animations[0]) : null;
     if (action) action.play();
@@ -102,4 +105,15 @@ function draw(time, width, height) {
     return picture;
 }
 
-window.interop = {load, positions, draw};
+// Another picture in place of every material's base colour.
+async function paint(url) {
+    const picture = await new THREE.TextureLoader().loadAsync(url);
+    for (const {material} of current.meshes) {
+        if (!material.map) continue;
+        for (const key of ['flipY', 'colorSpace', 'wrapS', 'wrapT', 'minFilter', 'magFilter']) picture[key] = material.map[key];
+        material.map = picture;
+        material.needsUpdate = true;
+    }
+}
+
+window.interop = {paint, load, positions, draw};

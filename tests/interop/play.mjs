@@ -17,8 +17,8 @@ function serve() {
     const server = http.createServer((request, response) => {
         const url = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
         const job = url.match(/^\/job\/(\d+)\.glb$/);
-        const file = job ? jobs[job[1]]?.glb : path.join(here, path.normalize(url));
-        if (!file || (!job && !file.startsWith(here)) || !fs.existsSync(file)) {
+        const file = job ? jobs[job[1]]?.glb : url.startsWith('/examples/') ? path.join(here, '../..', path.normalize(url)) : path.join(here, path.normalize(url));
+        if (!file || (!job && !file.startsWith(path.join(here, url.startsWith('/examples/') ? '../../examples' : '.'))) || !fs.existsSync(file)) {
             response.writeHead(url === '/favicon.ico' ? 204 : 404).end();
             return;
         }

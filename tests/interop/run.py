@@ -225,6 +225,41 @@ def check_abc(tool, folder):
         call(base + ".log", 120, "/usr/bin/python3", os.path.join(CHECKS, "check_abc.py"), base + ".abc", base + ".npy")
 
 
+def check_slide(tool, folder):
+    """Skin that slides, played from the .glb by examples/slide-three.js: the baked picture of each frame. Without the plug-in: glued."""
+    base, source = os.path.join(folder, "slide"), os.path.join(folder, "slide-source.glb")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    tool.good("demo", "hero", "-o", source)
+    raw = open(source, "rb").read()
+    text = json.loads(raw[20:20 + int.from_bytes(raw[12:16], "little")])
+    view, start = text["bufferViews"][text["images"][0]["bufferView"]], 28 + int.from_bytes(raw[12:16], "little")
+    first = start + view.get("byteOffset", 0)
+    with open(base + ".png", "wb") as file:
+        file.write(raw[first:first + view["byteLength"]])
+    common = (source, "--motion", os.path.join(root, "examples", "look-up.bvh"), "--method", "linear")
+    tool.good("skin", *common, "--slide", "--bake-texture", base + ".png", "--bake-dir", base + "-baked", "-o", base + ".glb")
+    tool.good("skin", *common, "-o", base + "-glued.glb")
+    baked = sorted(os.path.join(base + "-baked", name) for name in os.listdir(base + "-baked"))
+    job = {"slid": base + ".glb", "glued": base + "-glued.glb", "baked": baked, "fps": 30, "frames": [0, 10, len(baked) - 1],
+           "pictures": os.path.dirname(folder)}
+    with open(base + "-job.json", "w") as file:
+        json.dump(job, file)
+    with open(base + "-valid.json", "w") as file:
+        json.dump([{"name": "slide", "files": [base + ".glb"]}], file)
+    call(base + "-valid.log", 60, "node", "validate.mjs", base + "-valid.json", base + "-validated.json")
+    with open(base + "-validated.json") as file:
+        check_validator(json.load(file), "slide")
+    call(base + ".log", 300, "node", "slide.mjs", base + "-job.json", base + "-result.json")
+    with open(base + "-result.json") as file:
+        result = json.load(file)
+    assert not result["said"], result["said"]
+    for shot in result["frames"]:
+        print(f"    frame {shot['frame']}: {shot['played']:.1f} dB from the baked picture; glued {shot['glued']:.1f}; without the plug-in "
+              f"{shot['bare']:.1f} from glued")
+        assert shot["played"] > 35 and shot["bare"] > 35, shot
+    assert result["frames"][-1]["glued"] < 30, "nothing slides"
+
+
 def check_usd(tool, folder):
     """tinyusdz parses the .usda, and its points are ours, every bit."""
     for name, source in (("arm", "demo:arm"), ("parts", data("parts.glb"))):
@@ -297,6 +332,7 @@ def programs(tool, cases, out, characters, npm, pool):
     imported = Outside("blender_import", out, imported_jobs, 600, *script("blender_import.py")).start(pool)
     cases.run("alembic", check_abc, tool, folder)
     cases.run("usd", check_usd, tool, folder)
+    cases.run("slide", check_slide, tool, folder)
     blended, played, validated = blender.collect(cases), three.collect(cases), validator.collect(cases)
     for character in characters:
         cases.run(f"validator_{character.name}", check_validator, validated, character.name)

@@ -223,6 +223,12 @@ TEST(settings_are_checked)
     for (int32_t i = 0; supple_sim_value(sim, i, &value); i++)
         if (strcmp(value.name, "slide_steps") == 0) CHECK(value.value == 10);
     supple_sim_destroy(sim);
+    supple_setting loose[] = {{"slide.drag", "3"}, {"slide.preset", "jiggle"}}; /* what is said beside it counts */
+    sim = start(scene, "linear", NULL, loose, 2, &error);
+    REQUIRE(sim);
+    CHECK(sim->slide_parameter[SPL_SLIDE_DRAG] == 3 && sim->slide_parameter[SPL_SLIDE_ZETA] == 0.5 &&
+          sim->slide_parameter[SPL_SLIDE_INERTIA] == 1);
+    supple_sim_destroy(sim);
     supple_setting wrong = {"slide.zeta", "2"}, unknown = {"slide.zetta", "1"};
     CHECK(!start(scene, "linear", NULL, &wrong, 1, &error) && strstr(error.message, "from 0 to 1"));
     CHECK(!start(scene, "linear", NULL, &unknown, 1, &error) && strstr(error.message, "slide.zetta"));
@@ -360,7 +366,7 @@ TEST(every_allocation_may_fail)
     CHECK(f.requests == requests);
     supple_sim_destroy(sim);
     CHECK(f.live == 0);
-    for (long k = 0; k < requests; k += test_size(3, 13)) {
+    for (long k = 0; k < requests; k += test_size(4, 13)) {
         f = (failing){.fail_at = k};
         supple_result r = supple_sim_create(scene, &sc, &config, &sim, NULL);
         CHECK((r == SUPPLE_OK && sim) || (r == SUPPLE_ERROR_MEMORY && !sim));

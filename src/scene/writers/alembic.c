@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "scene/writers/slid.h"
+#include "scene/writers/textures.h"
 #include "scene/writers/writer.h"
 
 #include <math.h>
@@ -29,6 +30,7 @@ typedef struct abc_writer {
     abc_mesh *mesh; /* of the mesh instances */
     uint8_t *row;   /* a sample: 3 floats a vertex, or a corner, of the largest mesh */
     spl_slid slid;
+    spl_textures textures;
 } abc_writer;
 
 /* ---- open ------------------------------------------------------------------------------------------------------- */
@@ -70,6 +72,7 @@ static supple_result abc_open(supple_writer *writer, supple_error *error)
     supple_result result = make_meshes(w, error);
     if (result == SUPPLE_OK && writer->slide)
         result = spl_slid_init(&w->slid, writer->scene, &writer->allocator, error);
+    if (result == SUPPLE_OK && writer->slide) result = spl_textures_open(&w->textures, writer, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output, error);
     w->abc.allocator = &writer->allocator;
     return result == SUPPLE_OK ? spl_ogawa_begin(&w->abc.file, &w->output, error) : result;
@@ -304,7 +307,8 @@ static supple_result abc_close(supple_writer *writer, supple_error *error)
         spl_abc_add_object(abc, &top, w->names[i], SPL_ABC_META_XFORM_OBJECT, transform_object(w, i));
     spl_ogawa_child object = spl_abc_end_object(abc, &top, spl_abc_end_compound(abc, &none));
     spl_abc_finish(abc, object, writer->frame_total, writer->fps);
-    return abc->result == SUPPLE_OK ? spl_output_commit(&w->output, error) : abc->result;
+    return abc->result == SUPPLE_OK ? spl_textures_commit(&w->textures, &w->output, &writer->allocator, error)
+                                    : abc->result;
 }
 
 static void abc_release(supple_writer *writer)
@@ -319,6 +323,7 @@ static void abc_release(supple_writer *writer)
         spl_free(a, w->mesh[i].uv.sample);
     }
     spl_slid_release(&w->slid, a);
+    spl_textures_release(&w->textures, a);
     spl_free(a, w->mesh);
     spl_free(a, w->row);
     spl_free(a, w->mirrored);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "scene/writers/gltf_slide.h"
 #include "scene/writers/kept.h"
 #include "scene/writers/new_weights.h"
 
@@ -31,6 +32,7 @@ typedef struct gltf_writer {
     bool waits;                 /* an error is allowed: the frames are kept */
     spl_kept kept;
     spl_basis *basis; /* of the scene's instances */
+    spl_gltf_slide slide;
 } gltf_writer;
 
 /* ---- open ------------------------------------------------------------------------------------------------------- */
@@ -103,6 +105,7 @@ static supple_result gltf_open(supple_writer *writer, supple_error *error)
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output[TEXT], error);
     if (result == SUPPLE_OK) result = w->binary ? spl_writer_spool(writer, &w->output[BIN], error) : open_bin(w, error);
     if (result == SUPPLE_OK) result = name_buffer(w, error);
+    if (result == SUPPLE_OK && writer->slide) result = spl_gltf_slide_open(&w->slide, writer, error);
     return result == SUPPLE_OK && w->waits ? spl_kept_open(&w->kept, &w->bake, error) : result;
 }
 
@@ -193,6 +196,9 @@ static supple_result gltf_frame(supple_writer *writer, const supple_frame *frame
     for (int32_t i = 0; i < w->bake.part_count; i++)
         if ((w->bake.part[i].normal && !frame->normal) || (w->bake.part[i].tangent && !frame->tangent))
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: a frame without normals or tangents", writer->path);
+    supple_result result =
+        writer->slide && frame->slide ? spl_gltf_slide_frame(&w->slide, writer, frame, error) : SUPPLE_OK;
+    if (result != SUPPLE_OK) return result;
     if (w->waits) return spl_kept_add(&w->kept, writer, frame, error);
     return write_exact(w, frame, writer->frames_done, error);
 }
@@ -369,6 +375,7 @@ static supple_result gltf_close(supple_writer *writer, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
     supple_result result = w->waits ? finish_kept(w, error) : SUPPLE_OK;
+    if (result == SUPPLE_OK && w->slide.spool.stream) result = spl_gltf_slide_close(&w->slide, &w->bake, error);
     if (result != SUPPLE_OK) return result;
     set_bounds(w);
     size_t flags = w->binary ? JSON_COMPACT : JSON_INDENT(1);
@@ -392,6 +399,7 @@ static void gltf_release(supple_writer *writer)
         spl_basis_release(&w->basis[i], &writer->allocator);
     spl_free(&writer->allocator, w->basis);
     spl_kept_release(&w->kept, &writer->allocator);
+    spl_gltf_slide_release(&w->slide, &writer->allocator);
     spl_bake_release(&w->bake);
 }
 
@@ -427,6 +435,7 @@ const spl_format spl_format_glb = {
     .ending = ".glb",
     .summary = "glTF in one file, morph targets for the frames",
     .takes_ranges = true,
+    .takes_slide = true,
     .state_size = sizeof(gltf_writer),
     .open = gltf_open,
     .frame = gltf_frame,
@@ -449,6 +458,7 @@ const spl_format spl_format_gltf = {
     .ending = ".gltf",
     .summary = "glTF as text with a .bin beside it",
     .takes_ranges = true,
+    .takes_slide = true,
     .state_size = sizeof(gltf_writer),
     .open = gltf_open,
     .frame = gltf_frame,

@@ -5,6 +5,8 @@
  * exactly. */
 #include "core/error.h"
 #include "core/memory.h"
+#include "scene/writers/slid.h"
+#include "scene/writers/textures.h"
 #include "scene/writers/writer.h"
 
 #include <errno.h>
@@ -18,13 +20,15 @@ enum { PATH_LIMIT = 4096, PATH_ROOM = 64 };
 
 typedef struct obj_writer {
     supple_writer base;
-    char **names;      /* of the mesh instances */
-    bool *mirrored;    /* mesh instances whose triangles wind the other way round in world space */
-    char **materials;  /* of the scene's materials */
-    char *folder;      /* the temporary one; NULL until it exists */
-    int lock;          /* on it */
-    int32_t files;     /* frames in the folder */
-    bool has_mtl;      /* the materials are in the folder */
+    char **names;     /* of the mesh instances */
+    bool *mirrored;   /* mesh instances whose triangles wind the other way round in world space */
+    char **materials; /* of the scene's materials */
+    char *folder;     /* the temporary one; NULL until it exists */
+    int lock;         /* on it */
+    int32_t files;    /* frames in the folder */
+    bool has_mtl;     /* the materials are in the folder */
+    spl_slid slid;    /* where the frames bring sliding skin */
+    spl_textures textures;
     locale_t c_locale; /* decimal points are points */
 } obj_writer;
 
@@ -66,6 +70,8 @@ static supple_result write_materials(obj_writer *w, spl_output *out, supple_erro
         const float *c = scene->material[i].base_color;
         fprintf(out->stream, "newmtl %s\nKd %.9g %.9g %.9g\nd %.9g\nillum 1\n", w->materials[i], (double)c[0],
                 (double)c[1], (double)c[2], (double)c[3]);
+        const char *file = w->base.slide ? spl_textures_of(&w->textures, scene, i) : NULL;
+        if (file) fprintf(out->stream, "map_Kd %s\n", file);
     }
     if (!ferror(out->stream)) return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", out->path, strerror(errno));
@@ -102,17 +108,19 @@ static void write_points(FILE *f, const float *position, int32_t count)
                 (double)position[3 * v + 2]);
 }
 
-static void write_vertices(FILE *f, const spl_primitive *p, const float *normal)
+/* `uv`: of the vertices; else they are written by corner. */
+static void write_vertices(FILE *f, const spl_primitive *p, bool uv, const float *normal)
 {
-    for (int32_t v = 0; p->uv && v < p->vertex_count; v++) /* v runs upwards in .obj */
+    for (int32_t v = 0; p->uv && uv && v < p->vertex_count; v++) /* v runs upwards in .obj */
         fprintf(f, "vt %.9g %.9g\n", (double)p->uv[2 * v], (double)(1.0f - p->uv[2 * v + 1]));
     for (int32_t v = 0; normal && v < p->vertex_count; v++)
         fprintf(f, "vn %.9g %.9g %.9g\n", (double)normal[3 * v], (double)normal[3 * v + 1], (double)normal[3 * v + 2]);
 }
 
-/* With ids, v counts the mesh's points, which all come before its first primitive; vt and vn always count vertices. */
+/* With ids, v counts the mesh's points, which all come before its first primitive; vn counts vertices, and so does vt
+ * unless it slides: then it has one for each corner, in the order of the faces. */
 static void write_faces(FILE *f, const spl_mesh *mesh, const spl_primitive *p, bool has_normal, bool mirrored,
-                        const counts *c)
+                        bool slides, counts *c)
 {
     for (int32_t t = 0, n; t < spl_face_count(p); t++) {
         fputc('f', f);
@@ -120,11 +128,23 @@ static void write_faces(FILE *f, const spl_mesh *mesh, const spl_primitive *p, b
         for (int32_t k = 0; k < n; k++) {
             int32_t i = spl_face_corner(p, t, k, mirrored);
             fprintf(f, " %lld", (long long)spl_point_of(mesh, p, 0, i) + 1 + c->v);
-            if (p->uv) fprintf(f, "/%lld", (long long)i + 1 + c->vt);
-            if (has_normal) fprintf(f, "%s%lld", p->uv ? "/" : "//", (long long)i + 1 + c->vn);
+            if (slides)
+                fprintf(f, "/%lld", (long long)++c->vt);
+            else if (p->uv)
+                fprintf(f, "/%lld", (long long)i + 1 + c->vt);
+            if (has_normal) fprintf(f, "%s%lld", p->uv || slides ? "/" : "//", (long long)i + 1 + c->vn);
         }
         fputc('\n', f);
     }
+}
+
+/* The coordinates of all corners of an instance's faces. */
+static void write_corners(obj_writer *w, FILE *f, int32_t instance, const float *corner_uv)
+{
+    const float *uv = corner_uv + 2 * w->slid.first_corner[instance];
+    size_t n = spl_slid_rows(&w->slid, instance, uv, w->mirrored[instance]);
+    for (size_t k = 0; k < n; k++)
+        fprintf(f, "vt %.9g %.9g\n", (double)w->slid.row[2 * k], (double)w->slid.row[2 * k + 1]);
 }
 
 static void write_frame(obj_writer *w, FILE *f, const supple_frame *frame)
@@ -140,16 +160,18 @@ static void write_frame(obj_writer *w, FILE *f, const supple_frame *frame)
         const spl_mesh *mesh = &scene->mesh[scene->instance[i].mesh];
         size_t first = (size_t)scene->instance[i].first_vertex;
         fprintf(f, "o %s\n", w->names[i]);
+        bool slides = w->base.slide && frame->slide;
+        if (slides) write_corners(w, f, i, frame->slide->corner_uv);
         if (mesh->point_count) write_points(f, points + 3 * (size_t)scene->instance[i].first_point, mesh->point_count);
         for (int32_t k = 0; k < mesh->primitive_count; k++) {
             const spl_primitive *p = &mesh->primitive[k];
             const float *normal = p->normal && frame->normal ? frame->normal + 3 * first : NULL;
             if (!mesh->point_count) write_points(f, frame->position + 3 * first, p->vertex_count);
-            write_vertices(f, p, normal);
+            write_vertices(f, p, !slides, normal);
             if (p->material >= 0) fprintf(f, "usemtl %s\n", w->materials[p->material]);
-            write_faces(f, mesh, p, normal != NULL, w->mirrored[i], &c);
+            write_faces(f, mesh, p, normal != NULL, w->mirrored[i], slides, &c);
             c.v += mesh->point_count ? 0 : p->vertex_count;
-            c.vt += p->uv ? p->vertex_count : 0;
+            c.vt += p->uv && !slides ? p->vertex_count : 0;
             c.vn += normal ? p->vertex_count : 0;
             first += (size_t)p->vertex_count;
         }
@@ -199,6 +221,9 @@ static supple_result obj_open(supple_writer *writer, supple_error *error)
     w->mirrored = spl_writer_mirrored(writer);
     if (!w->c_locale || !w->names || !w->mirrored) return spl_fail_memory(error, "an .obj output");
     supple_result result = name_materials(w, error);
+    if (result == SUPPLE_OK && writer->slide)
+        result = spl_slid_init(&w->slid, writer->scene, &writer->allocator, error);
+    if (result == SUPPLE_OK && writer->slide) result = spl_textures_open(&w->textures, writer, error);
     if (result == SUPPLE_OK) result = spl_output_folder(writer->path, &writer->allocator, &w->folder, &w->lock, error);
     if (result != SUPPLE_OK || !writer->scene->material_count) return result;
     result = spl_writer_guard(writer, final_path(w, -1).text, error);
@@ -232,9 +257,13 @@ static supple_result obj_close(supple_writer *writer, supple_error *error)
         while (k-- > first) unlink(final_path(w, k).text);
         return result;
     }
+    int32_t files = w->files;
     w->files = 0;
     w->has_mtl = false;
-    return SUPPLE_OK;
+    if (!writer->slide) return SUPPLE_OK;
+    supple_result result = spl_textures_commit(&w->textures, NULL, &writer->allocator, error);
+    for (int32_t k = first; k < files && result != SUPPLE_OK; k++) unlink(final_path(w, k).text);
+    return result;
 }
 
 static void obj_release(supple_writer *writer)
@@ -248,12 +277,15 @@ static void obj_release(supple_writer *writer)
     spl_free(a, w->mirrored);
     spl_names_free(w->names, writer->scene->instance_count, a);
     spl_names_free(w->materials, writer->scene->material_count, a);
+    spl_slid_release(&w->slid, a);
+    spl_textures_release(&w->textures, a);
     if (w->c_locale) freelocale(w->c_locale);
 }
 
 const spl_format spl_format_obj = {
     .ending = ".obj",
     .summary = "Wavefront, a numbered sequence",
+    .takes_slide = true,
     .state_size = sizeof(obj_writer),
     .open = obj_open,
     .frame = obj_frame,

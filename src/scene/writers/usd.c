@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "scene/writers/slid.h"
+#include "scene/writers/textures.h"
 #include "scene/writers/writer.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ typedef struct usd_writer {
     float *corner;   /* 3 floats a corner of the largest mesh with ids, or of none */
     bool has_normal; /* every frame so far brought normals */
     spl_slid slid;   /* where the frames bring sliding skin */
+    spl_textures textures;
     float *slid_row; /* 2 floats a triangle corner of the largest mesh, then */
     bool failed;     /* the text could not be written */
 } usd_writer;
@@ -87,6 +89,7 @@ static supple_result usd_open(supple_writer *writer, supple_error *error)
     usd_writer *w = (usd_writer *)writer;
     supple_result result = make_names(w, error);
     if (result == SUPPLE_OK && writer->slide) result = make_slid(w, error);
+    if (result == SUPPLE_OK && writer->slide) result = spl_textures_open(&w->textures, writer, error);
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output, error);
     return result == SUPPLE_OK ? spl_writer_spool(writer, &w->spool, error) : result;
 }
@@ -368,25 +371,52 @@ static supple_result put_mesh(usd_writer *w, int32_t instance, supple_error *err
     return result;
 }
 
+/* A texture, and the coordinates by which it is read. */
+static void put_shaders(usd_writer *w, int32_t index, const char *file)
+{
+    FILE *f = w->output.stream;
+    char text[SPL_DECIMAL_SIZE];
+    fprintf(f,
+            "\n            def Shader \"Texture\"\n            {\n                uniform token info:id = "
+            "\"UsdUVTexture\"\n"
+            "                asset inputs:file = @./%s@\n                float2 inputs:st.connect = "
+            "</%s/Materials/%s/Coordinates.outputs:result>\n                float4 inputs:scale = (",
+            file, w->root, w->materials[index]);
+    for (int k = 0; k < 4; k++) {
+        spl_decimal(w->base.scene->material[index].base_color[k], text);
+        fprintf(f, "%s%s", k ? ", " : "", text);
+    }
+    put_text(w,
+             ")\n                token inputs:sourceColorSpace = \"sRGB\"\n"
+             "                token inputs:wrapS = \"repeat\"\n                token inputs:wrapT = \"repeat\"\n"
+             "                float3 outputs:rgb\n            }\n\n            def Shader \"Coordinates\"\n"
+             "            {\n                uniform token info:id = \"UsdPrimvarReader_float2\"\n"
+             "                string inputs:varname = \"st\"\n                float2 outputs:result\n            }\n");
+}
+
 static void put_material(usd_writer *w, int32_t index)
 {
     const float *c = w->base.scene->material[index].base_color;
+    const char *file = spl_textures_of(&w->textures, w->base.scene, index);
     fprintf(w->output.stream,
             "        def Material \"%s\"\n        {\n            token outputs:surface.connect = "
             "</%s/Materials/%s/Surface.outputs:surface>\n\n            def Shader \"Surface\"\n            {\n"
             "                uniform token info:id = \"UsdPreviewSurface\"\n"
-            "                color3f inputs:diffuseColor = ",
+            "                color3f inputs:diffuseColor",
             w->materials[index], w->root, w->materials[index]);
     char text[SPL_DECIMAL_SIZE];
-    for (int k = 0; k < 3; k++) {
+    if (file)
+        fprintf(w->output.stream, ".connect = </%s/Materials/%s/Texture.outputs:rgb>", w->root, w->materials[index]);
+    for (int k = 0; k < 3 && !file; k++) {
         spl_decimal(c[k], text);
-        fprintf(w->output.stream, "%s%s", k ? ", " : "(", text);
+        fprintf(w->output.stream, "%s%s%s", k ? ", " : " = (", text, k == 2 ? ")" : "");
     }
     spl_decimal(c[3], text);
     fprintf(w->output.stream,
-            ")\n                float inputs:opacity = %s\n                token outputs:surface\n            }\n"
-            "        }\n",
+            "\n                float inputs:opacity = %s\n                token outputs:surface\n            }\n",
             text);
+    if (file) put_shaders(w, index, file);
+    put_text(w, "        }\n");
 }
 
 /* Layer metadata: the input's axis and unit (USD knows y and z up); one time code a frame. */
@@ -423,7 +453,7 @@ static supple_result usd_close(supple_writer *writer, supple_error *error)
     if (result != SUPPLE_OK) return result;
     if (w->failed || ferror(w->output.stream))
         return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", writer->path, strerror(errno));
-    return spl_output_commit(&w->output, error);
+    return spl_textures_commit(&w->textures, &w->output, &writer->allocator, error);
 }
 
 static void usd_release(supple_writer *writer)
@@ -440,6 +470,7 @@ static void usd_release(supple_writer *writer)
     spl_free(a, w->corner);
     spl_free(a, w->slid_row);
     spl_slid_release(&w->slid, a);
+    spl_textures_release(&w->textures, a);
 }
 
 const spl_format spl_format_usda = {
