@@ -36,6 +36,7 @@ static void record_bbw(const char *table, double ms, double busy, const spl_bbw_
     bench_value(table, "bbw", "without bounds", BENCH_MS, r->ms_start);
     bench_value(table, "bbw", "with bounds", BENCH_MS, r->ms_bounds);
     bench_value(table, "bbw", "rounds", BENCH_COUNT, r->rounds);
+    bench_value(table, "bbw", "iterations", BENCH_COUNT, r->iterations);
 }
 
 static void run_bbw(const char *title, const spl_harmonic_input *in, spl_pool *pool, const supple_allocator *a)
@@ -52,10 +53,11 @@ static void run_bbw(const char *title, const spl_harmonic_input *in, spl_pool *p
     printf(
         "  bbw     %8.0f ms (%.0f ms of all cores): system %.0f, factor %.0f, without bounds %.0f, with bounds %.0f\n",
         ms, busy, r.ms_system, r.ms_factor, r.ms_start, r.ms_bounds);
-    printf("          %d unknowns, %d bones, %d rounds (most %d) on %.0f unknowns in the mean; residual %.1e, %d "
+    printf("          %d unknowns, %d bones, %d rounds (most %d) on %.0f unknowns in the mean, %d iterations; residual "
+           "%.1e, %d "
            "unfinished, %d local maxima\n",
-           (int)r.unknowns, (int)r.bones, (int)r.rounds, (int)r.most_rounds, r.mean_part, r.residual, (int)r.unfinished,
-           (int)maxima);
+           (int)r.unknowns, (int)r.bones, (int)r.rounds, (int)r.most_rounds, r.mean_part, (int)r.iterations, r.residual,
+           (int)r.unfinished, (int)maxima);
     if (r.unknowns > 0 && r.bones >= 20)
         printf("          to compare: 30,000 tets, 20 bones by libigl's active set, 46,000 ms; the goal is 5,000 ms\n");
     spl_weight_table_release(&table);

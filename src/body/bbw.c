@@ -4,12 +4,13 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "sparse/factor.h"
 
 #include <math.h>
 #include <pthread.h>
 
 enum { BATCH = 8 };
+
+#define START 1e-3 /* relative residual of the minimisers without bounds */
 
 /* ---- the host's allocator for several threads at once ---- */
 
@@ -46,39 +47,49 @@ static void shared_release(void *user, void *block)
 
 /* ---- starts ---- */
 
-/* The minimisers without bounds of up to BATCH bones: Q_ff w_f = - Q_fh w_h. */
-static supple_result solve_batch(const bbw_system *s, spl_factor *factor, const int32_t *bones, int count,
-                                 spl_weight_table *t, double *side, double *room, spl_pool *pool, supple_error *error)
+/* The minimisers without bounds of up to BATCH bones, Q_ff w_f = - Q_fh w_h, as near as a start needs to be. */
+static int32_t solve_batch(const bbw_system *s, bbw_part *all, const int32_t *bones, int count, spl_weight_table *t,
+                           double *side, double *room, spl_pool *pool)
 {
     size_t n = (size_t)s->n;
-    double *y = room, *g = room + n;
+    double *w = room, *y = w + n * BATCH, *g = y + n * BATCH;
+    for (size_t v = 0; v < n; v++)
+        for (int c = 0; c < BATCH; c++) w[v * BATCH + (size_t)c] = c < count && s->in->held[v] == bones[c];
+    spl_bbw_gradient(s, w, BATCH, y, g, pool);
+    for (size_t i = 0; i < (size_t)s->free_count; i++)
+        for (size_t c = 0; c < BATCH; c++) side[i * BATCH + c] = -g[(size_t)s->vertex[i] * BATCH + c];
+    int32_t iterations = spl_bbw_part_solve(all, side, w, BATCH, START);
     for (int c = 0; c < count; c++) {
-        double *w = t->value + (size_t)bones[c] * n;
-        for (size_t v = 0; v < n; v++) w[v] = s->in->held[v] == bones[c];
-        spl_bbw_gradient(s, w, y, g, pool);
-        for (int32_t i = 0; i < s->free_count; i++) side[(size_t)i * BATCH + (size_t)c] = -g[s->vertex[i]];
+        double *column = t->value + (size_t)bones[c] * n;
+        for (size_t v = 0; v < n; v++) column[v] = s->in->held[v] == bones[c];
+        for (size_t i = 0; i < (size_t)s->free_count; i++) column[s->vertex[i]] = w[i * BATCH + (size_t)c];
     }
-    for (int32_t i = 0; i < s->free_count; i++)
-        for (int c = count; c < BATCH; c++) side[(size_t)i * BATCH + (size_t)c] = 0;
-    supple_result result = spl_factor_solve(factor, side, BATCH, error);
-    for (int c = 0; result == SUPPLE_OK && c < count; c++)
-        for (int32_t i = 0; i < s->free_count; i++)
-            t->value[(size_t)bones[c] * n + (size_t)s->vertex[i]] = side[(size_t)i * BATCH + (size_t)c];
-    return result;
+    return iterations;
 }
 
-static supple_result start_all(const bbw_system *s, spl_factor *factor, const int32_t *bones, int32_t bone_count,
-                               spl_weight_table *t, spl_pool *pool, supple_error *error)
+static supple_result start_all(const bbw_system *s, bbw_part *all, const int32_t *bones, int32_t bone_count,
+                               spl_weight_table *t, spl_pool *pool, spl_bbw_report *report)
 {
     double *side = spl_new(s->a, (size_t)s->free_count, BATCH * sizeof *side);
-    double *room = spl_new(s->a, (size_t)s->n, 2 * sizeof *room);
-    supple_result result = side && room ? SUPPLE_OK : spl_fail_memory(error, "the weights");
+    double *room = spl_new(s->a, (size_t)s->n, 3 * BATCH * sizeof *room);
+    supple_result result = side && room ? SUPPLE_OK : SUPPLE_ERROR_MEMORY;
     for (int32_t b = 0; result == SUPPLE_OK && b < bone_count; b += BATCH) {
         int count = bone_count - b < BATCH ? bone_count - b : BATCH;
-        result = solve_batch(s, factor, bones + b, count, t, side, room, pool, error);
+        report->iterations += solve_batch(s, all, bones + b, count, t, side, room, pool);
     }
     spl_free(s->a, side);
     spl_free(s->a, room);
+    return result;
+}
+
+/* All free vertices, of one factor. */
+static supple_result make_all(const bbw_system *s, spl_pool *pool, bbw_part **out)
+{
+    bool *moves = spl_new(s->a, (size_t)s->free_count, sizeof *moves);
+    supple_result result = moves ? spl_bbw_part_create(s, BATCH, s->in->backend, s->a, pool, out) : SUPPLE_ERROR_MEMORY;
+    for (int32_t i = 0; result == SUPPLE_OK && i < s->free_count; i++) moves[i] = true;
+    if (result == SUPPLE_OK) result = spl_bbw_part_set(*out, moves);
+    spl_free(s->a, moves);
     return result;
 }
 
@@ -102,14 +113,19 @@ static void run_bones(void *context, size_t begin, size_t end)
     }
 }
 
+static supple_result fail(supple_result result, supple_error *error)
+{
+    if (result == SUPPLE_ERROR_MEMORY) return spl_fail_memory(error, "the weights");
+    return spl_fail(error, SUPPLE_ERROR_SOLVE,
+                    "the weights' system is singular: a piece of the body is held by no bone, or flat");
+}
+
 static supple_result sum_up(const bbw_result *r, int32_t count, spl_bbw_report *report, supple_error *error)
 {
     for (int32_t i = 0; i < count; i++) {
-        if (r[i].result == SUPPLE_ERROR_MEMORY) return spl_fail_memory(error, "the weights");
-        if (r[i].result != SUPPLE_OK)
-            return spl_fail(error, SUPPLE_ERROR_SOLVE,
-                            "the weights' system is singular: a piece of the body is held by no bone, or flat");
+        if (r[i].result != SUPPLE_OK) return fail(r[i].result, error);
         report->rounds += r[i].rounds;
+        report->iterations += r[i].iterations;
         report->mean_part += r[i].part;
         report->unfinished += !r[i].finished;
         report->most_rounds = r[i].rounds > report->most_rounds ? r[i].rounds : report->most_rounds;
@@ -160,8 +176,7 @@ static int32_t list_bones(const spl_harmonic_input *in, int32_t *bones)
 static supple_result solve(bbw_system *s, int32_t *bones, spl_weight_table *t, const supple_config *config,
                            spl_pool *pool, spl_bbw_report *r, supple_error *error)
 {
-    spl_factor *factor = NULL;
-    spl_factor_options options = {.backend = s->in->backend};
+    bbw_part *all = NULL;
     double start = spl_now_ms();
     supple_result result = spl_bbw_system_make(s, pool, error);
     r->unknowns = s->free_count;
@@ -169,15 +184,15 @@ static supple_result solve(bbw_system *s, int32_t *bones, spl_weight_table *t, c
     r->ms_system = spl_now_ms() - start;
     if (result != SUPPLE_OK || s->free_count == 0) return result;
     start = spl_now_ms();
-    result = spl_factor_create(&s->pattern, &options, s->a, pool, &factor, error);
-    if (result == SUPPLE_OK) result = spl_factor_factorise(factor, s->value, error);
+    result = make_all(s, pool, &all);
     r->ms_factor = spl_now_ms() - start;
     start = spl_now_ms();
-    if (result == SUPPLE_OK) result = start_all(s, factor, bones, r->bones, t, pool, error);
-    spl_factor_destroy(factor);
+    if (result == SUPPLE_OK) result = start_all(s, all, bones, r->bones, t, pool, r);
+    spl_bbw_part_destroy(all);
     r->ms_start = spl_now_ms() - start;
+    if (result != SUPPLE_OK) return fail(result, error);
     start = spl_now_ms();
-    if (result == SUPPLE_OK) result = bound_all(s, bones, r->bones, t, config, pool, r, error);
+    result = bound_all(s, bones, r->bones, t, config, pool, r, error);
     r->ms_bounds = spl_now_ms() - start;
     return result;
 }

@@ -7,9 +7,9 @@
  * As in the paper's own practice the partition of unity is imposed afterwards, by division
  * (spl_weight_table_normalise): optimality holds before, sums of 1 after.
  *
- * Q is factorised once; all bones' minimisers without bounds come from that factor, side by side. From there each bone
- * goes on by projected Newton (bbw_newton.c), the bones in parallel. A bone's weights vanish in much of the body: a
- * round factorises only the part of Q where they move.
+ * L is factorised once, Q never: conjugate gradients with L^-1 M L^-1 (bbw_part.c) find all bones' minimisers without
+ * bounds, side by side. From there each bone goes on by projected Newton (bbw_newton.c), the bones in parallel. A
+ * bone's weights vanish in much of the body: a round factorises only the part of L where they move.
  *
  * Converged means: residual = max |w - clamp(w - Q w / diag Q, 0, 1)| <= 1e-7, the length of a projected gradient step
  * in the metric of Q's diagonal, which has the unit of a weight; bounds and held vertices hold exactly. */
@@ -21,12 +21,13 @@
 typedef struct spl_bbw_report {
     int32_t unknowns;    /* free vertices */
     int32_t bones;       /* that hold vertices */
-    int32_t rounds;      /* of Newton, all bones together: factorisations of parts of Q */
+    int32_t rounds;      /* of Newton, all bones together */
+    int32_t iterations;  /* of conjugate gradients: of starts (eight at a time) and rounds */
     int32_t most_rounds; /* of one bone */
     int32_t unfinished;  /* bones that the limit of rounds stopped */
-    double mean_part;    /* of the unknowns that a round's factor has */
+    double mean_part;    /* of the unknowns that move in a round */
     double residual;     /* the largest, as above */
-    double ms_system;    /* assembling Q, */
+    double ms_system;    /* assembling L, */
     double ms_factor;    /* factorising it, */
     double ms_start;     /* the bones' minimisers without bounds, */
     double ms_bounds;    /* with bounds */

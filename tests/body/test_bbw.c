@@ -320,6 +320,29 @@ TEST(bones_can_be_cancelled)
     box_free(&b);
 }
 
+/* Eight times the vertices: only the rim of what moves makes iterations more, as the square root of what is across. */
+TEST(iterations_grow_slowly)
+{
+    supple_allocator a = spl_allocator_of(NULL);
+    double each[2];
+    for (int i = 0; i < 2; i++) {
+        box b;
+        REQUIRE(box_make(3 << i, 3 << i, 10 << i, &b));
+        int32_t *held = hold(&b, 3, 10 << i);
+        spl_harmonic_input in = {&b.e, held, 3, NULL};
+        spl_weight_table t;
+        spl_bbw_report r;
+        REQUIRE(spl_bbw(&in, NULL, NULL, &a, &t, &r, NULL) == SUPPLE_OK);
+        REQUIRE(r.rounds > 0 && r.unfinished == 0);
+        each[i] = (double)r.iterations / (r.rounds + 1); /* of starts too */
+        spl_weight_table_release(&t);
+        free(held);
+        box_free(&b);
+    }
+    printf("    iterations a round: %.1f, with eight times the vertices %.1f\n", each[0], each[1]);
+    CHECK(each[1] < 1.5 * each[0] && each[1] < 12);
+}
+
 /* Nothing is free; and a piece that nothing holds makes no sense. */
 TEST(edge_cases)
 {
@@ -343,4 +366,4 @@ TEST(edge_cases)
 TEST_CASES(RUN(optimality_conditions_hold), RUN(a_slow_twin_agrees), RUN(mirrored_bodies_have_mirrored_weights),
            RUN(sums_and_strongest), RUN(nothing_is_left_without_weights), RUN(maxima_are_counted),
            RUN(the_same_bits_at_any_number_of_threads), RUN(memory_may_run_out), RUN(bones_can_be_cancelled),
-           RUN(edge_cases))
+           RUN(edge_cases), RUN(iterations_grow_slowly))

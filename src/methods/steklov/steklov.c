@@ -37,8 +37,8 @@ enum {
 
 static const spl_parameter PARAMETERS[] = {
     [P_FORMULATION] = {"formulation", "", 0, 0, 2, "which unknowns are solved for", "auto|surface|volume"},
-    [P_WEIGHTS] = {"weights", "", 2, 0, 2, "what blends rotations: bounded biharmonic, or harmonic; auto: by size",
-                   "bounded|harmonic|auto"},
+    [P_WEIGHTS] = {"weights", "", 0, 0, 1, "what blends rotations: bounded biharmonic, or harmonic",
+                   "bounded|harmonic"},
     [P_PRECONDITION] = {"precondition", "", 0, 0, 3, "the factor at rest, turned; with contacts in it or not",
                         "contact|skinned|none|direct"},
     [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a frame ends", NULL},
@@ -110,17 +110,6 @@ static bool on_surface(const spl_method_context *c)
     return c->parameter[P_FORMULATION] == 1;
 }
 
-/* The bounded ones' factor is of a biharmonic operator: 19 s at 250k tetrahedra, more than ten minutes at 860k. */
-static bool bounds_weights(const spl_method_context *c)
-{
-    enum { HUGE_BODY = 400000 };
-    bool automatic = c->parameter[P_WEIGHTS] == 2, huge = c->solid->body->tets.tet_count > HUGE_BODY;
-    if (automatic && huge)
-        spl_log(c->config, SUPPLE_LOG_INFO, "steklov: harmonic weights, since bounded ones take long for %d tetrahedra",
-                (int)c->solid->body->tets.tet_count);
-    return c->parameter[P_WEIGHTS] == 0 || (automatic && !huge);
-}
-
 static supple_result steklov_init(void *state, const spl_method_context *c, supple_error *error)
 {
     steklov *m = state;
@@ -128,7 +117,7 @@ static supple_result steklov_init(void *state, const spl_method_context *c, supp
     spl_exrotated_options o = {.apart = on_surface(c),
                                .narrow = c->parameter[P_PRECISION] == 0,
                                .taper = c->parameter[P_TAPER],
-                               .bounded = bounds_weights(c),
+                               .bounded = c->parameter[P_WEIGHTS] == 0,
                                .config = c->config};
     supple_result result = spl_exrotated_create(c->solid, &o, c->pool, &m->system, error);
     if (result == SUPPLE_OK)
