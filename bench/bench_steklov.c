@@ -4,6 +4,7 @@
  *     bench_steklov [--quick] [--full] [--parts] [--bend] [--figure4] [--curve] [--cells N] [--large] [--threads N]
  *                   [--tolerance T] [--only N]
  *
+ * Both criteria stand beside the paper's tables: the residual, and steps that move no vertex by more than 0.1 mm.
  * Every row is a process of its own that plays a clip through the simulation. `cpu` is processor time on all threads,
  * which a busy machine does not change (threads that wait for work spin a little: --threads 1 for the pure sum); all
  * other times are the wall's. --cells sets the size of --bend and --figure4, --large or --full take the paper's sizes;
@@ -39,6 +40,11 @@ typedef struct subject {
     const char *paper_tets; /* and which body */
     int32_t first;          /* only so many frames from the start; 0: some all over the clip */
 } subject;
+
+/* A way of solving. */
+typedef struct way {
+    const char *name, *settings;
+} way;
 
 /* A character in a simulation. */
 typedef struct stage {
@@ -237,10 +243,11 @@ static double record_parts(const subject *b, const char *form, const stage *s, c
     return bench_bandwidth(table, row, "boundary iteration", bytes, bench_spread_of(t->pass_of, t->passes), limit);
 }
 
-static void play_parts(const subject *b, const char *form, const options *o)
+static void play_parts(const subject *b, const way *w, const options *o)
 {
     char settings[200];
-    snprintf(settings, sizeof settings, "formulation=%s tolerance=%s weights=%s", form, o->tolerance, b->weights);
+    const char *form = w->name;
+    snprintf(settings, sizeof settings, "%s tolerance=%s weights=%s", w->settings, o->tolerance, b->weights);
     stage s = raise_curtain(b, settings, NULL, o);
     const supple_body_info *i = supple_body_get_info(s.body);
     sums t = {0};
@@ -273,15 +280,13 @@ static void play_parts(const subject *b, const char *form, const options *o)
 
 /* ---- the second table ---- */
 
-typedef struct way {
-    const char *name, *settings;
-} way;
-
 /* Springs are the same in all, along normals: those to points, re-detected, do not reach the tolerance. */
 static const way WAYS[] = {{"surface, as the paper's", "formulation=surface precondition=skinned"},
                            {"surface", "formulation=surface"},
                            {"volume, as the paper's", "formulation=volume precondition=skinned precision=double"},
-                           {"volume (default)", "formulation=volume"}};
+                           {"volume (default)", "formulation=volume"},
+                           {"surface, to 0.1 mm", "formulation=surface still=0.1"},
+                           {"volume, to 0.1 mm", "formulation=volume still=0.1"}};
 enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS, RANGES = 6 };
 
 static const int32_t RANGE_ENDS[RANGES + 1] = {0, 15, 30, 35, 40, 45, 50};
@@ -289,6 +294,12 @@ static const int32_t RANGE_ENDS[RANGES + 1] = {0, 15, 30, 35, 40, 45, 50};
 /* The paper's, of 259k tets on 4 cores: pairs, frames of its surface and its volume, ms. */
 static const double PAPER_BEND[RANGES][3] = {{0, 349, 293},    {0, 380, 306},    {64, 397, 407},
                                              {239, 619, 1250}, {530, 673, 2110}, {1094, 691, 2770}};
+
+/* The column of the paper's that a way stands beside. */
+static int paper_of(int w)
+{
+    return strncmp(WAYS[w].name, "surface", 7) == 0 ? 1 : 2;
+}
 
 /* What the processes of the second table hand to the one that prints it. */
 static sums (*bend_sums)[RANGES];
@@ -321,7 +332,7 @@ static double record_growth(const char *table, int w, const options *o)
                      .quantity = "growth from no contact to the most",
                      .kind = BENCH_RATIO,
                      .spread = bench_single(ratio),
-                     .paper = PAPER_BEND[RANGES - 1][w < 2 ? 1 : 2] / PAPER_BEND[0][w < 2 ? 1 : 2],
+                     .paper = PAPER_BEND[RANGES - 1][paper_of(w)] / PAPER_BEND[0][paper_of(w)],
                      .wanted = w == 1 && o->large ? 2.3 : 0};
     bench_record(&row);
     return ratio;
@@ -343,7 +354,7 @@ static void record_bend(const options *o)
                                       .quantity = "frame",
                                       .kind = BENCH_MS,
                                       .spread = bench_spread_of(t->wall_of, t->kept),
-                                      .paper = PAPER_BEND[r][w < 2 ? 1 : 2]});
+                                      .paper = PAPER_BEND[r][paper_of(w)]});
             bench_note(table, row, "frame, processor", BENCH_CPU_MS, bench_spread_of(t->cpu_of, t->kept));
             bench_value(table, row, "pairs", BENCH_COUNT, per(t->pairs, t->frames));
             bench_value(table, row, "iterations", BENCH_COUNT, per(t->boundary_iterations, t->frames));
@@ -494,33 +505,33 @@ static void play_figure4(const options *o)
 
 /* ---- all ---- */
 
-typedef void row_fn(const void *what, const char *form, const options *o);
+typedef void row_fn(const void *what, const way *w, const options *o);
 
-static void parts_row(const void *what, const char *form, const options *o)
+static void parts_row(const void *what, const way *w, const options *o)
 {
-    play_parts(what, form, o);
+    play_parts(what, w, o);
 }
 
-static void bend_row(const void *what, const char *form, const options *o)
-{
-    (void)form;
-    play_bend(what, o);
-}
-
-static void figure_row(const void *what, const char *form, const options *o)
+static void bend_row(const void *what, const way *w, const options *o)
 {
     (void)what;
-    (void)form;
+    play_bend(w, o);
+}
+
+static void figure_row(const void *what, const way *w, const options *o)
+{
+    (void)what;
+    (void)w;
     play_figure4(o);
 }
 
 /* In a process of its own: the peak of memory is the row's. */
-static void run(row_fn *row, const void *what, const char *form, const options *o)
+static void run(row_fn *row, const void *what, const way *w, const options *o)
 {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        row(what, form, o);
+        row(what, w, o);
         exit(0);
     }
     int status = 0;
@@ -530,6 +541,10 @@ static void run(row_fn *row, const void *what, const char *form, const options *
 #define PAPER_220 {13, 128, 8.7, 54, 17.6, 95, 280}, "220k", 0
 #define PAPER_259 {18, 135, 10.8, 97, 23.8, 120, 463}, "259k", 0
 #define PAPER_864 {141, 680, 34.8, 579, 57.3, 864, 2282}, "864k", 0
+/* By the residual, and by displacement. */
+static const way SURFACE[] = {{"surface", "formulation=surface"}, {"surface, 0.1 mm", "formulation=surface still=0.1"}};
+static const way VOLUME[] = {{"volume", "formulation=volume"}, {"volume, 0.1 mm", "formulation=volume still=0.1"}};
+
 static const subject SMALL[] = {{"arm", "bend", 64, true, "bounded", PAPER_220},
                                 {"arm", "bend", 60, false, "bounded", PAPER_259},
                                 {"hero", "reach", 48, false, "bounded", PAPER_864}};
@@ -551,14 +566,14 @@ static void run_parts(const options *o)
         const subject *b = o->quick ? &QUICK : o->large ? &LARGE[i] : &SMALL[i];
         if (!chosen(o, i)) continue;
         print_paper(b);
-        if (!o->large) run(parts_row, b, "surface", o);
-        run(parts_row, b, "volume", o);
+        for (int k = 0; k < 2 && !o->large; k++) run(parts_row, b, &SURFACE[k], o);
+        for (int k = 0; k < 2; k++) run(parts_row, b, &VOLUME[k], o);
     }
     options whole = *o; /* two of the paper's sizes are quick enough for every run */
     whole.large = true;
     for (size_t i = 0; i < 2 && !o->large && !o->quick && o->only == 0; i++) {
         print_paper(&LARGE[i]);
-        run(parts_row, &LARGE[i], "volume", &whole);
+        for (int k = 0; k < 2; k++) run(parts_row, &LARGE[i], &VOLUME[k], &whole);
     }
 }
 
@@ -570,7 +585,7 @@ static void run_bend(const options *o)
     bend_sums = shared;
     bend_tets = (int32_t *)((char *)shared + sizeof(sums[WAY_COUNT][RANGES]));
     for (size_t i = 0; i < WAY_COUNT; i++)
-        if (chosen(o, i)) run(bend_row, &WAYS[i], "", o);
+        if (chosen(o, i)) run(bend_row, NULL, &WAYS[i], o);
     print_bend();
     record_bend(o);
     munmap(shared, bytes);
@@ -582,7 +597,7 @@ static void run_curve(const options *o)
     for (size_t i = 0; i < (o->quick ? 2 : o->large ? 6 : 4); i++) {
         int32_t cells = o->quick ? 16 + 8 * (int32_t)i : CURVE[i];
         subject b = {.body = "arm", .clip = "bend", .cells = cells, .weights = "harmonic", .first = 12};
-        if (chosen(o, i)) run(parts_row, &b, "volume", o);
+        if (chosen(o, i)) run(parts_row, &b, &VOLUME[0], o);
     }
     bench_growth("growth", "steklov frame", "tetrahedra");
     bench_growth("growth", "steklov frame, processor", "tetrahedra");
@@ -592,7 +607,7 @@ static void run_all(const options *o)
 {
     if (o->parts) run_parts(o);
     if (o->bend) run_bend(o);
-    if (o->figure4) run(figure_row, NULL, "", o);
+    if (o->figure4) run(figure_row, NULL, NULL, o);
     if (o->curve) run_curve(o);
 }
 

@@ -8,7 +8,7 @@
 
 enum { LOOK = 4 }; /* steps after which new contacts are looked for where pairs are kept */
 
-#define LOOSE 0.1 /* of the residual: how well a step is solved whose contacts may yet change */
+#define LOOSE 0.1 /* of the residual: how well a step is solved that may not be the last */
 
 supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error)
 {
@@ -58,6 +58,16 @@ void spl_newton_move(spl_newton *n, spl_quarter which, const double *dx)
     }
 }
 
+void spl_newton_measure(spl_newton *n, const double *dx, size_t nodes)
+{
+    double most = 0;
+    for (size_t i = 0; i < nodes; i++) {
+        const double *d = dx + 3 * i;
+        most = fmax(most, d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    }
+    n->stats.moved = fmax(n->stats.moved, sqrt(most));
+}
+
 void spl_newton_search(spl_newton *n, spl_quarter which, double *dx, double curvature)
 {
     int32_t first = which == SPL_BB ? n->system->order.interior : 0;
@@ -65,6 +75,7 @@ void spl_newton_search(spl_newton *n, spl_quarter which, double *dx, double curv
     const double *f = n->force + 3 * (size_t)first;
     double slope = 0;
     for (size_t i = 0; i < count; i++) slope += f[i] * dx[i];
+    spl_newton_measure(n, dx, count / 3);
     double a = spl_springs_search(n->springs, first, dx, slope, curvature);
     for (size_t i = 0; a != 1 && i < count; i++) dx[i] *= a;
     n->stats.shortest = fmin(n->stats.shortest, a);
@@ -110,6 +121,7 @@ typedef struct walk {
     double least;             /* smallest |residual| so far, where n->best is */
     double product;           /* of the contractions */
     int32_t contractions;
+    int32_t calm; /* so many steps in a row moved little */
 } walk;
 
 static void note(spl_newton *n, walk *w, int32_t step)
@@ -143,11 +155,28 @@ static bool has_arrived(spl_newton *n, const spl_newton_options *o, walk *w, int
     return w->norm <= o->tolerance * w->scale || w->norm <= 1e-12 * n->system->solid->stiffness_scale;
 }
 
+/* A step that moves little is the last if its contacts stay, or if the step by those that came moves little too. A step
+ * is solved to a tenth, so that about a tenth of the way is left. */
+static bool is_still(spl_newton *n, const spl_newton_options *o, walk *w, int32_t step)
+{
+    if (!(o->still > 0) || step == 0) return false;
+    w->calm = n->stats.moved <= o->still ? w->calm + 1 : 0;
+    if (w->calm == 0) return false;
+    if (!n->springs->fresh && !o->frozen) {
+        find_contacts(n, false, true);
+        if (!n->springs->same) w->least = INFINITY;
+    }
+    bool still = n->springs->same || w->calm > 1;
+    if (still) w->scale = sum_forces(n);
+    w->norm = set_residual(n);
+    return still;
+}
+
 static double goal_of(const spl_newton *n, const spl_newton_options *o, const walk *w)
 {
     double tight = 0.5 * o->tolerance * w->scale;
     bool open = n->springs->count > 0 && !n->springs->same && !o->frozen;
-    return open ? fmax(tight, LOOSE * w->norm) : tight;
+    return open || o->still > 0 ? fmax(tight, LOOSE * w->norm) : tight;
 }
 
 /* Steps that do not help are taken more carefully: across their normals, contacts hold on to where they are. */
@@ -170,11 +199,12 @@ static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
         note(n, w, step);
         n->stats.newton = step;
-        n->stats.converged = has_arrived(n, o, w, step);
+        n->stats.converged = has_arrived(n, o, w, step) || is_still(n, o, w, step);
         if (n->stats.converged || step >= o->max_steps || n->system->order.count == 0) return SUPPLE_OK;
         n->slow = step > 0 && w->norm > 0.5 * w->last;
         if (step > 0) adapt(n->springs, w);
         w->last = w->norm;
+        n->stats.moved = 0;
         supple_result result = n->formulation->step(n->state, n, goal_of(n, o, w), error);
         if (result != SUPPLE_OK) return result;
     }
@@ -226,6 +256,14 @@ static void take_past(spl_newton *n)
     spl_springs_begin(n->springs);
 }
 
+/* To what the interior is relaxed before the first step. */
+static double begin_goal(const spl_newton *n, const spl_newton_options *o, const walk *w)
+{
+    double tight = 0.1 * o->tolerance * w->scale, sum = 0;
+    for (size_t i = 0; o->still > 0 && i < 3 * (size_t)n->system->order.count; i++) sum += n->force[i] * n->force[i];
+    return fmax(tight, 0.1 * LOOSE * sqrt(sum));
+}
+
 static void keep_past(spl_newton *n)
 {
     for (size_t i = 0; i < 3 * (size_t)n->system->order.count; i++) {
@@ -252,7 +290,7 @@ supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, doubl
         n->start[i] = x[3 * (size_t)n->system->order.vertex[i / 3] + i % 3];
     if (learns && n->past_count > 0) take_past(n);
     if (n->formulation->begin && n->system->order.count > 0 && isfinite(scale))
-        result = n->formulation->begin(n->state, n, 0.1 * o->tolerance * w.scale, error);
+        result = n->formulation->begin(n->state, n, begin_goal(n, o, &w), error);
     if (result == SUPPLE_OK) result = iterate(n, o, &w, error);
     if (result == SUPPLE_OK && !n->stats.converged) go_back(n, o, &w);
     if (learns && result == SUPPLE_OK)

@@ -17,6 +17,7 @@ typedef struct spl_steklov_stats {
     int32_t breakdowns; /* solves that ended because an operator was not definite */
     double contraction; /* mean factor of the residual a step, over steps with the same contacts; NAN without any */
     double residual;    /* of --metrics, with contacts found afresh */
+    double moved;       /* the longest way of a vertex in the last step, m */
     bool converged, same_set;
 } spl_steklov_stats;
 
@@ -51,7 +52,8 @@ struct spl_newton {
 typedef struct spl_newton_options {
     double tolerance;
     int32_t max_steps;
-    bool frozen; /* the springs are those that are there already, active or not: for comparisons */
+    double still; /* m: a step that moves no vertex farther ends the frame, too; 0: only the residual does */
+    bool frozen;  /* the springs are those that are there already, active or not: for comparisons */
 } spl_newton_options;
 
 supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error);
@@ -61,11 +63,14 @@ void spl_newton_release(spl_newton *n);
 void spl_newton_move(spl_newton *n, spl_quarter which, const double *dx);
 
 /* The same by the share of dx that lowers the energy most, known contacts included (SPL_ALL or SPL_BB); dx is scaled by
- * it. `curvature` is dx . A dx, of the boundary's operator where that is it. */
+ * it. All of dx is what stats.moved measures. `curvature` is dx . A dx, of the boundary's operator where that is it. */
 void spl_newton_search(spl_newton *n, spl_quarter which, double *dx, double curvature);
 
 /* Forgets the last frame. */
 void spl_newton_forget(spl_newton *n);
+
+/* Counts the ways of nodes by dx, 3 each, in stats.moved. */
+void spl_newton_measure(spl_newton *n, const double *dx, size_t nodes);
 
 /* From x to the equilibrium of the system's pose. A tolerance that was not reached is only in the stats; x is then the
  * best one found. SUPPLE_ERROR_SOLVE where numbers stop being finite. */

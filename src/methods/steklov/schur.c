@@ -372,6 +372,7 @@ static supple_result relax(spl_schur *s, spl_newton *n, const double *from, doub
     spl_pcg_result solved = spl_schur_relax(s, s->side, s->inside, goal);
     if (solved.status == SPL_PCG_NOT_FINITE)
         return spl_fail(error, SUPPLE_ERROR_SOLVE, "the flesh's interior has no finite equilibrium in this pose");
+    spl_newton_measure(n, s->inside, ni / 3);
     spl_newton_move(n, SPL_II, s->inside);
     n->stats.interior_iterations += solved.iterations;
     n->stats.interior_solves++;

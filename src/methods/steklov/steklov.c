@@ -32,7 +32,8 @@ enum {
     P_BOUNDARY,
     P_DROP,
     P_PRECISION,
-    P_TAPER
+    P_TAPER,
+    P_STILL
 };
 
 static const spl_parameter PARAMETERS[] = {
@@ -58,9 +59,11 @@ static const spl_parameter PARAMETERS[] = {
     [P_PRECISION] = {"precision", "", 0, 0, 1, "numbers of the preconditioner and of products", "single|double"},
     [P_TAPER] = {"taper", "degrees", 162, 0, 179, "how far joints may bend before bones meet: they taper; 0: off",
                  NULL},
+    [P_STILL] = {"still", "mm", 0, 0, 100, "a step that moves nothing by more ends a frame, too; 0: the residual alone",
+                 NULL},
 };
 
-enum { VALUES = 14 };
+enum { VALUES = 15 };
 
 typedef struct steklov {
     spl_exrotated system;
@@ -192,7 +195,9 @@ static supple_result steklov_solve(void *state, const spl_method_context *c, dou
 {
     steklov *m = state;
     spl_newton *n = &m->newton;
-    spl_newton_options o = {.tolerance = c->parameter[P_TOLERANCE], .max_steps = (int32_t)c->parameter[P_STEPS]};
+    spl_newton_options o = {.tolerance = c->parameter[P_TOLERANCE],
+                            .max_steps = (int32_t)c->parameter[P_STEPS],
+                            .still = 1e-3 * c->parameter[P_STILL]};
     double start = spl_now_ms(), skinned;
     n->stats = (spl_steklov_stats){0};
     spl_exrotated_skin(&m->system);
@@ -248,6 +253,7 @@ static const supple_named_value *steklov_values(const void *state, int32_t *coun
                                               {"boundary_iterations", s->boundary_iterations},
                                               {"precondition_ms", s->ms_precondition},
                                               {"newton_steps", s->newton},
+                                              {"moved_mm", 1e3 * s->moved},
                                               {"contact_pairs", s->pairs},
                                               {"contact_cycles", s->cycles},
                                               {"contraction", s->contraction},
