@@ -280,7 +280,7 @@ static void play_parts(const subject *b, const way *w, const options *o)
 
 /* ---- the second table ---- */
 
-/* Springs are the same in all, along normals: those to points, re-detected, do not reach the tolerance. */
+/* Springs are the same in all, along normals. */
 static const way WAYS[] = {{"surface, as the paper's", "formulation=surface precondition=skinned"},
                            {"surface", "formulation=surface"},
                            {"volume, as the paper's", "formulation=volume precondition=skinned precision=double"},

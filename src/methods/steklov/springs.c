@@ -75,13 +75,13 @@ static spl_contact_spring spring_of(const spl_springs *s, const spl_contact *c)
                               .target = c->target,
                               .normal = c->normal,
                               .stiffness = c->share * s->factor * s->system->stiffness[c->vertex],
-                              .along = s->along};
+                              .along = s->along || s->keep};
     memcpy(out.corner, c->corner, sizeof out.corner);
     memcpy(out.bary, c->bary, sizeof out.bary);
     return out;
 }
 
-/* With `along` the energy is k/2 of the squared distance to the surface, and these are its gradient and Hessian: on a
+/* With `along`, and where pairs are kept, the energy is k/2 of the squared distance to the surface, and these are its gradient and Hessian: on a
  * triangle k n n^T, around an edge of direction t k (I - t t^T), around a vertex k I. n n^T everywhere made Newton's
  * steps overshoot at edges and the sets chatter without end; I everywhere rubs, and contracts by 0.97 a step. */
 static void add_springs(spl_springs *s, const spl_contact *c, const double *x)
@@ -166,7 +166,7 @@ static void remember_set(spl_springs *s)
     s->same = s->set_count > 0 && s->set[s->set_count - 1] == h;
     for (int32_t i = 0; !s->same && i < s->set_count - 1; i++) cycle = cycle || s->set[i] == h;
     s->cycles += cycle;
-    if (s->along && !s->keep && (cycle || s->finds >= SPL_FRESH)) begin_keeping(s);
+    if (!s->keep && (cycle || s->finds >= SPL_FRESH)) begin_keeping(s);
     if (s->set_count == SPL_SETS) memmove(s->set, s->set + 1, (size_t)(--s->set_count) * sizeof *s->set);
     s->set[s->set_count++] = h;
 }

@@ -19,7 +19,7 @@ typedef struct spl_springs {
     const spl_exrotated *system;
     spl_contacts *contacts; /* NULL: there are none */
     double factor;          /* stiffness, in units of the vertex's own at rest */
-    bool along;             /* only along the normal: nothing rubs */
+    bool along;             /* only along the normal: nothing rubs; kept pairs never do */
     double rub;             /* share of the stiffness that a step's model has across the normal, too */
     spl_contact *known;     /* contacts, on either side */
     int32_t known_count;
