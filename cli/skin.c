@@ -346,6 +346,7 @@ static supple_result open_output(job *j, int output, int range, supple_writer **
 {
     supple_plan plan = {.ranges = j->ranges, .range_count = j->range_count, .fps = j->fps};
     plan.slide = j->slide.slides;
+    plan.slide_texture = j->slide.texture;
     plan.show = j->slide.show;
     char path[PATH_SIZE];
     const char *name = j->outputs[output];

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static const char *const KEYS[] = {"slide.bake", "slide.bake-part", "show", "slide.atlas"};
-enum { KEY_BAKE, KEY_PART, KEY_SHOW, KEY_ATLAS, KEY_COUNT };
+static const char *const KEYS[] = {"slide.bake", "slide.bake-part", "show", "slide.atlas", "slide.glb"};
+enum { KEY_BAKE, KEY_PART, KEY_SHOW, KEY_ATLAS, KEY_GLB, KEY_COUNT };
 
 bool cli_slide_output_key(const char *key)
 {
@@ -54,6 +54,17 @@ static int read_atlas(const cli_arguments *arguments, cli_slide_output *out)
     return 0;
 }
 
+static int read_glb(const cli_arguments *arguments, cli_slide_output *out)
+{
+    const char *text = setting(arguments, KEY_GLB);
+    if (!text) return 0;
+    if (strcmp(text, "components") != 0 && strcmp(text, "texture") != 0)
+        return cli_usage_error("--set slide.glb=%.40s: takes components or texture", text);
+    if (!out->slides) return cli_usage_error("--set slide.glb=%.40s: writes skin that slides: add --slide", text);
+    out->texture = strcmp(text, "texture") == 0;
+    return 0;
+}
+
 int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out)
 {
     const char *show = setting(arguments, KEY_SHOW);
@@ -65,6 +76,7 @@ int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out)
     if (out->show == SUPPLE_SHOW_STRETCH && !out->slides)
         return cli_usage_error("--set show=stretch: shows skin that slides: add --slide");
     int code = read_atlas(arguments, out);
+    if (!code) code = read_glb(arguments, out);
     return code ? code : read_bake(arguments, out);
 }
 

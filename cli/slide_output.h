@@ -17,10 +17,11 @@ typedef struct cli_slide_output {
     supple_show show;
     bool atlas;      /* textures are extended over their seams (--set slide.atlas=off: not) */
     int atlas_limit; /* texels a side; 0: the library's */
+    bool texture;    /* a .glb has the slide as a texture beside it (--set slide.glb=texture) */
 } cli_slide_output;
 
-/* Reads --bake-texture, --bake-dir, --set slide.bake=, slide.bake-part=, slide.atlas= and show=; an exit code if they
- * are wrong. */
+/* Reads --bake-texture, --bake-dir, --set slide.bake=, slide.bake-part=, slide.atlas=, slide.glb= and show=; an exit
+ * code if they are wrong. */
 int cli_slide_output_read(const cli_arguments *arguments, cli_slide_output *out);
 
 /* Whether a key of --set is one of those, and so not the method's. */

@@ -45,6 +45,7 @@ typedef struct supple_plan {
     bool slide;       /* every frame brings a supple_slide_frame; else none does */
     supple_show show; /* what pictures and films show of it */
     bool keep_rig;    /* nodes and channels of the skeleton stay in a .glb or .gltf, where nothing uses them any more */
+    bool slide_texture; /* a .glb or .gltf has the slide as a texture beside it, not as components */
 } supple_plan;
 
 /* Skin that has slid (docs/slide-output.md). A corner is a position in the scene's list of triangles: corner 3 t + k is

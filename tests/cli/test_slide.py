@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import numpy as np
 
@@ -201,7 +202,7 @@ def check_atlas(tool, folder):
     common = ("demo:hero", "--method", "linear", "--clip", 0, "--frames", "0:2", "--slide")
     torus = ("demo:torus", "--method", "linear", "--clip", "squash", "--frames", "0:2", "--slide")
     base = os.path.join(folder, "atlas")
-    said = tool.good("skin", *common, "--threads", 1, "-o", base + ".glb", "-o", base + ".obj").err
+    said = tool.good("skin", *common, "-o", base + ".glb", "-o", base + ".obj").err
     for threads in (1, 3):
         tool.good("skin", *torus, "--threads", threads, "-o", f"{base}{threads}.glb")
     assert open(base + "1.glb", "rb").read() == open(base + "3.glb", "rb").read()
@@ -233,6 +234,77 @@ def check_atlas(tool, folder):
         assert struct.unpack(">II", file.read(24)[16:]) == (512, 512)
 
 
+def read_png(path):
+    """A picture of 8 bits a channel without alpha, as rows of red, green and blue: PNG's own words (RFC 2083), none of ours."""
+    raw, at, packed = open(path, "rb").read(), 8, b""
+    width, height, depth, kind = struct.unpack_from(">IIBB", raw, 16)
+    assert (depth, kind) == (8, 2), "not plain RGB"
+    while at < len(raw):
+        length, name = struct.unpack_from(">I4s", raw, at)
+        packed += raw[at + 8:at + 8 + length] if name == b"IDAT" else b""
+        at += 12 + length
+    lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
+    rows, above = [], np.zeros(3 * width, int)
+    for line in lines:
+        row = line[1:].astype(int)
+        if line[0] in (1, 3, 4):  # these need the pixel to the left, which is only now known
+            for i in range(len(row)):
+                left, corner = (row[i - 3], above[i - 3]) if i > 2 else (0, 0)
+                guess = left + above[i] - corner
+                near = min((abs(guess - left), 0, left), (abs(guess - above[i]), 1, above[i]), (abs(guess - corner), 2, corner))[2]
+                row[i] = (row[i] + (left, None, (left + above[i]) // 2, near)[line[0] - 1]) & 255
+        elif line[0] == 2:
+            row = (row + above) & 255
+        rows.append(row)
+        above = row
+    return np.array(rows).reshape(height, width, 3)
+
+
+def check_texture(tool, folder):
+    """The slide as a texture beside a .glb: looked up as a shader does, at every vertex and frame of every clip it gives what the .obj has, to
+    0.02 texels; skin that has not slid is at its very place; any number of threads makes the same bytes; what is
+    glued has none."""
+    base = os.path.join(folder, "texture")
+    common = ("demo:torus", "--method", "linear", "--clip", "all", "--fps", 6, "--slide", "--set", "slide.glb=texture")
+    files = []
+    for threads in (1, 3):
+        said = tool.good("skin", *common, "--threads", threads, "-o", base + ".glb", "-o", base + ".obj").err
+        files.append([open(base + end, "rb").read() for end in (".glb", ".slide.png")])
+    assert files[0] == files[1] and "texture.slide.png: sliding skin as a texture" in said, said
+    glb, picture = Glb(base + ".glb"), read_png(base + ".slide.png")
+    primitive = glb.json["meshes"][0]["primitives"][0]
+    slide, index = primitive["extras"]["supple_slide"], glb.read(primitive["indices"])[:, 0].astype(int)
+    texture = slide["texture"]
+    assert texture["uri"] == "texture.slide.png" and texture["size"] == [picture.shape[1], picture.shape[0]] and "components" not in slide
+    place = glb.read(primitive["attributes"][f"TEXCOORD_{texture['set']}"])
+    rest = glb.read(primitive["attributes"]["TEXCOORD_0"])
+    clips, largest, first, still = [clip["name"] for clip in glb.json["animations"]], 0, 0, 0
+    assert len(clips) == len(slide["frames"]) > 1
+    view = glb.json["bufferViews"][glb.json["images"][0]["bufferView"]]
+    size = struct.unpack_from(">II", glb.data, view.get("byteOffset", 0) + 16)
+    for clip, frames in zip(clips, slide["frames"]):
+        for frame in range(frames):
+            at = place + (0, (first + frame) * texture["rows"] / picture.shape[0])
+            column, row = (np.floor(at * texture["size"]).astype(int)).T
+            red, green, blue = picture[row, column].T
+            steps = np.stack([red * 16 + green // 16, green % 16 * 256 + blue], axis=1) - texture["zero"]
+            uv = rest + steps * texture["unit"]
+            off = np.linalg.norm((uv[index] - read_obj(f"{base}.{clip}.{frame:04d}.obj")) * size, axis=1).max()
+            assert off < 0.02, f"{clip}, frame {frame}: {off:.3f} texels"
+            largest, still = max(largest, np.linalg.norm((uv - rest) * size, axis=1).max()), still + (steps == 0).all(axis=1).sum()
+        first += frames
+    print(f"    {first} frames, a picture of {texture['size']}, skin moves by up to {largest:.1f} texels; {still} times not at all")
+    assert largest > 1 and still > 0 and texture["rows"] > 1 and first * texture["rows"] == picture.shape[0]
+    glued, thin = os.path.join(folder, "glued.glb"), os.path.join(folder, "texture-glued.json")
+    with open(thin, "w", encoding="utf-8") as file:
+        json.dump({"regions": [{"name": "all", "mesh": "*", "skin": "fixed"}]}, file)
+    tool.good("skin", "demo:torus", "--method", "linear", "--clip", "squash", "--frames", "0:1", "--slide", "--set", "slide.glb=texture",
+              "--slide-config", thin, "-o", glued)
+    assert os.path.exists(glued) and not os.path.exists(os.path.join(folder, "glued.slide.png"))
+    refused(tool, folder, 2, "slide.glb", "--slide", "--set", "slide.glb=picture")
+    refused(tool, folder, 2, "add --slide", "--set", "slide.glb=texture")
+
+
 def check_nothing_to_see(tool, folder):
     """A character without texture coordinates is told so in one line."""
     for extra, count in (((), 1), (("--set", "show=stretch"), 0)):
@@ -255,6 +327,7 @@ def main():
         cases.run("sharp_edges", check_sharp_edges, tool, folder)
         cases.run("example", check_example, tool, folder)
         cases.run("atlas", check_atlas, tool, folder)
+        cases.run("texture", check_texture, tool, folder)
         cases.run("nothing_to_see", check_nothing_to_see, tool, folder)
     cases.end()
 

@@ -2,7 +2,9 @@
 import * as THREE from 'three';
 import {GLTFLoader} from 'three/addons/loaders/GLTFLoader.js';
 import {SuppleSlide} from '/examples/slide-three.js';
+import {SuppleSlideTexture} from '/examples/slide-texture-three.js';
 
+const SLIDES = {components: SuppleSlide, texture: SuppleSlideTexture};
 let current;
 
 // Meshes in Supple's order: nodes in file order, each one's primitives in file order.
@@ -21,7 +23,7 @@ function ordered(gltf) {
 
 async function load(url, slides) {
     const loader = new GLTFLoader();
-    if (slides) loader.register((parser) => new SuppleSlide(parser));
+    if (slides) loader.register((parser) => new SLIDES[slides](parser));
     const gltf = await loader.loadAsync(url);
     const mixer = new THREE.AnimationMixer(gltf.scene);
     const action = gltf.animations.length ? mixer.clipAction(gltf.animations[0]) : null;

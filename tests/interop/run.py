@@ -226,7 +226,8 @@ def check_abc(tool, folder):
 
 
 def check_slide(tool, folder):
-    """Skin that slides, played from the .glb by examples/slide-three.js: the baked picture of each frame. Without the plug-in: glued."""
+    """Skin that slides, played from the .glb by examples/slide-three.js, and from its texture by slide-texture-three.js: the baked picture of
+    each frame. Without the plug-ins: glued."""
     base, source = os.path.join(folder, "slide"), os.path.join(folder, "slide-source.glb")
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     tool.good("demo", "hero", "-o", source)
@@ -238,14 +239,15 @@ def check_slide(tool, folder):
         file.write(raw[first:first + view["byteLength"]])
     common = (source, "--motion", os.path.join(root, "examples", "look-up.bvh"), "--method", "linear")
     tool.good("skin", *common, "--slide", "--bake-texture", base + ".png", "--bake-dir", base + "-baked", "-o", base + ".glb")
+    tool.good("skin", *common, "--slide", "--set", "slide.glb=texture", "-o", base + "-texture.glb")
     tool.good("skin", *common, "-o", base + "-glued.glb")
     baked = sorted(os.path.join(base + "-baked", name) for name in os.listdir(base + "-baked"))
-    job = {"slid": base + ".glb", "glued": base + "-glued.glb", "baked": baked, "fps": 30, "frames": [0, 10, len(baked) - 1],
-           "pictures": os.path.dirname(folder)}
+    job = {"components": base + ".glb", "texture": base + "-texture.glb", "glued": base + "-glued.glb", "baked": baked, "fps": 30,
+           "frames": [0, 10, len(baked) - 1], "between": 10.5, "pictures": os.path.dirname(folder)}
     with open(base + "-job.json", "w") as file:
         json.dump(job, file)
     with open(base + "-valid.json", "w") as file:
-        json.dump([{"name": "slide", "files": [base + ".glb"]}], file)
+        json.dump([{"name": "slide", "files": [base + ".glb", base + "-texture.glb"]}], file)
     call(base + "-valid.log", 60, "node", "validate.mjs", base + "-valid.json", base + "-validated.json")
     with open(base + "-validated.json") as file:
         check_validator(json.load(file), "slide")
@@ -254,10 +256,12 @@ def check_slide(tool, folder):
         result = json.load(file)
     assert not result["said"], result["said"]
     for shot in result["frames"]:
-        print(f"    frame {shot['frame']}: {shot['played']:.1f} dB from the baked picture; glued {shot['glued']:.1f}; without the plug-in "
-              f"{shot['bare']:.1f} from glued")
+        print(f"    {shot['kind']}, frame {shot['frame']}: {shot['played']:.1f} dB from the baked picture; glued {shot['glued']:.1f}; without "
+              f"the plug-in {shot['bare']:.1f} from glued")
         assert shot["played"] > 35 and shot["bare"] > 35, shot
     assert result["frames"][-1]["glued"] < 30, "nothing slides"
+    print(f"    between two frames: {result['between']:.1f} dB from one another")
+    assert result["between"] > 60, result  # 48 where only whole frames are shown
 
 
 def check_usd(tool, folder):

@@ -1,6 +1,7 @@
-// slide.mjs JOB.json RESULT.json: plays a .glb whose skin slides by examples/slide-three.js in headless Chromium, and beside it the same
-// character glued, with the baked picture of each frame. Also the slid file without the plug-in, which must be as the glued one.
-// JOB: {slid, glued, baked: [PNG of every frame], original: PNG, fps, frames: [which to look at], pictures: FOLDER}
+// slide.mjs JOB.json RESULT.json: plays two .glb whose skin slides in headless Chromium, one by examples/slide-three.js, one by
+// slide-texture-three.js, and beside them the same character glued, with the baked picture of each frame. Also the slid files without their
+// plug-ins, which must be as the glued one. JOB: {components, texture: .glb, glued, baked: [PNG of every frame], fps, frames: [which to look
+// at], between: a place between two frames, where both plug-ins are compared, pictures: FOLDER}
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -15,11 +16,13 @@ const TYPES = {'.html': 'text/html', '.js': 'text/javascript', '.glb': 'model/gl
 
 // The page, three.js, the plug-in and the files of the job, on loopback only.
 function fileOf(url) {
-    if (url === '/slid.glb') return job.slid;
+    const slid = url.match(/^\/slid\/(components|texture)\.glb$/);
+    if (slid) return job[slid[1]];
+    if (url.match(/^\/slid\/[^/]*\.png$/)) return path.join(path.dirname(job.texture), path.basename(url)); // by the name in the .glb
     if (url === '/glued.glb') return job.glued;
     const baked = url.match(/^\/baked\/(\d+)\.png$/);
     if (baked) return job.baked[baked[1]];
-    if (url === '/examples/slide-three.js') return path.join(here, '../../examples/slide-three.js');
+    if (url.match(/^\/examples\/slide-(texture-)?three\.js$/)) return path.join(here, '../..', url);
     const file = path.join(here, path.normalize(url));
     return file.startsWith(here) ? file : null;
 }
@@ -53,21 +56,28 @@ try {
     page.on('pageerror', (error) => said.push(error.message));
     await page.goto(`http://127.0.0.1:${server.address().port}/page.html`);
     await page.waitForFunction(() => window.interop, null, {timeout: 60000});
+    const draw = async (frame) =>
+        PNG.sync.read(Buffer.from(await page.evaluate((a) => window.interop.draw(...a), [frame / job.fps, ...SIZE]), 'base64'));
     const shoot = async (name, url, slides, baked) => {
         await page.evaluate(([u, s]) => window.interop.load(u, s), [url, slides]);
         const shots = [];
         for (const frame of job.frames) {
             if (baked) await page.evaluate((u) => window.interop.paint(u), `/baked/${frame}.png`);
-            const png = Buffer.from(await page.evaluate((a) => window.interop.draw(...a), [frame / job.fps, ...SIZE]), 'base64');
-            fs.writeFileSync(path.join(job.pictures, `slide-${name}-${frame}.png`), png);
-            shots.push(PNG.sync.read(png));
+            shots.push(await draw(frame));
+            fs.writeFileSync(path.join(job.pictures, `slide-${name}-${frame}.png`), PNG.sync.write(shots.at(-1)));
         }
         return shots;
     };
-    const slid = await shoot('played', '/slid.glb', true, false), baked = await shoot('baked', '/glued.glb', false, true);
-    const bare = await shoot('bare', '/slid.glb', false, false), glued = await shoot('glued', '/glued.glb', false, false);
-    job.frames.forEach((frame, i) => result.frames.push({frame, played: psnr(slid[i], baked[i]), glued: psnr(glued[i], baked[i]),
-                                                         bare: psnr(bare[i], glued[i])}));
+    const between = [];
+    const baked = await shoot('baked', '/glued.glb', null, true), glued = await shoot('glued', '/glued.glb', null, false);
+    for (const kind of ['components', 'texture']) {
+        const url = `/slid/${kind}.glb`, played = await shoot(kind, url, kind, false);
+        between.push(await draw(job.between));
+        const bare = await shoot(`${kind}-bare`, url, null, false);
+        job.frames.forEach((frame, i) => result.frames.push({kind, frame, played: psnr(played[i], baked[i]), glued: psnr(glued[i], baked[i]),
+                                                             bare: psnr(bare[i], glued[i])}));
+    }
+    result.between = psnr(...between);
 } finally {
     await close();
     server.close();

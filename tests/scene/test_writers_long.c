@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static const char folder[] = "writers_long.d", path[] = "writers_long.d/a.glb", text_path[] = "writers_long.d/a.gltf";
 static const double ALLOWED = 0.0005;
@@ -36,6 +37,14 @@ static void keep_log(void *user, supple_log_level level, const char *message)
     (void)user;
     logged_level = level;
     snprintf(logged, sizeof logged, "%s", message);
+}
+
+static char all_logged[2048];
+static void keep_all(void *user, supple_log_level level, const char *message)
+{
+    size_t used = strlen(all_logged);
+    (void)user, (void)level;
+    snprintf(all_logged + used, sizeof all_logged - used, "%s\n", message);
 }
 
 /* Writes frames with an error allowed. */
@@ -234,7 +243,58 @@ TEST(errors_out_of_range)
     free_frames(&f);
 }
 
+/* More frames than a texture of the slide has rows: components, and a line says so. */
+TEST(a_slide_too_long_for_a_texture)
+{
+    static const struct {
+        int32_t frames;
+        const char *said, *described;
+        bool picture;
+    } cases[] = {{8192, "as a texture of 10 x 8192 texels", "texture", true}, {8193, "fit", "components", false}};
+    for (int c = 0; c < 2; c++) {
+        supple_scene *scene = load_data("strip.gltf");
+        REQUIRE(scene);
+        clean_folder(folder);
+        spl_primitive *p = &scene->mesh[0].primitive[0]; /* has no coordinates of its own */
+        float *uv = spl_new(&scene->allocator, (size_t)p->vertex_count, 2 * sizeof *uv);
+        REQUIRE(uv && !p->uv);
+        p->uv = uv;
+        supple_range range = {0, 0, cases[c].frames};
+        frames f = make_frames(scene, &(supple_range){0, 0, 1}, 30);
+        size_t corners = 3 * (size_t)scene->triangle_count;
+        float *slid = calloc(corners, 2 * sizeof *slid);
+        supple_config config = supple_config_default();
+        config.log = keep_all;
+        all_logged[0] = 0;
+        supple_writer *w = NULL;
+        supple_plan plan = {.ranges = &range, .range_count = 1, .fps = 30, .glb_error = ALLOWED, .slide = true};
+        plan.slide_texture = true;
+        supple_result r = spl_writer_open_with(all_formats, FORMAT_COUNT, scene, path, &plan, &config, &w, NULL);
+        for (int32_t k = 0; k < range.frame_count && r == SUPPLE_OK; k++) {
+            supple_slide_frame slide = {slid, NULL, corners, 0};
+            supple_frame frame = frame_at(&f, 0, 0);
+            frame.index = k;
+            frame.slide = &slide;
+            for (size_t i = 0; i < 2 * corners; i++) slid[i] = (float)(k % 100) / 1000;
+            r = supple_writer_frame(w, &frame, NULL);
+        }
+        CHECK(r == SUPPLE_OK && supple_writer_close(w, NULL) == SUPPLE_OK);
+        CHECK(strstr(all_logged, cases[c].said) != NULL);
+        supple_scene *back = load(path);
+        REQUIRE(back);
+        json_t *json = json_array_get(json_object_get(back->document->json, "meshes"), 0);
+        json = json_array_get(json_object_get(json, "primitives"), 0);
+        json = json_object_get(json_object_get(json, "extras"), "supple_slide");
+        CHECK(json_object_get(json, cases[c].described) != NULL);
+        CHECK((access("writers_long.d/a.slide.png", F_OK) == 0) == cases[c].picture);
+        supple_scene_destroy(back);
+        supple_scene_destroy(scene);
+        free_frames(&f);
+        free(slid);
+    }
+}
+
 TEST_CASES(RUN(more_than_255_frames), RUN(a_textured_figure), RUN(props_stay_as_they_are),
            RUN(exact_where_it_is_asked_for), RUN(a_bound_out_of_reach_is_said),
            RUN(the_same_bytes_at_any_number_of_threads), RUN(every_allocation_may_fail),
-           RUN(a_limit_on_files_is_an_error), RUN(errors_out_of_range))
+           RUN(a_limit_on_files_is_an_error), RUN(errors_out_of_range), RUN(a_slide_too_long_for_a_texture))

@@ -8,7 +8,7 @@
 #include <supple/supple.h>
 #include <supple/tools.h>
 
-enum { FRAMES = 3 };
+enum { FRAMES = 3, POINTS = 25 /* of the atlas */, WRITES = 60 /* of a writer, at least */ };
 
 typedef struct run {
     supple_scene *scene;
@@ -91,52 +91,124 @@ TEST(frames_come_back_for_the_new_scene)
     end(&r);
 }
 
-static supple_result all_of_it(run *r, const supple_config *config, const char *path)
+/* The atlas on its own; its side is bounded, because texels cost time and no requests. */
+static supple_result make(run *r, const supple_config *config, supple_atlas **atlas)
 {
-    supple_atlas *atlas = NULL;
-    supple_writer *writer = NULL;
     supple_error error = {0};
     supple_frame frame;
-    supple_range range = {0, 0, FRAMES};
-    supple_plan plan = {.ranges = &range, .range_count = 1, .fps = 10, .slide = true};
-    supple_result result = supple_atlas_create(r->sim, 0, config, &atlas, &error);
-    if (result == SUPPLE_OK) result = add_frames(r, atlas, &error);
-    if (result == SUPPLE_OK) result = supple_atlas_finish(atlas, &error);
-    if (result == SUPPLE_OK)
-        result = supple_writer_open(supple_atlas_scene(atlas), path, &plan, config, &writer, &error);
-    for (int k = 0; k < FRAMES && result == SUPPLE_OK; k++)
-        result = supple_atlas_next(atlas, &frame, &error) ? supple_writer_frame(writer, &frame, &error) : error.code;
-    if (result == SUPPLE_OK)
-        result = supple_writer_close(writer, &error);
-    else
-        supple_writer_abort(writer);
-    supple_atlas_destroy(atlas);
+    supple_result result = supple_atlas_create(r->sim, 64, config, atlas, &error);
+    if (result == SUPPLE_OK) result = add_frames(r, *atlas, &error);
+    if (result == SUPPLE_OK) result = supple_atlas_finish(*atlas, &error);
+    for (int k = 0; k < FRAMES && config && result == SUPPLE_OK; k++)
+        if (!supple_atlas_next(*atlas, &frame, &error)) result = error.code;
     return result;
 }
 
-/* The atlas, and every writer that has something of its own to write of it. */
 TEST(allocations_may_fail)
 {
-    static const char *const outputs[] = {"out.glb", "out.usda", "out.obj", "out.abc"};
-    failing f;
+    failing f = {.fail_at = -1};
     supple_config config = supple_config_default();
     config.allocator = failing_allocator(&f);
     config.thread_count = 1;
+    supple_atlas *atlas = NULL;
     run r;
     REQUIRE(begin(&r));
-    for (size_t o = 0; o < sizeof outputs / sizeof *outputs; o++) {
-        f = (failing){.fail_at = -1};
-        REQUIRE(all_of_it(&r, &config, outputs[o]) == SUPPLE_OK);
-        CHECK(f.live == 0);
-        long all = f.requests, step = all / 6 + 1;
-        for (long k = (long)o; k < all; k += step) {
-            f = (failing){.fail_at = k};
-            supple_result result = all_of_it(&r, &config, outputs[o]);
-            if (result != SUPPLE_ERROR_MEMORY) printf("%s: request %ld of %ld: %d\n", outputs[o], k, all, (int)result);
-            CHECK(result == SUPPLE_ERROR_MEMORY && f.live == 0);
-        }
+    REQUIRE(make(&r, &config, &atlas) == SUPPLE_OK);
+    supple_atlas_destroy(atlas);
+    CHECK(f.live == 0);
+    long all = f.requests;
+    for (long i = 0; i < POINTS; i++) { /* each in a place of its own, from the first to the last */
+        f = (failing){.fail_at = i * (all - 1) / (POINTS - 1)};
+        supple_result result = make(&r, &config, &atlas);
+        supple_atlas_destroy(atlas);
+        if (result != SUPPLE_ERROR_MEMORY) printf("request %ld of %ld: %d\n", f.fail_at, all, (int)result);
+        CHECK(result == SUPPLE_ERROR_MEMORY && f.live == 0);
     }
     end(&r);
 }
 
-TEST_CASES(RUN(frames_come_back_for_the_new_scene), RUN(allocations_may_fail))
+/* Frames as an atlas gives them, kept. */
+typedef struct kept {
+    supple_frame frame[FRAMES];
+    supple_slide_frame slide[FRAMES];
+    float *copy[FRAMES][4];
+} kept;
+
+static float *copied(const float *from, size_t count)
+{
+    float *to = malloc(count * sizeof *to);
+    if (to) memcpy(to, from, count * sizeof *to);
+    return to;
+}
+
+static bool keep(kept *k, supple_atlas *atlas)
+{
+    size_t n = (size_t)supple_scene_vertex_count(supple_atlas_scene(atlas));
+    for (int i = 0; i < FRAMES; i++) {
+        supple_frame *frame = &k->frame[i];
+        float **copy = k->copy[i];
+        if (!supple_atlas_next(atlas, frame, NULL)) return false;
+        k->slide[i] = *frame->slide;
+        copy[0] = copied(frame->position, 3 * n);
+        copy[1] = copied(frame->normal, 3 * n);
+        copy[2] = copied(frame->tangent, 4 * n);
+        copy[3] = copied(frame->slide->corner_uv, 2 * frame->slide->corners);
+        if (!copy[0] || !copy[1] || !copy[2] || !copy[3]) return false;
+        k->slide[i].corner_uv = copy[3];
+        k->slide[i].stretch = NULL;
+        *frame = (supple_frame){0, i, copy[0], copy[1], copy[2], &k->slide[i], NULL};
+    }
+    return true;
+}
+
+static void drop(kept *k)
+{
+    for (int i = 0; i < FRAMES; i++)
+        for (int c = 0; c < 4; c++) free(k->copy[i][c]);
+}
+
+static supple_result write_all(const supple_scene *scene, const kept *k, const supple_config *config, const char *path)
+{
+    supple_writer *writer = NULL;
+    supple_error error = {0};
+    supple_range range = {0, 0, FRAMES};
+    supple_plan plan = {.ranges = &range, .range_count = 1, .fps = 10, .glb_error = 1e-4, .slide = true};
+    plan.slide_texture = strcmp(path, "texture.glb") == 0;
+    supple_result result = supple_writer_open(scene, path, &plan, config, &writer, &error);
+    for (int i = 0; i < FRAMES && result == SUPPLE_OK; i++) result = supple_writer_frame(writer, &k->frame[i], &error);
+    if (result == SUPPLE_OK) return supple_writer_close(writer, &error);
+    supple_writer_abort(writer);
+    return result;
+}
+
+/* Every writer that has something of its own to write of it: at each request on from the first that fails. */
+TEST(allocations_of_writers_may_fail)
+{
+    static const char *const outputs[] = {"out.glb", "texture.glb", "out.usda", "out.obj", "out.abc"};
+    failing f;
+    supple_config config = supple_config_default();
+    config.allocator = failing_allocator(&f);
+    config.thread_count = 1;
+    supple_atlas *atlas = NULL;
+    kept k = {0};
+    run r;
+    REQUIRE(begin(&r));
+    REQUIRE(make(&r, NULL, &atlas) == SUPPLE_OK && keep(&k, atlas));
+    for (size_t o = 0; o < sizeof outputs / sizeof *outputs; o++) {
+        f = (failing){.fail_at = -1};
+        REQUIRE(write_all(supple_atlas_scene(atlas), &k, &config, outputs[o]) == SUPPLE_OK);
+        CHECK(f.live == 0);
+        long all = f.requests, step = all / WRITES + 1;
+        for (long at = 0; at < all; at += step) {
+            f = (failing){.fail_at = at};
+            supple_result result = write_all(supple_atlas_scene(atlas), &k, &config, outputs[o]);
+            if (result != SUPPLE_ERROR_MEMORY) printf("%s: request %ld of %ld: %d\n", outputs[o], at, all, (int)result);
+            CHECK(result == SUPPLE_ERROR_MEMORY && f.live == 0);
+        }
+    }
+    supple_atlas_destroy(atlas);
+    drop(&k);
+    end(&r);
+}
+
+TEST_CASES(RUN(frames_come_back_for_the_new_scene), RUN(allocations_may_fail), RUN(allocations_of_writers_may_fail))

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BIN, TEXT, OUTPUTS };
+enum { BIN, SLIDE, TEXT, OUTPUTS }; /* the document gets its name last */
 
 /* An error below which frames are written exactly: floats themselves round by a tenth of it. */
 static const double FINEST = 1e-6;
@@ -25,7 +25,7 @@ typedef struct gltf_writer {
     supple_writer base;
     bool binary; /* .glb */
     spl_bake bake;
-    spl_output output[OUTPUTS]; /* the spool or .bin; the .glb or .gltf */
+    spl_output output[OUTPUTS]; /* the spool or .bin; a texture of the slide, if asked for; the .glb or .gltf */
     float *first;               /* base_floats: POSITION and NORMAL of the first frame */
     float *tangent;             /* 3 floats a vertex of the parts with tangents, in their order */
     float *bounds;              /* 6 a bounded accessor: min, max */
@@ -37,8 +37,7 @@ typedef struct gltf_writer {
 
 /* ---- open ------------------------------------------------------------------------------------------------------- */
 
-/* The last part of the .bin's path as a URI: everything but unreserved characters is escaped. */
-static char *bin_uri(const char *path, const supple_allocator *a)
+char *spl_output_uri(const char *path, const supple_allocator *a)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *uri = spl_new(a, 3 * strlen(name) + 1, 1), *out = uri;
@@ -64,10 +63,21 @@ static supple_result name_buffer(gltf_writer *w, supple_error *error)
 {
     json_t *buffer = json_array_get(json_object_get(w->bake.root, "buffers"), 0);
     if (w->binary || !buffer) return SUPPLE_OK;
-    char *uri = bin_uri(w->output[BIN].path, &w->base.allocator);
+    char *uri = spl_output_uri(w->output[BIN].path, &w->base.allocator);
     if (uri) spl_bake_set(&w->bake, buffer, "uri", json_string(uri));
     supple_result result = uri && !w->bake.failed ? SUPPLE_OK : spl_fail_memory(error, "the output's document");
     spl_free(&w->base.allocator, uri);
+    return result;
+}
+
+static supple_result open_slide(gltf_writer *w, supple_error *error)
+{
+    supple_result result = spl_gltf_slide_open(&w->slide, &w->base, error);
+    if (result != SUPPLE_OK || !w->base.slide_texture) return result;
+    char *path = spl_writer_sibling(&w->base, "slide", ".png");
+    result =
+        path ? spl_writer_output(&w->base, path, &w->output[SLIDE], error) : spl_fail_memory(error, "an output path");
+    spl_free(&w->base.allocator, path);
     return result;
 }
 
@@ -105,7 +115,7 @@ static supple_result gltf_open(supple_writer *writer, supple_error *error)
     if (result == SUPPLE_OK) result = spl_writer_output(writer, writer->path, &w->output[TEXT], error);
     if (result == SUPPLE_OK) result = w->binary ? spl_writer_spool(writer, &w->output[BIN], error) : open_bin(w, error);
     if (result == SUPPLE_OK) result = name_buffer(w, error);
-    if (result == SUPPLE_OK && writer->slide) result = spl_gltf_slide_open(&w->slide, writer, error);
+    if (result == SUPPLE_OK && writer->slide) result = open_slide(w, error);
     return result == SUPPLE_OK && w->waits ? spl_kept_open(&w->kept, &w->bake, error) : result;
 }
 
@@ -371,11 +381,36 @@ static supple_result write_gltf(gltf_writer *w, const char *text, supple_error *
     return result == SUPPLE_OK ? spl_output_bytes(&w->output[TEXT], "\n", 1, error) : result;
 }
 
+/* The slide's texture stays where there is something in it. */
+static supple_result close_slide(gltf_writer *w, supple_error *error)
+{
+    bool written, wanted = w->output[SLIDE].stream != NULL;
+    supple_result result =
+        spl_gltf_slide_close(&w->slide, &w->bake, wanted ? &w->output[SLIDE] : NULL, &written, error);
+    if (!written) spl_output_discard(&w->output[SLIDE]);
+    return result;
+}
+
+/* Gives the files their names; the spool of a .glb has none. */
+static supple_result commit(gltf_writer *w, supple_error *error)
+{
+    spl_output list[OUTPUTS] = {0};
+    int32_t count = 0;
+    for (int i = w->binary ? SLIDE : BIN; i < OUTPUTS; i++)
+        if (w->output[i].stream) {
+            list[count++] = w->output[i];
+            w->output[i] = (spl_output){0};
+        }
+    supple_result result = spl_outputs_commit(list, count, &w->base.allocator, error);
+    for (int i = 0; i < OUTPUTS; i++) spl_output_discard(&list[i]);
+    return result;
+}
+
 static supple_result gltf_close(supple_writer *writer, supple_error *error)
 {
     gltf_writer *w = (gltf_writer *)writer;
     supple_result result = w->waits ? finish_kept(w, error) : SUPPLE_OK;
-    if (result == SUPPLE_OK && w->slide.spool.stream) result = spl_gltf_slide_close(&w->slide, &w->bake, error);
+    if (result == SUPPLE_OK && w->slide.spool.stream) result = close_slide(w, error);
     if (result != SUPPLE_OK) return result;
     set_bounds(w);
     size_t flags = w->binary ? JSON_COMPACT : JSON_INDENT(1);
@@ -384,8 +419,7 @@ static supple_result gltf_close(supple_writer *writer, supple_error *error)
     result = w->binary ? write_glb(w, text, error) : write_gltf(w, text, error);
     spl_free(&writer->allocator, text);
     if (result != SUPPLE_OK) return result;
-    if (w->binary) return spl_output_commit(&w->output[TEXT], error);
-    return spl_outputs_commit(w->output, OUTPUTS, &writer->allocator, error);
+    return commit(w, error);
 }
 
 static void gltf_release(supple_writer *writer)

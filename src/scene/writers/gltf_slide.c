@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "scene/writers/gltf_slide_texture.h"
 
 #include <errno.h>
 #include <math.h>
@@ -142,28 +143,33 @@ static json_t *floats(spl_bake *bake, const float *values, size_t count, const c
     return json_integer(index);
 }
 
+void spl_gltf_slide_describe(spl_bake *bake, const spl_bake_part *part, json_t *slide)
+{
+    json_t *frames = json_array(), *own = json_object_get(part->json, "extras");
+    for (int32_t r = 0; r < bake->writer->range_count; r++)
+        spl_bake_append(bake, frames, json_integer(bake->writer->ranges[r].frame_count));
+    spl_bake_set(bake, slide, "frames", frames);
+    spl_bake_set(bake, slide, "fps", json_real(bake->writer->fps));
+    if (json_is_object(own)) {
+        spl_bake_set(bake, own, "supple_slide", slide);
+        return;
+    }
+    json_t *extras = json_object();
+    spl_bake_set(bake, extras, "supple_slide", slide);
+    spl_bake_set(bake, part->json, "extras", extras);
+}
+
 /* {"components": [mean, first, ...], "weights": W, "frames": [of each animation], "fps": F} */
 static bool describe(spl_bake *bake, const spl_bake_part *part, const part_basis *b)
 {
     size_t n = (size_t)part->vertex_count;
-    json_t *slide = json_object(), *list = json_array(), *frames = json_array(), *extras = json_object();
+    json_t *slide = json_object(), *list = json_array();
     for (int32_t k = 0; k <= b->basis.count; k++)
         spl_bake_append(bake, list, floats(bake, b->values + 2 * n * (size_t)k, n, "VEC2"));
-    for (int32_t r = 0; r < bake->writer->range_count; r++)
-        spl_bake_append(bake, frames, json_integer(bake->writer->ranges[r].frame_count));
     size_t weights = (size_t)b->basis.frame_count * (size_t)b->basis.count;
     spl_bake_set(bake, slide, "components", list);
     spl_bake_set(bake, slide, "weights", floats(bake, b->basis.weight, weights, "SCALAR"));
-    spl_bake_set(bake, slide, "frames", frames);
-    spl_bake_set(bake, slide, "fps", json_real(bake->writer->fps));
-    json_t *own = json_object_get(part->json, "extras");
-    if (json_is_object(own)) {
-        spl_bake_set(bake, own, "supple_slide", slide);
-        json_decref(extras);
-    } else {
-        spl_bake_set(bake, extras, "supple_slide", slide);
-        spl_bake_set(bake, part->json, "extras", extras);
-    }
+    spl_gltf_slide_describe(bake, part, slide);
     return !bake->failed;
 }
 
@@ -194,8 +200,24 @@ static supple_result add_part(spl_gltf_slide *s, spl_bake *bake, const spl_bake_
     return result;
 }
 
-supple_result spl_gltf_slide_close(spl_gltf_slide *s, spl_bake *bake, supple_error *error)
+static supple_result add_parts(spl_gltf_slide *s, spl_bake *bake, const spl_frames *frames, supple_error *error)
 {
+    const supple_writer *writer = bake->writer;
+    supple_result result = SUPPLE_OK;
+    for (int32_t i = 0; i < bake->part_count && result == SUPPLE_OK; i++)
+        result = add_part(s, bake, &bake->part[i], frames, error);
+    if (result == SUPPLE_OK && s->most)
+        spl_log(
+            &writer->config, SUPPLE_LOG_INFO,
+            "%s: sliding skin as %d component%s, off by %.2g texels; a viewer needs examples/slide-three.js to show it",
+            writer->path, (int)s->most, s->most == 1 ? "" : "s", s->error);
+    return result;
+}
+
+supple_result spl_gltf_slide_close(spl_gltf_slide *s, spl_bake *bake, spl_output *texture, bool *written,
+                                   supple_error *error)
+{
+    *written = false;
     const supple_writer *writer = bake->writer;
     if (s->apart > APART) {
         spl_log(
@@ -208,16 +230,12 @@ supple_result spl_gltf_slide_close(spl_gltf_slide *s, spl_bake *bake, supple_err
     if (fflush(s->spool.stream) != 0)
         return spl_fail(error, SUPPLE_ERROR_OUTPUT, "%s: cannot be written: %s", writer->path, strerror(errno));
     spl_frames frames = {fileno(s->spool.stream), writer->frame_total, 3 * (size_t)writer->scene->vertex_count};
-    supple_result result = SUPPLE_OK;
-    for (int32_t i = 0; i < bake->part_count && result == SUPPLE_OK; i++)
-        result = add_part(s, bake, &bake->part[i], &frames, error);
+    spl_slide_texture done = SPL_SLIDE_TEXTURE_LARGE;
+    supple_result result = texture ? spl_slide_texture_write(s, bake, &frames, texture, &done, error) : SUPPLE_OK;
+    if (result == SUPPLE_OK && done == SPL_SLIDE_TEXTURE_LARGE) result = add_parts(s, bake, &frames, error);
+    *written = done == SPL_SLIDE_TEXTURE_WRITTEN;
     if (result != SUPPLE_OK) return result;
     json_t *buffer = json_array_get(json_object_get(bake->root, "buffers"), 0);
     if (buffer) spl_bake_set(bake, buffer, "byteLength", json_integer((json_int_t)bake->size));
-    if (s->most)
-        spl_log(
-            &writer->config, SUPPLE_LOG_INFO,
-            "%s: sliding skin as %d component%s, off by %.2g texels; a viewer needs examples/slide-three.js to show it",
-            writer->path, (int)s->most, s->most == 1 ? "" : "s", s->error);
     return bake->failed ? spl_fail_memory(error, "the output's document") : SUPPLE_OK;
 }

@@ -19,8 +19,16 @@ supple_result spl_gltf_slide_open(spl_gltf_slide *s, const supple_writer *writer
 supple_result spl_gltf_slide_frame(spl_gltf_slide *s, const supple_writer *writer, const supple_frame *frame,
                                    supple_error *error);
 
-/* Adds the basis of every baked primitive to the document. */
-supple_result spl_gltf_slide_close(spl_gltf_slide *s, spl_bake *bake, supple_error *error);
+/* Adds the basis of every baked primitive to the document, or (`texture` not NULL) writes its texture there. *written:
+ * there is such a file. */
+supple_result spl_gltf_slide_close(spl_gltf_slide *s, spl_bake *bake, spl_output *texture, bool *written,
+                                   supple_error *error);
+
+/* Puts frames and rate into a primitive's description and hangs it on the primitive; it is taken over. */
+void spl_gltf_slide_describe(spl_bake *bake, const spl_bake_part *part, json_t *slide);
+
+/* The last part of a path as a URI: everything but unreserved characters is escaped. NULL if memory is out. */
+char *spl_output_uri(const char *path, const supple_allocator *a);
 void spl_gltf_slide_release(spl_gltf_slide *s, const supple_allocator *a);
 
 #endif

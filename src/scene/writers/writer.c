@@ -94,6 +94,7 @@ static supple_writer *make_writer(const spl_format *format, const supple_scene *
     w->glb_error = plan->glb_error;
     w->keep_rig = plan->keep_rig;
     w->slide = plan->slide;
+    w->slide_texture = plan->slide && plan->slide_texture;
     w->show = plan->show;
     w->range_count = plan->range_count;
     w->path = spl_strdup(&a, path);

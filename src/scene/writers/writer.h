@@ -21,7 +21,8 @@ struct supple_writer {
     int32_t frame_total, frames_done;
     double fps, glb_error;
     bool keep_rig;
-    bool slide; /* frames bring texture coordinates that slide */
+    bool slide;         /* frames bring texture coordinates that slide */
+    bool slide_texture; /* a .glb or .gltf has them as a texture beside it */
     supple_show show;
     float *points; /* room for a frame in cache order; NULL where that is the output order */
     bool broken;   /* a frame failed: what was written is not whole and never will be */
