@@ -81,9 +81,10 @@ static spl_contact_spring spring_of(const spl_springs *s, const spl_contact *c)
     return out;
 }
 
-/* With `along`, and where pairs are kept, the energy is k/2 of the squared distance to the surface, and these are its gradient and Hessian: on a
- * triangle k n n^T, around an edge of direction t k (I - t t^T), around a vertex k I. n n^T everywhere made Newton's
- * steps overshoot at edges and the sets chatter without end; I everywhere rubs, and contracts by 0.97 a step. */
+/* With `along`, and where pairs are kept, the energy is k/2 of the squared distance to the surface, and these are its
+ * gradient and Hessian: on a triangle k n n^T, around an edge of direction t k (I - t t^T), around a vertex k I. n n^T
+ * everywhere made Newton's steps overshoot at edges and the sets chatter without end; I everywhere rubs, and contracts
+ * by 0.97 a step. */
 static void add_springs(spl_springs *s, const spl_contact *c, const double *x)
 {
     int32_t on[3];
