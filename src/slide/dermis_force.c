@@ -133,8 +133,9 @@ static void element_force(const element *e, const spl_membrane_point *p, double 
 static void element_inertia(const spl_dermis *s, const element *e, double *mass, double *f)
 {
     double G = e->G[0] * e->G[2] - e->G[1] * e->G[1];
-    double m = s->set.density * s->set.thickness * sqrt(fmax(G, 0)) / 6;
-    m = fmax(m, 1e-3 * s->set.density * s->set.thickness * s->net.area[e->t] / 3); /* never without inertia */
+    double m = s->set.density * s->set.thickness * sqrt(G > 0 ? G : 0) / 6;
+    double least = 1e-3 * s->set.density * s->set.thickness * s->net.area[e->t] / 3; /* never without inertia */
+    if (!(m > least)) m = least;
     for (size_t k = 0; k < 3; k++) {
         spl_vec3 P[2];
         turned(&s->net, 3 * e->t + k, e->Gamma, P);
@@ -271,10 +272,17 @@ double spl_dermis_energy(spl_dermis *s, double *kinetic)
     return W;
 }
 
-void spl_dermis_stretch(const spl_dermis *s, double *out)
+typedef struct stretching {
+    const spl_dermis *s;
+    double *out;
+} stretching;
+
+static void stretch_range(void *context, size_t begin, size_t end)
 {
+    const stretching *w = context;
+    const spl_dermis *s = w->s;
     const spl_surface *f = &s->net.surface;
-    for (size_t v = 0; v < (size_t)f->vertex_count; v++) {
+    for (size_t v = begin; v < end; v++) {
         double body = 0, skin = 0;
         for (int32_t e = f->corner_first[v]; e < f->corner_first[v + 1]; e++) {
             size_t t = (size_t)f->corner[e] / 3;
@@ -283,6 +291,12 @@ void spl_dermis_stretch(const spl_dermis *s, double *out)
             body += spl_norm(spl_cross(spl_sub(s->x[c[1]], s->x[c[0]]), spl_sub(s->x[c[2]], s->x[c[0]])));
             skin += spl_norm(spl_cross(spl_sub(s->Y[c[1]], s->Y[c[0]]), spl_sub(s->Y[c[2]], s->Y[c[0]])));
         }
-        out[v] = skin > 1e-6 * body && body > 0 ? body / skin : body > 0 ? 1e6 : 1;
+        w->out[v] = skin > 1e-6 * body && body > 0 ? body / skin : body > 0 ? 1e6 : 1;
     }
+}
+
+void spl_dermis_stretch(const spl_dermis *s, double *out)
+{
+    stretching w = {s, out};
+    spl_parallel_for(s->pool, (size_t)s->net.surface.vertex_count, GRAIN, stretch_range, &w);
 }

@@ -37,8 +37,8 @@ void spl_membrane_at(const spl_membrane *m, const double G_body[3], const double
 {
     double s = m->shrink, G[3] = {s * G_body[0], s * G_body[1], s * G_body[2]};
     double det = G[0] * G[2] - G[1] * G[1], body = g[0] * g[2] - g[1] * g[1], trace = g[0] + g[2];
-    double p = sqrt(fmax(body, 0)), N = G[2] * g[0] - 2 * G[1] * g[1] + G[0] * g[2];
-    double thick = fmax(p, THINNEST * trace);
+    double p = sqrt(body > 0 ? body : 0), N = G[2] * g[0] - 2 * G[1] * g[1] + G[0] * g[2];
+    double thick = p > THINNEST * trace ? p : THINNEST * trace;
     if (inverted || !(det > thick * thick / (MOST_STRETCH * MOST_STRETCH)) || !(det > 0)) {
         mend(m, g, N, fmax(p, 1e-2 * trace), out);
         return;

@@ -6,19 +6,6 @@
 #define SLIVER   1e-4 /* height over longest edge: below, a triangle has no mechanics */
 #define THINNEST 1e-6 /* and for walks it is no thinner than this */
 
-spl_vec3 spl_net_turn(spl_vec3 a, spl_vec3 b, spl_vec3 v)
-{
-    double c = spl_dot(a, b);
-    spl_vec3 w = spl_cross(a, b);
-    if (c < -0.999999) { /* half a turn about anything perpendicular */
-        spl_vec3 any = fabs(a.x) < 0.7 ? spl_v3(1, 0, 0) : spl_v3(0, 1, 0);
-        spl_vec3 u = spl_unit(spl_cross(a, any), spl_v3(0, 0, 1));
-        return spl_sub(spl_scale(u, 2 * spl_dot(u, v)), v);
-    }
-    spl_vec3 wv = spl_cross(w, v);
-    return spl_madd(spl_add(v, wv), spl_cross(w, wv), 1 / (1 + c));
-}
-
 static bool allocate(spl_net *n, const supple_allocator *a)
 {
     size_t vertices = (size_t)n->surface.vertex_count, triangles = (size_t)n->surface.triangle_count;

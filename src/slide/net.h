@@ -32,7 +32,18 @@ void spl_net_release(spl_net *net);
 void spl_net_align(spl_net *net, int32_t vertex, spl_vec3 direction);
 
 /* v turned by the least rotation that takes unit a to unit b; about any axis where they are opposite. */
-spl_vec3 spl_net_turn(spl_vec3 a, spl_vec3 b, spl_vec3 v);
+static inline spl_vec3 spl_net_turn(spl_vec3 a, spl_vec3 b, spl_vec3 v)
+{
+    double c = spl_dot(a, b);
+    spl_vec3 w = spl_cross(a, b);
+    if (c < -0.999999) { /* half a turn about anything perpendicular */
+        spl_vec3 any = fabs(a.x) < 0.7 ? spl_v3(1, 0, 0) : spl_v3(0, 1, 0);
+        spl_vec3 u = spl_unit(spl_cross(a, any), spl_v3(0, 0, 1));
+        return spl_sub(spl_scale(u, 2 * spl_dot(u, v)), v);
+    }
+    spl_vec3 wv = spl_cross(w, v);
+    return spl_madd(spl_add(v, wv), spl_cross(w, wv), 1 / (1 + c));
+}
 
 /* A vector of the vertex's plane (in E_i) in the plane of the triangle at a corner (in Q_j), and back. */
 static inline void spl_net_carry(const spl_net *net, size_t corner, const double v[2], double out[2])

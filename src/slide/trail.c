@@ -42,7 +42,8 @@ static view look(const spl_surface *s, int32_t t, int a, int b, spl_vec3 along, 
     spl_vec3 d = spl_sub(s->position[c[w.far]], s->position[c[a]]);
     double x = spl_dot(d, along);
     w.foot = x / length;
-    w.height = fmax(spl_norm(spl_madd(d, along, -x)), THINNEST * length);
+    double height = spl_norm(spl_madd(d, along, -x)), least = THINNEST * length;
+    w.height = height > least ? height : least;
     return w;
 }
 
@@ -122,12 +123,13 @@ spl_place spl_net_trace(const spl_net *net, int32_t v, const double way[2])
         double u[2], change[3];
         spl_net_carry(net, corner, way, u);
         spl_net_bary(net, t, u, change);
-        double least = fmin(change[(k + 1) % 3], change[(k + 2) % 3]);
+        double one = change[(k + 1) % 3], two = change[(k + 2) % 3], least = one < two ? one : two;
         if (!(least > best)) continue;
         best = least;
         w.at = (spl_place){.triangle = (int32_t)t};
         w.at.bary[k] = 1;
-        for (size_t i = 1; i < 3; i++) w.way[(k + i) % 3] = fmax(change[(k + i) % 3], 0); /* nearest wedge of a gap */
+        w.way[(k + 1) % 3] = one > 0 ? one : 0; /* nearest wedge of a gap */
+        w.way[(k + 2) % 3] = two > 0 ? two : 0;
         w.way[k] = -w.way[(k + 1) % 3] - w.way[(k + 2) % 3];
     }
     return w.at.triangle < 0 ? w.at : finish(net, &w);
