@@ -96,6 +96,8 @@ typedef struct supple_player_config {
                           * interpolated; 0: one step a call, of its dt (0) */
     int32_t colliders;   /* room for so many things of the world, up to 256; 0: nothing touches the flesh (0) */
     double contact;      /* stiffness of contacts with them by area, times E / edge (3000) */
+    double self_contact; /* the same of contacts between domains that do not meet at rest: a hand on the belly; 300 is
+                          * good; 0: flesh goes through flesh (0) */
     const struct supple_player
         *like; /* a player of the same model and with the same two switches that outlives this one:
                 * its tables are read, which saves memory and time where many play; or NULL */
@@ -172,13 +174,14 @@ SUPPLE_API void supple_player_read_visual_normals(supple_player *player, float *
 
 /* What the last step did. Times in milliseconds of the wall. */
 typedef struct supple_player_stats {
-    int32_t iterations; /* of Newton's method */
-    bool converged;     /* the tolerance was reached */
-    double residual;    /* |sum of forces| / sum of |forces| */
-    double outside;     /* how far the flesh is beyond what training saw: above 8 it is held back by force */
-    int32_t steps;      /* time steps of this call; 0: none was due yet */
-    int32_t contacts;   /* vertices that colliders press on */
-    double penetration; /* metres: how deep one is in a collider after the step */
+    int32_t iterations;    /* of Newton's method */
+    bool converged;        /* the tolerance was reached */
+    double residual;       /* |sum of forces| / sum of |forces| */
+    double outside;        /* how far the flesh is beyond what training saw: above 8 it is held back by force */
+    int32_t steps;         /* time steps of this call; 0: none was due yet */
+    int32_t contacts;      /* vertices that colliders press on */
+    double penetration;    /* metres: how deep one is in a collider after the step */
+    int32_t self_contacts; /* vertices that other flesh presses on */
     double ms_coupling, ms_cubature, ms_cholesky; /* of the solve */
     double ms_read;                               /* vertices from the reduced state */
     double ms_total;                              /* all of it */

@@ -79,7 +79,7 @@ enum {
     SPL_ANSWERS_CONTACT = 1,
     SPL_ANSWERS_DYNAMICS = 2,
     SPL_CONTACT_ON_REQUEST = 4, /* unless it is told, it answers colliders alone */
-    SPL_WORLD_ALONE = 16,       /* colliders, which it asks itself; no flesh against flesh */
+    SPL_MEETS_ALONE = 16,       /* contact is its own: of colliders, and on request of flesh with flesh */
     SPL_FINDS_CONTACTS = 32,    /* by itself: `contacts` is NULL, and nothing is done to the mesh after it */
     SPL_STARTS_ITSELF = 8,      /* it needs no x to start from, and may leave vertices inside the flesh alone */
 };

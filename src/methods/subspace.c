@@ -22,6 +22,8 @@ enum {
     P_GAP,
     P_CONTACT,
     P_CONTACT_MOST,
+    P_SELF,
+    P_SELF_MOST,
     P_SMOOTH,
     P_RHO,
     P_PRECISION,
@@ -51,6 +53,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_CONTACT] = {"contact", "", 3000, 1e-3, 1e6, "stiffness of contacts with colliders, times E / edge by area",
                    NULL},
     [P_CONTACT_MOST] = {"contact-most", "", 256, 1, 1e6, "contacts of a domain at most; the deepest are kept", NULL},
+    [P_SELF] = {"self", "", 300, 1e-3, 1e6, "stiffness of contacts of flesh with flesh, times E / edge by area", NULL},
+    [P_SELF_MOST] = {"self-most", "", 1024, 1, 1e6, "contacts of flesh with flesh at most; the deepest are kept", NULL},
     [P_SMOOTH] = {"smooth", "1/s", 15, 0, 1e4,
                   "faster swings of a clip's bones are noise that flesh does not feel; 0: all is felt", NULL},
     [P_RHO] = {"rho", "", 0.6, 0, 1, "what a step leaves of the fastest swings of flesh; 1: all of them", NULL},
@@ -71,6 +75,7 @@ typedef struct subspace {
     int32_t **piece;    /* by clip: the tracks' pieces */
     int32_t clip_count; /* with tracks */
     double *force;      /* reduced, of pushes; NULL without */
+    bool meets;         /* colliders, or flesh itself */
     supple_named_value value[VALUES];
 } subspace;
 
@@ -227,6 +232,9 @@ static supple_result subspace_init(void *state, const spl_method_context *c, sup
     o.single = p[P_PRECISION] == 0;
     o.contact = c->colliders ? p[P_CONTACT] : 0;
     o.contact_most = (int32_t)p[P_CONTACT_MOST];
+    o.clash = c->collide & SUPPLE_COLLIDE_SELF ? p[P_SELF] : 0;
+    o.clash_most = (int32_t)p[P_SELF_MOST];
+    s->meets = c->colliders || o.clash > 0;
     s->model = c->model;
     size_t n = (size_t)s->model->domain_count;
     for (int i = 0; i < VALUES; i++) s->value[i] = (supple_named_value){names[i], NAN};
@@ -393,7 +401,7 @@ static const double *push(subspace *s, const spl_method_context *c)
 
 static void tell_contacts(subspace *s, const spl_player_stats *did, supple_stats *stats)
 {
-    stats->contacts = did->contacts;
+    stats->contacts = did->contacts + did->clashes;
     stats->ms_contact = (isfinite(stats->ms_contact) ? stats->ms_contact : 0) + did->ms_contact;
     s->value[V_DROPPED].value = did->dropped;
     s->value[V_PENETRATION].value = did->penetration;
@@ -420,7 +428,7 @@ static supple_result subspace_solve(void *state, const spl_method_context *c, do
     stats->converged = did.converged;
     stats->residual = did.residual;
     stats->energy = did.energy;
-    if (c->colliders) tell_contacts(s, &did, stats);
+    if (s->meets) tell_contacts(s, &did, stats);
     s->value[V_GAP].value = c->parameter[P_GAP] > 0 ? spl_player_gap(s->player, s->frame) : NAN;
     s->value[V_OUTSIDE].value = did.outside;
     s->value[V_COUPLING].value = did.ms_coupling;
@@ -449,7 +457,7 @@ const spl_method spl_method_subspace = {
     .name = "subspace",
     .summary = "plays a trained model (--model): hundreds of times faster than solving, with dynamics",
     .needs = SPL_NEEDS_SKIN | SPL_NEEDS_BODY | SPL_NEEDS_MODEL,
-    .answers = SPL_ANSWERS_CONTACT | SPL_WORLD_ALONE | SPL_ANSWERS_DYNAMICS | SPL_STARTS_ITSELF,
+    .answers = SPL_ANSWERS_CONTACT | SPL_MEETS_ALONE | SPL_ANSWERS_DYNAMICS | SPL_STARTS_ITSELF,
     .output = SPL_OUTPUT_BODY,
     .parameter = PARAMETERS,
     .parameter_count = sizeof PARAMETERS / sizeof *PARAMETERS,

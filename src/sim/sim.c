@@ -52,7 +52,7 @@ static int32_t collide_of(const spl_method *method, const supple_sim_config *sc)
 {
     if (!(method->answers & SPL_ANSWERS_CONTACT)) return SUPPLE_COLLIDE_NONE;
     if (sc->collide != SUPPLE_COLLIDE_AUTO) return sc->collide;
-    return method->answers & (SPL_CONTACT_ON_REQUEST | SPL_WORLD_ALONE) ? SUPPLE_COLLIDE_WORLD
+    return method->answers & (SPL_CONTACT_ON_REQUEST | SPL_MEETS_ALONE) ? SUPPLE_COLLIDE_WORLD
                                                                         : SUPPLE_COLLIDE_SELF | SUPPLE_COLLIDE_WORLD;
 }
 
@@ -101,7 +101,7 @@ static supple_result make_flesh(supple_sim *sim, const supple_sim_config *sc, bo
 /* Contacts are not found for the method. */
 static bool finds_contacts(const spl_method *m, const supple_sim_config *sc)
 {
-    return (m->answers & (SPL_WORLD_ALONE | SPL_FINDS_CONTACTS)) ||
+    return (m->answers & (SPL_MEETS_ALONE | SPL_FINDS_CONTACTS)) ||
            (m->contact_form && spl_sim_peek(m, sc, m->contact_form) > 0);
 }
 
@@ -118,6 +118,7 @@ static supple_result make_flesh_of(supple_sim *sim, const supple_sim_config *sc,
                              .own_start = (sim->method->answers & SPL_STARTS_ITSELF) != 0,
                              .own_contacts = finds_contacts(sim->method, sc),
                              .collide = collide_of(sim->method, sc)};
+    if (sim->method->answers & SPL_MEETS_ALONE) setup.collide &= ~SUPPLE_COLLIDE_SELF;
     supple_result result = spl_flesh_sim_create(&setup, &sim->flesh, error);
     sim->has_flesh = result == SUPPLE_OK;
     if (no_flesh) *no_flesh = setup.no_flesh;
@@ -249,10 +250,6 @@ static supple_result check_answers(const supple_sim *sim, const supple_sim_confi
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "collisions: method %s answers none; these do: %s", m->name,
                         list);
     }
-    if (sc->collide > 0 && (sc->collide & SUPPLE_COLLIDE_SELF) && (m->answers & SPL_WORLD_ALONE))
-        return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
-                        "collisions: method %s answers colliders alone, not flesh against flesh: take --collide world",
-                        m->name);
     return SUPPLE_OK;
 }
 

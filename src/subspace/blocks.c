@@ -134,11 +134,61 @@ supple_result spl_blocks_create(int32_t count, const int32_t *rank, const int32_
 
 void spl_blocks_release(spl_blocks *b)
 {
-    void *all[] = {b->rank,  b->offset, b->order, b->place, b->start, b->panel,
-                   b->width, b->column, b->at,    b->value, b->row,   b->sum};
+    void *all[] = {b->rank, b->offset, b->order, b->place, b->start,  b->panel,  b->width, b->column,
+                   b->at,   b->value,  b->row,   b->sum,   b->linked, b->filled, b->done};
     if (!b->allocator.allocate) return;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) spl_free(&b->allocator, all[i]);
     *b = (spl_blocks){0};
+}
+
+/* ---- other pairs for a while ---- */
+
+supple_result spl_blocks_reserve(spl_blocks *b, const int32_t *pair, int32_t pair_count, supple_error *error)
+{
+    const supple_allocator *a = &b->allocator;
+    size_t n = (size_t)b->count, diagonal = 0, all = 0, entries = n * (n + 1) / 2;
+    if (b->count > SPL_BLOCKS_RESERVE)
+        return spl_fail(error, SUPPLE_ERROR_INPUT, "flesh against flesh: the model has %d domains, more than %d",
+                        (int)b->count, SPL_BLOCKS_RESERVE);
+    for (int32_t k = 0; k < b->count; k++) {
+        diagonal += padded(b, k) * padded(b, k);
+        for (int32_t j = k; j < b->count; j++) all += padded(b, k) * padded(b, j);
+    }
+    size_t most = SPL_BLOCKS_FILL * diagonal;
+    if (most < (size_t)SPL_BLOCKS_GROUND) most = (size_t)SPL_BLOCKS_GROUND;
+    if (most < b->size) most = b->size;
+    if (most > all) most = all;
+    int32_t *column = spl_new(a, entries, sizeof *column);
+    size_t *at = spl_new(a, entries, sizeof *at);
+    double *value = spl_new(a, most, sizeof *value);
+    b->linked = spl_new(a, n * n, sizeof *b->linked);
+    b->filled = spl_new(a, n * n, sizeof *b->filled);
+    b->done = spl_new(a, n, sizeof *b->done);
+    bool made = column && at && value && b->linked && b->filled && b->done;
+    void *old[] = {made ? (void *)b->column : column, made ? (void *)b->at : at, made ? (void *)b->value : value};
+    for (size_t k = 0; k < sizeof old / sizeof *old; k++) spl_free(a, old[k]);
+    if (!made) return spl_fail_memory(error, "the system of a model");
+    b->column = column, b->at = at, b->value = value;
+    b->capacity = most;
+    link_all(b->linked, b->count, pair, pair_count);
+    spl_blocks_arrange(b, NULL, 0);
+    return SUPPLE_OK;
+}
+
+bool spl_blocks_arrange(spl_blocks *b, const int32_t *pair, int32_t pair_count)
+{
+    size_t n = (size_t)b->count;
+    memcpy(b->filled, b->linked, n * n * sizeof *b->filled);
+    memset(b->done, 0, n * sizeof *b->done);
+    link_all(b->filled, b->count, pair, pair_count);
+    eliminate(b, b->filled, b->done);
+    lay_out(b, b->filled, false);
+    if (b->size > b->capacity && pair_count > 0) {
+        spl_blocks_arrange(b, NULL, 0);
+        return false;
+    }
+    lay_out(b, b->filled, true);
+    return true;
 }
 
 void spl_blocks_clear(spl_blocks *b)

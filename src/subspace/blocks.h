@@ -3,7 +3,10 @@
  *
  * Domains are eliminated in the order of least degree. A block row is one panel: the block of the diagonal, then those
  * right of it in that order, fill included; blocks are padded to multiples of four with zeros. Nothing is allocated
- * after creation. */
+ * after creation.
+ *
+ * Domains that meet for a while, in contact, share blocks for a while: where there is room for that, the order and the
+ * fill are found anew. */
 #ifndef SPL_SUBSPACE_BLOCKS_H
 #define SPL_SUBSPACE_BLOCKS_H
 
@@ -27,6 +30,10 @@ typedef struct spl_blocks {
     double *value;     /* panels, padded rank rows each */
     size_t size;       /* of value */
     double *row, *sum; /* room for one panel's row */
+    size_t capacity;   /* numbers of value that there is room for, by spl_blocks_reserve; 0: the order is for good */
+    bool *linked;      /* count x count: domains that always share a block; with capacity, as what follows */
+    bool *filled;      /* the same: room */
+    bool *done;        /* count: room */
 } spl_blocks;
 
 /* `pair`: 2 x pair_count, domains that share a block. SUPPLE_ERROR_INPUT where blocks, fill included, have more than
@@ -34,6 +41,13 @@ typedef struct spl_blocks {
 enum { SPL_BLOCKS_FILL = 32, SPL_BLOCKS_GROUND = 1 << 20 };
 supple_result spl_blocks_create(int32_t count, const int32_t *rank, const int32_t *pair, int32_t pair_count,
                                 const supple_allocator *a, spl_blocks *out, supple_error *error);
+/* Room for other pairs beside those, of at most SPL_BLOCKS_RESERVE domains. */
+enum { SPL_BLOCKS_RESERVE = 256 };
+supple_result spl_blocks_reserve(spl_blocks *b, const int32_t *pair, int32_t pair_count, supple_error *error);
+
+/* From now on domains of `pair` share blocks too, and no others than those of the creation. Allocates nothing. False,
+ * and only those of the creation do, where there is no room. */
+bool spl_blocks_arrange(spl_blocks *b, const int32_t *pair, int32_t pair_count);
 void spl_blocks_release(spl_blocks *b);
 void spl_blocks_clear(spl_blocks *b);
 

@@ -106,7 +106,8 @@ static supple_result check(const supple_player_config *c, supple_error *error)
                   {"start_steps", c->start_steps, 1, 1000},
                   {"fixed_step", c->fixed_step, 0, 0.1},
                   {"colliders", c->colliders, 0, 256},
-                  {"contact", c->contact, 1e-3, 1e6}};
+                  {"contact", c->contact, 1e-3, 1e6},
+                  {"self_contact", c->self_contact, 0, 1e6}};
     if (c->cookie != PLAYER_COOKIE)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "player config: start from supple_player_config_default()");
     if (c->fixed_step > 0 && c->fixed_step < 1e-4)
@@ -227,6 +228,7 @@ static supple_result make(supple_player *p, supple_error *error)
     o.alpha = c->alpha;
     o.beta = c->beta;
     o.contact = c->colliders > 0 ? c->contact : 0;
+    o.clash = c->self_contact;
     o.like = c->like ? c->like->player : NULL;
     p->gravity = spl_scale(spl_v3(c->gravity[0], c->gravity[1], c->gravity[2]), r->to_solver < 0 ? -1 : 1);
     if (!take_arrays(p)) return spl_fail_memory(error, "a player");

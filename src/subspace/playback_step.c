@@ -138,6 +138,7 @@ static supple_result solve(supple_player *p, bool started, double dt, supple_pla
     s->residual = did.residual;
     s->outside = did.outside;
     s->contacts = did.contacts;
+    s->self_contacts = did.clashes;
     s->penetration = did.penetration;
     return result;
 }

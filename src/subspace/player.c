@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+enum { ROUNDS = 4 }; /* of contacts, in a step without dynamics */
 enum { PIECE = 32 }; /* tets a thread takes at once; a multiple of SPL_LANES */
 
 spl_player_options spl_player_options_default(void)
@@ -23,6 +24,7 @@ spl_player_options spl_player_options_default(void)
         .single = true,
         .contact = 3000,
         .contact_most = 256,
+        .clash_most = 1024,
     };
 }
 
@@ -70,10 +72,10 @@ static supple_result check(const spl_model *m, const spl_player_options *o, supp
         if (m->domain[i].rank < 1 || m->domain[i].rank > SPL_RANK_MOST)
             return spl_fail(error, SUPPLE_ERROR_INPUT, "domain %d has rank %d; it must be from 1 to %d", (int)i,
                             (int)m->domain[i].rank, SPL_RANK_MOST);
-    const double least[] = {o->alpha, o->beta, o->kappa_d, o->contact};
+    const double least[] = {o->alpha, o->beta, o->kappa_d, o->contact, o->clash};
     bool range = o->kappa > 0 && o->rho >= 0 && o->rho <= 1;
-    for (int k = 0; k < 4; k++)
-        if (!range || !(least[k] >= 0) || o->newton < 0 || o->contact_most < 0)
+    for (size_t k = 0; k < sizeof least / sizeof *least; k++)
+        if (!range || !(least[k] >= 0) || o->newton < 0 || o->contact_most < 0 || o->clash_most < 0)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "an option of the player is out of range");
     const spl_player *like = o->like;
     bool alike = like && like->model == m && like->options.fst == o->fst &&
@@ -211,7 +213,7 @@ static supple_result make(spl_player *p, supple_error *error)
         result = make_domain(p, i, error);
     }
     if (result == SUPPLE_OK) result = make_couplings(p, error);
-    if (result == SUPPLE_OK && p->options.contact > 0) result = spl_player_make_contacts(p, error);
+    if (result == SUPPLE_OK) result = spl_player_make_contacts(p, error);
     if (result != SUPPLE_OK) return result;
     if (!take_vectors(p, a) || !take_pieces(p, a)) return spl_fail_memory(error, "a model's player");
     p->weight = sqrt(p->weight);
@@ -252,6 +254,8 @@ void spl_player_destroy(spl_player *p)
         if (p->press) spl_press_release(&p->press[i], &a);
     }
     for (int32_t k = 0; p->coupling && k < p->model->interface_count; k++) spl_coupling_release(&p->coupling[k], &a);
+    if (p->clash) spl_clash_release(p->clash, &a);
+    spl_free(&a, p->clash);
     spl_blocks_release(&p->blocks);
     void *all[] = {p->shown,      p->at,           p->centre,      p->set,       p->rigid,  p->rest, p->frame,
                    p->coupling,   p->piece,        p->sums,        p->q,         p->qd,     p->qdd,  p->q_n,
@@ -368,6 +372,11 @@ supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_pla
     bool ok = spl_player_newton(p);
     if (!ok) { /* from the last shape */
         memcpy(p->q, p->q_n, bytes);
+        ok = spl_player_newton(p);
+    }
+    /* Without dynamics a step may take flesh far, and the surfaces meet elsewhere than where it started. */
+    for (int32_t k = 1; ok && k < ROUNDS && p->clash && p->clash->count > 0 && !(in->dt > 0); k++) {
+        spl_player_find_contacts(p);
         ok = spl_player_newton(p);
     }
     p->stats.residual = p->now.residual;

@@ -38,6 +38,8 @@ typedef struct spl_player_options {
                                     * read, so that many players of one model fit a cache; NULL: tables of its own */
     double contact;       /* stiffness of contacts with colliders by area, times E / edge; 0: none are answered */
     int32_t contact_most; /* contacts of a domain that there is room for */
+    double clash;         /* stiffness of contacts of flesh with flesh (clash.h), likewise; 0: none are answered */
+    int32_t clash_most;   /* of these in all */
 } spl_player_options;
 
 spl_player_options spl_player_options_default(void);
@@ -45,7 +47,8 @@ spl_player_options spl_player_options_default(void);
 /* What acts from outside in a step. */
 typedef struct spl_player_input {
     const spl_frame_motion *frame; /* by domain */
-    const double *held;  /* 3 x body vertices: world places of held vertices; those of cubature tets are read */
+    const double *held;  /* 3 x body vertices: world places of held vertices; those of cubature tets are read, and
+                          * where flesh meets flesh those of the surface */
     spl_vec3 gravity;    /* m/s^2, world */
     const double *force; /* by domain after domain, rank numbers each: further reduced forces; or NULL */
     double dt;           /* 0: quasistatic */
@@ -61,6 +64,7 @@ typedef struct spl_player_stats {
     double outside;     /* largest |q_k| over the training's reach */
     int32_t contacts;   /* that press at the end of the step */
     int32_t dropped;    /* contacts that there was no room for */
+    int32_t clashes;    /* of flesh with flesh, that press at the end of the step */
     double penetration; /* metres: how deep a surface vertex is in a collider at the end of the step */
     double ms_coupling, ms_cubature, ms_solve, ms_contact;
 } spl_player_stats;

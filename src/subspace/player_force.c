@@ -137,7 +137,7 @@ double spl_player_over(const spl_player *p, int32_t i, int32_t k, double q, doub
 {
     const double *reach = p->model->domain[i].reach;
     *stiffness = 10 * (p->rest[i][k * (p->set[i].pad + 1)] + 10 * p->model->lowest);
-    if (p->press && p->press[i].count > 0) *stiffness += 10 * p->press[i].diagonal[k];
+    *stiffness += 10 * spl_player_pressing(p, i, k);
     if (!reach || !(reach[k] > 0) || fabs(q) <= 8 * reach[k]) return 0;
     return q > 0 ? q - 8 * reach[k] : q + 8 * reach[k];
 }

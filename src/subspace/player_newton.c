@@ -101,6 +101,7 @@ bool spl_player_newton(spl_player *p)
     /* The system of an iteration that did so well is as good for the next. That of the last step is not for this one:
      * ten of hero that walk took 2.9 iterations instead of 2.4, and 4% more time. */
     bool kept = false;
+    most += p->stats.iterations; /* of earlier rounds */
     while (!p->stats.converged && p->stats.iterations < most) {
         double slope, before = p->now.residual;
         if (!descend(p, kept, &slope)) break;

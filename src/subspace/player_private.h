@@ -4,6 +4,7 @@
 #define SPL_SUBSPACE_PLAYER_PRIVATE_H
 
 #include "subspace/blocks.h"
+#include "subspace/clash.h"
 #include "subspace/coupling.h"
 #include "subspace/element.h"
 #include "subspace/press.h"
@@ -45,6 +46,7 @@ struct spl_player {
     spl_element_set *set;   /* by domain */
     spl_rigid *rigid;       /* by domain */
     spl_press *press;       /* by domain: its contacts; NULL where none are answered */
+    spl_clash *clash;       /* of flesh with flesh; NULL where none are answered */
     double **rest;          /* by domain: K at rest, pad x pad */
     spl_coupling *coupling; /* by interface */
     spl_blocks blocks;
@@ -106,11 +108,14 @@ void spl_player_balance(spl_player *p, const double *q, spl_balance *out);
 
 supple_result spl_player_make_contacts(spl_player *p, supple_error *error);
 
-/* Looks for contacts at p->q, where the step starts from. */
+/* Looks for contacts at p->q, where the step starts from, and arranges the system for those of flesh with flesh. */
 void spl_player_find_contacts(spl_player *p);
 
 /* Forces of contacts at q, into the elastic ones. */
 void spl_player_add_contacts(spl_player *p, const double *q, spl_balance *out);
+
+/* The stiffest that contacts are in a coordinate of a domain. */
+double spl_player_pressing(const spl_player *p, int32_t domain, int32_t k);
 
 /* Whether a domain has contacts in this step of dynamics, and is integrated by backward Euler. */
 bool spl_player_touched(const spl_player *p, int32_t domain);

@@ -82,6 +82,7 @@ static void assemble(spl_player *p, double shift)
         add_interface(p, c, c->kappa + c->kappa_d * factors_of(p, euler).damping);
     }
     p->stats.ms_coupling += spl_now_ms() - start;
+    if (p->clash) spl_clash_hessian(p->clash, p->kernels, &p->blocks);
     for (int32_t i = 0; shift > 0 && i < p->count; i++) {
         size_t ld;
         bool swapped;

@@ -50,11 +50,40 @@ def springs_alone(tool, folder):
     assert body["pairs_most"] > 100 and body["deepest_mm"] > 20 and depth > 5, (depth, body)
 
 
+def played(tool, folder, *arguments):
+    """A trained model, without contact and with it: the mesh that is shown, by the judge; the same at any number of threads."""
+    model, hero = os.path.join(folder, "hero.supple"), os.path.join(folder, "hero.glb")
+    if not os.path.exists(model):
+        tool.good("train", "demo:hero", "--samples", 24, "--set", "max-tets=6000", "--set", "modes=24", "--set", "derivatives=10", "-o", model, timeout=400)
+        tool.good("demo", "hero", "-o", hero)
+    depth, frames = {}, []
+    for collide, threads in (("none", 2), ("self", 1), ("self", 2)):
+        out = os.path.join(folder, "played.npy")
+        tool.good("skin", "demo:hero", "--motion", MOTION, "--model", model, "--set", "trust=off", "--collide", collide, "--frames", "0:20", "--threads", threads, "-o", out, *arguments)
+        depth[collide] = json.loads(check("check_cross.py", hero, out, "--every", 3, "--json")[1])["deepest_mm"]
+        frames.append(np.load(out))
+    assert depth["none"] > 15 and depth["self"] < 4, depth
+    assert np.array_equal(frames[1], frames[2])
+    return np.abs(np.diff(frames[1][-4:], axis=0)).max()
+
+
+def played_still(tool, folder):
+    moved = played(tool, folder)
+    assert moved < 1e-4, f"a held pose moves by {moved} m a frame"
+
+
+def played_in_motion(tool, folder):
+    moved = played(tool, folder, "--dynamics", "on")
+    assert moved < 4e-3, f"a held pose does not calm down: {moved} m a frame"
+
+
 def main():
     with session(__doc__) as (tool, cases, folder):
         for method in ("steklov", "mixed", "projective"):
             cases.run(f"a_hand_on_a_belly_{method}", quasistatic, tool, folder, method)
         cases.run("a_hand_on_a_belly_in_motion", in_motion, tool, folder)
+        cases.run("a_hand_on_a_belly_played", played_still, tool, folder)
+        cases.run("a_hand_on_a_belly_played_in_motion", played_in_motion, tool, folder)
         cases.run("springs_alone_let_it_through", springs_alone, tool, folder)
 
 

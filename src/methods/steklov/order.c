@@ -1,4 +1,4 @@
-#include "fem/order.h"
+#include "methods/steklov/order.h"
 
 #include "core/error.h"
 #include "core/memory.h"
