@@ -55,8 +55,7 @@ static double mean_stiffness(const spl_barrier *b, const spl_pair *p)
     return b->options.stiffness * sum / (count > 0 ? count : 1);
 }
 
-/* What the barrier is between a pair. `x`: positions now, for lengths of edges of the world. */
-static spl_potential potential_of(const spl_barrier *b, const spl_pair *pair, const double *x)
+spl_potential spl_barrier_potential(const spl_barrier *b, const spl_pair *pair, const double *x)
 {
     spl_potential p = {.pair = *pair, .offset = spl_barrier_reach(b, pair), .width = b->options.width, .distance = NAN};
     double corner[4][3];
@@ -83,7 +82,7 @@ typedef struct seeking {
 static void make_potentials(void *context, size_t begin, size_t end)
 {
     const seeking *s = context;
-    for (size_t i = begin; i < end; i++) s->b->potential[i] = potential_of(s->b, &s->pair[i], s->x);
+    for (size_t i = begin; i < end; i++) s->b->potential[i] = spl_barrier_potential(s->b, &s->pair[i], s->x);
 }
 
 static bool has_room(spl_barrier *b, int32_t count)
@@ -125,22 +124,13 @@ supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d,
     return spl_barrier_seek_around(b, x, d, 0, false, error);
 }
 
-/* In the order of lists of pairs: below 0, 0 or above. */
-static int order(const spl_pair *p, const spl_pair *q)
-{
-    if (p->kind != q->kind) return p->kind < q->kind ? -1 : 1;
-    for (int k = 0; k < 4; k++)
-        if (p->v[k] != q->v[k]) return p->v[k] < q->v[k] ? -1 : 1;
-    return 0;
-}
-
 /* How many of a sorted list are no candidates yet. */
 static int32_t count_new(const spl_barrier *b, const spl_pair *pair, int32_t count)
 {
     int32_t fresh = 0;
     for (int32_t i = 0, k = 0; k < count; k++) {
-        while (i < b->count && order(&b->potential[i].pair, &pair[k]) < 0) i++;
-        fresh += i == b->count || order(&b->potential[i].pair, &pair[k]) > 0;
+        while (i < b->count && spl_pair_order(&b->potential[i].pair, &pair[k]) < 0) i++;
+        fresh += i == b->count || spl_pair_order(&b->potential[i].pair, &pair[k]) > 0;
     }
     return fresh;
 }
@@ -157,13 +147,13 @@ supple_result spl_barrier_seek_changed(spl_barrier *b, const double *x, const do
     b->count += fresh;
     b->active_count = 0;
     for (int32_t k = count - 1, to = b->count - 1; k >= 0 && to > i;) { /* from the end, where there is room */
-        int first = i < 0 ? -1 : order(&b->potential[i].pair, &pair[k]);
+        int first = i < 0 ? -1 : spl_pair_order(&b->potential[i].pair, &pair[k]);
         if (first > 0)
             b->potential[to--] = b->potential[i--];
         else if (first == 0)
             k--;
         else
-            b->potential[to--] = potential_of(b, &pair[k--], x);
+            b->potential[to--] = spl_barrier_potential(b, &pair[k--], x);
     }
     return SUPPLE_OK;
 }

@@ -47,6 +47,9 @@ static inline void spl_barrier_corners(const spl_pair *pair, const double *x, do
         for (int c = 0; c < 3; c++) out[i][c] = x[3 * (size_t)pair->v[i] + (size_t)c];
 }
 
+/* What the barrier is between a pair. `x`: positions now, for lengths of edges of the world. */
+spl_potential spl_barrier_potential(const spl_barrier *b, const spl_pair *pair, const double *x);
+
 /* Makes the candidates of the pairs that are near along a way (d NULL: at x). */
 supple_result spl_barrier_seek(spl_barrier *b, const double *x, const double *d, supple_error *error);
 

@@ -19,6 +19,7 @@ enum { FEW = 3 }; /* vertices that move are few if they are less than all by thi
 
 /* A pair that would meet. */
 typedef struct row {
+    int32_t kind; /* spl_pair_kind */
     int32_t v[4];
     double w[4], n[3];
     double least; /* of n . sum_i w_i d_i */
@@ -204,6 +205,7 @@ static row row_of(const spl_bounded_move *m, const spl_potential *p, double shar
     for (int k = 0; k < 12; k++) at[k / 3][k % 3] = x[k / 3][k % 3] + share * d[k / 3][k % 3];
     double begin = distance_of(p, x, &near), distance = distance_of(p, at, &near), here = 0;
     row out = {0};
+    out.kind = p->pair.kind;
     memcpy(out.v, p->pair.v, sizeof out.v);
     memcpy(out.w, near.w, sizeof out.w);
     for (int c = 0; c < 3; c++) {
@@ -374,4 +376,15 @@ supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double
     for (int32_t v = 0; v < n; v++) *cut += m->cut[v];
     if (m->row_count == 0 && *cut == 0) *cut = -1;
     return result;
+}
+
+bool spl_bounded_move_pushed(const spl_bounded_move *m, bool (*take)(void *context, const spl_pair *pair),
+                             void *context)
+{
+    for (int32_t i = 0; i < m->row_count; i++) {
+        const row *r = &m->row[i];
+        spl_pair pair = {r->kind, {r->v[0], r->v[1], r->v[2], r->v[3]}};
+        if (r->push > 0 && !take(context, &pair)) return false;
+    }
+    return true;
 }

@@ -26,4 +26,8 @@ void spl_bounded_move_destroy(spl_bounded_move *m); /* accepts NULL */
  * turning aside was enough, -1 where there was nothing in the way and d is as it was. */
 supple_result spl_bounded_move_make(spl_bounded_move *m, const double *x, double *d, int32_t *cut, supple_error *error);
 
+/* Tells of the pairs that the last move kept apart by turning them aside; false, and no more, once `take` is. */
+bool spl_bounded_move_pushed(const spl_bounded_move *m, bool (*take)(void *context, const spl_pair *pair),
+                             void *context);
+
 #endif

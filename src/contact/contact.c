@@ -14,6 +14,7 @@
 #define FARTHER_EDGES 2.0
 #define LOST_EDGES    4.0  /* depth at which a pair that no tet holds any more is lost */
 #define LEAST_SHARE   1e-3 /* of a contact that counts */
+#define LEAST_WEIGHT  0.1  /* of a vertex in a touching place: one that answers it */
 #define PUSH_EDGES    0.5  /* the most that contacts push beyond their offset */
 
 enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
@@ -359,6 +360,45 @@ static void find_meetings(spl_contacts *c, const double *x)
     }
 }
 
+/* ---- what presses in motion ---- */
+
+/* As a contact of the free vertex with the largest weight. */
+static bool press_contact(const spl_contacts *c, const spl_pressed_pair *q, const double *x, spl_contact *out)
+{
+    const int32_t *bone = c->shell.solid->body->bone;
+    int at = -1, n = 0;
+    spl_vec3 r = spl_v3(0, 0, 0);
+    for (int k = 0; k < 4; k++) {
+        bool free = bone[q->pair.v[k]] < 0;
+        r = spl_madd(r, spl_shell_point(x, q->pair.v[k]), q->w[k]);
+        if (free && (at < 0 || fabs(q->w[k]) > fabs(q->w[at]))) at = k;
+    }
+    if (at < 0 || fabs(q->w[at]) < LEAST_WEIGHT) return false;
+    double scale = 1 / fabs(q->w[at]), side = q->w[at] < 0 ? -1 : 1;
+    *out = (spl_contact){.vertex = q->pair.v[at],
+                         .offset = scale * (q->apart + q->push),
+                         .push = scale * q->push,
+                         .normal = spl_scale(q->normal, side),
+                         .depth = scale * (q->apart + q->push - spl_dot(r, q->normal)),
+                         .share = q->w[at] * q->w[at]};
+    for (int k = 0; k < 4; k++) {
+        if (k == at) continue;
+        out->corner[n] = q->pair.v[k];
+        out->bary[n++] = -side * scale * q->w[k];
+    }
+    out->target = spl_madd(spl_shell_point(x, out->vertex), out->normal, out->depth);
+    return true;
+}
+
+/* There is room for as many as there are vertices to touch; what finds none is kept apart all the same. */
+static int32_t list_pressed(spl_contacts *c, const spl_pressed *p, const double *x)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < p->count && count < c->point_count; i++)
+        count += press_contact(c, &p->press[i], x, &c->list[count]);
+    return count;
+}
+
 /* ---- finding ---- */
 
 typedef struct find_work {
@@ -417,7 +457,10 @@ static void refresh_self(const spl_contacts *c, const double *x, spl_contact *k)
 void spl_contacts_learn(spl_contacts *c, const double *x)
 {
     double most = PUSH_EDGES * c->shell.edge;
+    spl_pressed *pressed = c->feasible ? spl_feasible_pressed(c->feasible) : NULL;
     c->learns = false;
+    if (pressed) spl_pressed_learn(pressed, x, most);
+    if (pressed) return;
     for (int32_t i = 0; c->feasible && i < c->point_count; i++) c->push[c->body[i]] = 0;
     for (int32_t i = 0; c->feasible && i < c->count; i++) {
         spl_contact k = c->list[i];
@@ -434,13 +477,15 @@ int32_t spl_contacts_find(spl_contacts *c, const double *x, spl_pool *pool)
     if (c->learns) spl_contacts_learn(c, x);
     c->learns = c->feasible != NULL;
     for (int32_t i = 0; i < c->point_count; i++) c->position[i] = spl_shell_point(x, c->body[i]);
-    if (c->feasible) find_meetings(c, x);
+    const spl_pressed *pressed = c->feasible ? spl_feasible_pressed(c->feasible) : NULL;
+    for (int32_t i = 0; pressed && i < c->point_count; i++) c->has[2 * i] = false;
+    if (c->feasible && !pressed) find_meetings(c, x);
     bool inside = c->options.self && (!c->feasible || spl_feasible_tangled(c->feasible));
     if (inside) spl_hits_find(&c->hits, c->position, x, 0, accept_pair, c, pool);
     find_work work = {c, x, inside};
     spl_parallel_for(pool, (size_t)c->point_count, GRAIN, find_points, &work);
-    c->count = 0;
-    for (int32_t i = 0; i < 2 * c->point_count; i++) {
+    c->count = pressed ? list_pressed(c, pressed, x) : 0;
+    for (int32_t i = 0; i < 2 * c->point_count && c->count < 2 * c->point_count; i++) {
         if (!c->has[i]) continue;
         c->list[c->count] = c->found[i];
         spl_contact *k = &c->list[c->count];

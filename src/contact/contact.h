@@ -15,10 +15,11 @@
 
 typedef struct spl_contact {
     int32_t vertex;    /* of the body */
-    int32_t corner[3]; /* the vertices of the surface triangle that it touches; -1 -1 -1: the world */
+    int32_t corner[3]; /* the vertices of the surface triangle that it touches; -1 -1 -1: the world. In motion with a
+                        * feasible state: all others of two edges, or of a point and a triangle */
     int32_t partner;   /* that triangle's number in body.tets.surface; or the collider's */
     int32_t age;       /* finds in a row that had this pair, 0 for a new one */
-    double bary[3];    /* the touching point in that triangle */
+    double bary[3];    /* the touching point in that triangle; of what presses in motion they may be negative */
     double offset;     /* how far from it the vertex is to be, along the normal */
     double push;       /* the part of it that makes up for what springs alone leave (spl_contacts_learn) */
     spl_vec3 target;   /* the touching point and the offset: nearest free place of the vertex */

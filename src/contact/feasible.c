@@ -55,6 +55,8 @@ struct spl_feasible {
     bool has_list;           /* the barrier's candidates are those */
     spl_meeting *meeting;
     int32_t meeting_room;
+    spl_pressed pressed; /* in motion: pairs that moves kept apart */
+    bool moving;         /* by a step of dynamics */
     double missing;
     int32_t tangles; /* pairs of bones that are released although they do not cross */
 };
@@ -81,6 +83,7 @@ static supple_result build(spl_feasible *f, supple_error *error)
     if (result == SUPPLE_OK) result = spl_pose_path_create(f->solid, &f->path, error);
     if (result != SUPPLE_OK) return result;
     bound_reach(f);
+    spl_pressed_create(f->barrier, a, &f->pressed);
     size_t n = (size_t)f->surface.surface.vertex_count, bones = (size_t)f->surface.surface.bone_count;
     f->x = spl_new(a, n, 3 * sizeof *f->x);
     f->goal = spl_new(a, n, 3 * sizeof *f->goal);
@@ -123,6 +126,7 @@ void spl_feasible_destroy(spl_feasible *f)
 {
     if (!f) return;
     supple_allocator a = f->allocator;
+    spl_pressed_release(&f->pressed);
     spl_bounded_move_destroy(f->mover);
     spl_pose_path_release(&f->path);
     spl_held_release(&f->bones);
@@ -143,8 +147,9 @@ void spl_feasible_reset(spl_feasible *f)
 {
     memcpy(f->x, f->solid->drive.rest, coordinates(f) * sizeof *f->x);
     spl_pose_path_reset(&f->path);
+    spl_pressed_forget(&f->pressed);
     f->fresh = true;
-    f->begun = false;
+    f->begun = f->moving = false;
     f->has_list = f->anew = false;
     f->tangled_frames = f->next_try = 0;
     spl_barrier_restore(f->barrier, f->ones);
@@ -176,6 +181,11 @@ static bool set_step(spl_feasible *f, const double *x)
     return any;
 }
 
+static bool note(void *pressed, const spl_pair *pair)
+{
+    return spl_pressed_note(pressed, pair);
+}
+
 /* Towards the goal, as long as that helps. */
 static supple_result move(spl_feasible *f, int most, supple_error *error)
 {
@@ -184,6 +194,8 @@ static supple_result move(spl_feasible *f, int most, supple_error *error)
         int32_t cut;
         bool shortened = set_step(f, f->goal);
         supple_result result = spl_bounded_move_make(f->mover, f->x, f->step, &cut, error);
+        if (result == SUPPLE_OK && f->moving && !spl_bounded_move_pushed(f->mover, note, &f->pressed))
+            result = spl_fail_memory(error, "contacts");
         if (result != SUPPLE_OK) return result;
         bool whole = cut < 0 && !shortened;
         for (size_t k = 0; k < coordinates(f); k++) f->x[k] = whole ? f->goal[k] : f->x[k] + f->step[k];
@@ -357,9 +369,10 @@ static supple_result come_anew(spl_feasible *f, int32_t *left, supple_error *err
     return result;
 }
 
-supple_result spl_feasible_begin(spl_feasible *f, supple_error *error)
+supple_result spl_feasible_begin(spl_feasible *f, bool moving, supple_error *error)
 {
     int32_t left = 0;
+    f->moving = moving;
     f->missing = 0;
     f->has_list = f->anew = f->lost = false;
     f->fresh = !f->begun;
@@ -371,6 +384,8 @@ supple_result spl_feasible_begin(spl_feasible *f, supple_error *error)
     if (left == 0) f->tangled_frames = f->next_try = 0;
     if (result == SUPPLE_OK) result = let_go(f, error);
     f->tangles = left;
+    if (!moving || f->anew) spl_pressed_forget(&f->pressed);
+    if (result == SUPPLE_OK && moving) spl_pressed_place(&f->pressed, f->x);
     return result;
 }
 
@@ -554,6 +569,11 @@ supple_result spl_feasible_end(spl_feasible *f, double *x, supple_error *error)
 bool spl_feasible_anew(const spl_feasible *f)
 {
     return f->anew;
+}
+
+spl_pressed *spl_feasible_pressed(spl_feasible *f)
+{
+    return f->moving ? &f->pressed : NULL;
 }
 
 bool spl_feasible_still(const spl_feasible *f)

@@ -7,7 +7,8 @@
  *             are released (barrier.h)
  *     find    the method asks, as often as it likes, what would meet on the way from the state to an x of its own: the
  *             pairs of a point and a triangle, with the direction in which they are apart in the state. So there is no
- *             guess about the way out, and what is near along the surface counts like all else
+ *             guess about the way out, and what is near along the surface counts like all else. That is at rest; in
+ *             motion contacts are what the steps before had to keep apart (pressed.h)
  *     end     the state goes to the method's answer, as far as nothing meets, and is the frame's answer */
 #ifndef SPL_CONTACT_FEASIBLE_H
 #define SPL_CONTACT_FEASIBLE_H
@@ -16,6 +17,7 @@
 #include "contact/body_surface.h"
 #include "contact/bounded_move.h"
 #include "contact/held.h"
+#include "contact/pressed.h"
 
 typedef struct spl_feasible spl_feasible;
 
@@ -35,8 +37,11 @@ void spl_feasible_destroy(spl_feasible *f); /* accepts NULL */
 /* Back to the bind pose. */
 void spl_feasible_reset(spl_feasible *f);
 
-/* To the solid's pose. */
-supple_result spl_feasible_begin(spl_feasible *f, supple_error *error);
+/* To the solid's pose; `moving`: by a step of dynamics. */
+supple_result spl_feasible_begin(spl_feasible *f, bool moving, supple_error *error);
+
+/* In a step of dynamics, the pairs that press, which are all its contacts; NULL at rest. */
+spl_pressed *spl_feasible_pressed(spl_feasible *f);
 
 /* What meets from the state to x (3 a vertex), or ends nearer than `more` (by vertex, metres) beyond its offset, in
  * rising order of the vertex, valid until the next call of anything. -1 if memory is out. */

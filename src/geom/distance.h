@@ -29,6 +29,15 @@ typedef struct spl_nearest {
 spl_nearest spl_pair_nearest(spl_pair_kind kind, const double x[4][3]);
 
 /* How many of the four belong to the first of the two: 1 or 2. */
+/* In the order of lists of pairs: below 0, 0 or above. */
+static inline int spl_pair_order(const spl_pair *p, const spl_pair *q)
+{
+    if (p->kind != q->kind) return p->kind < q->kind ? -1 : 1;
+    for (int k = 0; k < 4; k++)
+        if (p->v[k] != q->v[k]) return p->v[k] < q->v[k] ? -1 : 1;
+    return 0;
+}
+
 static inline int spl_pair_split(spl_pair_kind kind)
 {
     return kind == SPL_PAIR_POINT_TRIANGLE ? 1 : 2;

@@ -102,7 +102,8 @@ static supple_result make_dynamics(spl_flesh_sim *f, const spl_flesh_setup *s, s
     if (!s->sim->dynamics) return SUPPLE_OK;
     f->velocity = spl_new(&f->allocator, n, 3 * sizeof *f->velocity);
     f->spare = spl_new(&f->allocator, n, 3 * sizeof *f->spare);
-    return f->velocity && f->spare ? SUPPLE_OK : spl_fail_memory(error, "the body's motion");
+    f->answer = spl_new(&f->allocator, n, 3 * sizeof *f->answer);
+    return f->velocity && f->spare && f->answer ? SUPPLE_OK : spl_fail_memory(error, "the body's motion");
 }
 
 static supple_result make_others(spl_flesh_sim *f, const spl_flesh_setup *s, supple_error *error)
@@ -292,6 +293,7 @@ void spl_flesh_sim_release(spl_flesh_sim *f)
     spl_free(a, f->mass);
     spl_free(a, f->velocity);
     spl_free(a, f->spare);
+    spl_free(a, f->answer);
     spl_free(a, f->x);
     spl_free(a, f->posed);
     spl_free(a, f->counts);
@@ -525,7 +527,39 @@ void spl_flesh_sim_glance(spl_flesh_sim *f, const spl_flesh_frame *frame, const 
     clear_folds(f, frame);
 }
 
-/* The method's answer, as far as nothing crosses on the way there. What is stopped has lost that velocity. */
+/* Before the method's answer is bounded: velocities become those against the state's, which bones carry and which
+ * stands in `spare` then, for where the step began. */
+static void take_own_velocity(spl_flesh_sim *f, const spl_method_context *c)
+{
+    const double *y = spl_feasible_x(f->feasible);
+    for (size_t i = 0; i < 3 * (size_t)f->body->tets.vertex_count; i++) {
+        double carried = (y[i] - f->spare[i]) / c->dt;
+        f->spare[i] = carried;
+        c->velocity[i] -= carried;
+    }
+    memcpy(f->answer, f->x, 3 * (size_t)f->body->tets.vertex_count * sizeof *f->x);
+}
+
+/* What was stopped has lost what it had of its velocity against that, and gains none: it does not bounce. */
+static void stop(spl_flesh_sim *f, const spl_method_context *c)
+{
+    for (size_t i = 0; i < 3 * (size_t)f->body->tets.vertex_count; i += 3) {
+        double *u = c->velocity + i, d[3], length = 0, against = 0;
+        for (size_t k = 0; k < 3; k++) {
+            d[k] = f->x[i + k] - f->answer[i + k];
+            length += d[k] * d[k];
+        }
+        length = sqrt(length);
+        for (size_t k = 0; k < 3 && length > 0; k++) against -= u[k] * d[k] / length;
+        double lost = fmin(fmax(against, 0), length / c->dt);
+        for (size_t k = 0; k < 3; k++) {
+            if (length > 0) u[k] += lost * d[k] / length;
+            u[k] += f->spare[i + k];
+        }
+    }
+}
+
+/* The method's answer, as far as nothing crosses on the way there. */
 static supple_result keep_apart(spl_flesh_sim *f, const spl_method_context *c, supple_error *error)
 {
     size_t n = 3 * (size_t)f->body->tets.vertex_count;
@@ -538,10 +572,10 @@ static supple_result keep_apart(spl_flesh_sim *f, const spl_method_context *c, s
         return SUPPLE_OK;
     }
     if (!moves) spl_feasible_damp(f->feasible, vertex, touching, f->x);
-    for (size_t i = 0; moves && i < n; i++) c->velocity[i] -= f->x[i] / c->dt;
+    if (moves) take_own_velocity(f, c);
     supple_result result = spl_contacts_failed(f->contacts) ? spl_fail_memory(error, "contacts")
                                                             : spl_feasible_end(f->feasible, f->x, error);
-    for (size_t i = 0; moves && i < n; i++) c->velocity[i] += f->x[i] / c->dt;
+    if (moves && result == SUPPLE_OK) stop(f, c);
     return result;
 }
 
@@ -566,7 +600,9 @@ supple_result spl_flesh_sim_advance(spl_flesh_sim *f, const spl_flesh_frame *fra
     else if (!f->own_start)
         set_start(f, c->pool);
     double posed = spl_now_ms();
-    if (f->feasible) result = spl_feasible_begin(f->feasible, error);
+    bool moves = c->dt > 0 && c->velocity;
+    if (f->feasible && moves) memcpy(f->spare, f->x, 3 * (size_t)f->body->tets.vertex_count * sizeof *f->x);
+    if (f->feasible) result = spl_feasible_begin(f->feasible, moves, error);
     if (f->feasible && spl_feasible_anew(f->feasible))
         memcpy(f->x, spl_feasible_x(f->feasible), 3 * (size_t)f->body->tets.vertex_count * sizeof *f->x);
     if (result == SUPPLE_OK) result = frame->method->solve(frame->state, c, f->x, stats, error);

@@ -31,7 +31,7 @@ typedef struct spl_flesh_sim {
     double *weight;            /* 3 x vertices: the part of `force` that is gravity's; NULL without */
     double *x;                 /* 3 x vertices: the last frame's, or the last step's of dynamics */
     double *velocity;          /* 3 x vertices, m/s; NULL without dynamics */
-    double *spare;             /* 3 x vertices: room; NULL without dynamics */
+    double *spare, *answer;    /* 3 x vertices: room; NULL without dynamics */
     double root_inertia;       /* what the root's motion does to the flesh, 0 to 1 */
     spl_mat4 moved;            /* what the root has done to x and velocity before the step under way */
     bool own_start;            /* the method needs no x to start from */

@@ -14,10 +14,22 @@ MOTION = os.path.join(SOURCE, "examples", "hand-on-belly.bvh")
 HELD = 12  # from this frame on the pose stays
 
 
-def play(tool, folder, *arguments):
+def held_longer(folder):
+    """The motion, its last pose held for 2.5 seconds more."""
+    with open(MOTION, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    lines = ["Frames: 120" if line.startswith("Frames:") else line for line in lines]
+    first = next(i for i, line in enumerate(lines) if line.startswith("Frame Time")) + 1
+    path = os.path.join(folder, "held.bvh")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines + [lines[-1]] * (120 - (len(lines) - first))) + "\n")
+    return path
+
+
+def play(tool, folder, *arguments, motion=MOTION, tets=6000):
     """The frames, how deep the mesh is in itself (mm), the judge's word on the body."""
     out, metrics, dump = (os.path.join(folder, name) for name in ("hand.npy", "hand.json", "dump"))
-    tool.good("skin", "demo:hero", "--motion", MOTION, "--collide", "self", "--set", "max-tets=6000", "--set", "trust=off", "-o", out, "--metrics", metrics,
+    tool.good("skin", "demo:hero", "--motion", motion, "--collide", "self", "--set", f"max-tets={tets}", "--set", "trust=off", "-o", out, "--metrics", metrics,
               "--dump-sim", dump, *arguments, timeout=400)
     body = json.loads(check("check_cross.py", "--sim", dump, "--every", 2, "--json")[1])
     shutil.rmtree(dump)
@@ -26,8 +38,8 @@ def play(tool, folder, *arguments):
     return np.load(out), 1e3 * depth, body
 
 
-def clear(tool, folder, *arguments):
-    frames, depth, body = play(tool, folder, *arguments)
+def clear(tool, folder, *arguments, **options):
+    frames, depth, body = play(tool, folder, *arguments, **options)
     assert body["pairs_most"] == 0 and not body["excused"], body
     assert depth < 1, f"the mesh is {depth:.2f} mm deep in itself"
     return np.abs(np.diff(frames[HELD:], axis=0)).max(axis=(1, 2))
@@ -39,9 +51,9 @@ def quasistatic(tool, folder, method):
 
 
 def in_motion(tool, folder):
-    """Flesh in contact calms down; it need not come to rest: a body as coarse as this one goes on by 2 mm a frame, in turns of three frames."""
-    moved = clear(tool, folder, "--method", "projective", "--dynamics", "on")
-    assert moved[-6:].max() < 0.5 * moved[0], f"a held pose does not calm down: {moved} m a frame"
+    """Flesh in contact comes to rest; where it slips once more a frame may move. (It went on by 1.1 mm a frame, at 6,000 tetrahedra by 1.8.)"""
+    moved = clear(tool, folder, "--method", "projective", "--dynamics", "on", motion=held_longer(folder), tets=5000)
+    assert np.median(moved[-30:]) <= 1e-5, f"a held pose does not come to rest: {moved[-30:]} m a frame"
 
 
 def springs_alone(tool, folder):

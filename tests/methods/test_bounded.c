@@ -99,6 +99,52 @@ TEST(without_contact_it_is_the_frame_without)
     posed_free(&p);
 }
 
+/* A forearm pressed on its upper arm and held there, in motion: a hash of all states, and what moves in the last frame,
+ * metres. */
+static uint64_t press(posed *p, int32_t threads, int32_t frames, double *last)
+{
+    supple_sim_config sc = supple_sim_config_default();
+    supple_config config = supple_config_default();
+    supple_sim *sim = NULL;
+    int32_t joints = supple_scene_joint_count(p->demo.scene);
+    uint64_t hash = 0;
+    config.thread_count = threads;
+    sc.collide = SUPPLE_COLLIDE_SELF;
+    sc.dynamics = true;
+    if (posed_try(p, "projective", "bounded=on", &sc, &config, &sim, NULL) != SUPPLE_OK) abort();
+    size_t n = 3 * (size_t)sim->flesh.body->tets.vertex_count;
+    double *before = malloc(n * sizeof *before);
+    float *pose = calloc((size_t)joints, 16 * sizeof *pose);
+    for (int32_t k = 0; k < frames; k++) {
+        if (k <= 14) puppet_turn(&p->puppet, "forearm", spl_v3(0, 0, 1), 10 * k);
+        memcpy(before, posed_x(sim), n * sizeof *before);
+        CHECK(supple_scene_pose(p->demo.scene, -1, 0, pose, joints, NULL) == SUPPLE_OK);
+        CHECK(supple_sim_step_pose_dt(sim, pose, joints, 1 / 30.0, NULL) == SUPPLE_OK);
+        CHECK(crossings_of(sim) == 0 && finite_x(sim));
+        hash = hash_x(sim, hash);
+    }
+    CHECK(supple_sim_stats(sim)->contacts > 5);
+    *last = 0;
+    for (size_t i = 0; i < n; i++) *last = fmax(*last, fabs(posed_x(sim)[i] - before[i]));
+    puppet_rest(&p->puppet);
+    free(pose);
+    free(before);
+    supple_sim_destroy(sim);
+    return hash;
+}
+
+TEST(what_presses_in_motion_comes_to_rest_at_any_number_of_threads)
+{
+    posed p = posed_make("arm", 12, NULL);
+    double last;
+    uint64_t one = press(&p, 1, 90, &last);
+    printf("    moved in the last frame: %.2e m\n", last);
+    CHECK(last < 1e-5);
+    one = press(&p, 1, 25, &last);
+    CHECK(press(&p, 2, 25, &last) == one);
+    posed_free(&p);
+}
+
 static int32_t released_of(const supple_sim *sim)
 {
     return spl_barrier_released_count(spl_feasible_barrier(sim->flesh.feasible));
@@ -160,4 +206,5 @@ TEST(entangled_flesh_comes_anew_from_the_bind_pose)
 TEST_CASES(RUN(a_hand_in_the_hip_gives_nothing_up), RUN(entangled_flesh_comes_anew_from_the_bind_pose),
            RUN(a_bent_arm_does_not_cross_at_any_number_of_threads), RUN(without_bounds_it_crosses),
            RUN(what_touches_in_a_held_pose_is_still_and_a_reset_gives_the_same_bits),
-           RUN(without_contact_it_is_the_frame_without))
+           RUN(without_contact_it_is_the_frame_without),
+           RUN(what_presses_in_motion_comes_to_rest_at_any_number_of_threads))

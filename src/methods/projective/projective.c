@@ -304,7 +304,8 @@ static void set_velocity(projective *m, const spl_method_context *c, const doubl
         c->velocity[i] = (bones + keep * own) / c->dt;
         m->carried[i] = bones / c->dt;
     }
-    spl_touch_damp(&m->touch, x, m->carried, pow(THUD, 60 * c->dt), c->velocity);
+    bool bounded = c->contacts && spl_contacts_bounded(c->contacts);
+    spl_touch_damp(&m->touch, x, m->carried, pow(THUD, 60 * c->dt), bounded, c->velocity);
 }
 
 /* The forces of the last step at its end: external ones, and inertia's m (s - x) / h^2. */

@@ -135,15 +135,16 @@ void spl_touch_springs(spl_touch *t, const double *x, double *force)
     }
 }
 
-void spl_touch_damp(const spl_touch *t, const double *x, const double *bones, double keep, double *velocity)
+void spl_touch_damp(const spl_touch *t, const double *x, const double *bones, double keep, bool all, double *velocity)
 {
     for (int32_t i = 0; i < t->tie_count; i++) {
         const spl_tie *tie = &t->tie[i];
         spl_vec3 d = spl_tie_gap(tie, x, 3);
         if (spl_dot(d, d) == 0) continue;
-        for (size_t c = 0; c < 3; c++) {
-            size_t at = 3 * (size_t)tie->vertex[0] + c;
-            velocity[at] = bones[at] + keep * (velocity[at] - bones[at]);
+        for (int v = 0; v < (all ? 4 : 1) && tie->vertex[v] >= 0; v++) {
+            double kept = pow(keep, fmin(fabs(tie->coefficient[v]), 1));
+            for (size_t at = 3 * (size_t)tie->vertex[v], c = 0; c < 3; c++, at++)
+                velocity[at] = bones[at] + kept * (velocity[at] - bones[at]);
         }
     }
 }

@@ -36,8 +36,9 @@ void spl_touch_release(spl_touch *t);
 bool spl_touch_find(spl_touch *t, spl_contacts *contacts, const spl_pd *pd, double stiffness, double most,
                     const double *x, spl_pool *pool);
 
-/* Contacts are inelastic: what acts at x leaves its vertex the share `keep` of its velocity against the bones'. */
-void spl_touch_damp(const spl_touch *t, const double *x, const double *bones, double keep, double *velocity);
+/* Contacts are inelastic: what acts at x leaves its vertex the share `keep` of its velocity against the bones'. `all`:
+ * and the corners, the less the less weight they have. */
+void spl_touch_damp(const spl_touch *t, const double *x, const double *bones, double keep, bool all, double *velocity);
 
 /* The springs that ties amount to at x, as --dump-sim has them. A spring of `edges` pulls towards its corner itself:
  * what its length at rest takes off that pull is added to `force`. */
