@@ -16,6 +16,8 @@ enum { GRAIN = 256, DEEP = 2 };
 #define NEAR     0.1
 #define SAME_WAY 0.5
 
+#define STILL 1e-6 /* of a triangle: skin that has not moved */
+
 void spl_slide_uv_release(spl_slide_uv *u)
 {
     void *block[] = {u->rest, u->seam, u->first, u->flipped, u->spans, u->piece, u->depth};
@@ -39,7 +41,6 @@ static bool same_uv(const float *a, const float *b)
 static bool goes_on(const spl_slide_uv *u, const spl_surface *s, size_t t, size_t k)
 {
     int32_t next = s->across[3 * t + k];
-    if (next < 0) return false;
     for (size_t i = 0; i < 2; i++) {
         size_t here = (k + i) % 3, there = 0;
         while (there < 3 && s->triangle[3 * (size_t)next + there] != s->triangle[3 * t + here]) there++;
@@ -53,7 +54,8 @@ static void find_pieces(spl_slide_uv *u, const spl_surface *s)
     for (int32_t t = 0; t < s->triangle_count; t++) u->piece[t] = t;
     for (size_t t = 0; t < (size_t)s->triangle_count; t++)
         for (size_t k = 0; k < 3; k++)
-            if (!u->seam[3 * t + k]) spl_sets_join(u->piece, (int32_t)t, s->across[3 * t + k]);
+            if (s->across[3 * t + k] >= 0 && !u->seam[3 * t + k])
+                spl_sets_join(u->piece, (int32_t)t, s->across[3 * t + k]);
     for (int32_t t = 0; t < s->triangle_count; t++) u->piece[t] = spl_sets_root(u->piece, t);
 }
 
@@ -105,7 +107,7 @@ supple_result spl_slide_uv_make(const spl_net *net, const float *corner_uv, cons
         for (size_t k = 0; k < 3; k++) {
             int32_t next = s->across[3 * t + k];
             bool other = next >= 0 && texture[s->source[t]] != texture[s->source[next]];
-            u.seam[3 * t + k] = other || !goes_on(&u, s, t, k);
+            u.seam[3 * t + k] = next >= 0 && (other || !goes_on(&u, s, t, k)); /* behind a border there is nothing */
         }
     find_pieces(&u, s);
     find_depths(&u, s);
@@ -162,11 +164,17 @@ typedef struct task {
     float *out;
 } task;
 
+/* Whether the skin of a vertex is at its place, but for rounding. */
+static bool stays(const spl_dermis *d, int32_t v)
+{
+    spl_vec3 way = spl_sub(d->Y[v], d->net.surface.position[v]);
+    double least = STILL * d->size[v];
+    return spl_dot(way, way) <= least * least;
+}
+
 static bool unmoved(const spl_dermis *d, const int32_t *c)
 {
-    for (int k = 0; k < 3; k++)
-        if (memcmp(&d->Y[c[k]], &d->net.surface.position[c[k]], sizeof(spl_vec3)) != 0) return false;
-    return true;
+    return stays(d, c[0]) && stays(d, c[1]) && stays(d, c[2]);
 }
 
 /* Whether no seam can be between the three places of a triangle. */
@@ -177,9 +185,10 @@ static bool clear_of_seams(const spl_slide_uv *u, const spl_dermis *d, const int
            u->depth[e] >= DEEP;
 }
 
-/* Where the middle of a triangle's skin is: walked to from its corners and from the triangle's own middle, the end that
- * is nearest to it. A corner's place may be on the far side of a sharp edge (an ear), from where a walk stays there.
- * The first end that is near and looks the same way as the triangle does is enough. */
+/* Where the middle of a triangle's skin is: walked to from the triangle's own middle and from its corners, the end that
+ * is nearest to it. A corner's place may be on the far side of a sharp edge (an ear), or on another sheet that has a
+ * vertex in common, from where a walk stays there. The first end that is near and looks the same way as the triangle
+ * does is enough. */
 static spl_place find_middle(const spl_dermis *d, size_t t)
 {
     const spl_surface *s = &d->net.surface;
@@ -190,12 +199,12 @@ static spl_place find_middle(const spl_dermis *d, size_t t)
     double longest = sqrt(fmax(spl_dot(a, a), fmax(spl_dot(b, b), spl_dot(e, e)))), high = SAME_WAY * spl_norm(up);
     spl_place best = {0};
     double least = INFINITY;
-    for (int k = 0; k < 4; k++) {
+    for (int k = -1; k < 3; k++) {
         spl_place from = {.triangle = (int32_t)t, .bary = {1.0 / 3, 1.0 / 3, 1.0 / 3}};
-        if (k < 3) from = d->place[c[k]];
-        spl_place end = spl_net_go(&d->net, &from, spl_sub(centre, k < 3 ? Y[c[k]] : spl_surface_point(s, &from)));
+        if (k >= 0) from = d->place[c[k]];
+        spl_place end = spl_net_go(&d->net, &from, spl_sub(centre, k < 0 ? spl_surface_point(s, &from) : Y[c[k]]));
         double off = spl_norm(spl_sub(spl_surface_point(s, &end), centre));
-        if (off < least || k == 0) best = end, least = off;
+        if (off < least || k < 0) best = end, least = off;
         if (off < NEAR * longest && spl_dot(up, d->net.face[end.triangle]) > high) return end;
     }
     return best;
@@ -222,7 +231,8 @@ static void update_range(void *context, size_t begin, size_t end)
         for (size_t k = 0; k < 3; k++) {
             double uv[2];
             float *out = w->out + 2 * output_corner(w->u, t, k);
-            if (glued) {
+            /* where it stays, a walk finds nothing better: facets at rims look away from the mean normal there */
+            if (glued || (w->u->piece[middle.triangle] == w->u->piece[t] && stays(d, c[k]))) {
                 memcpy(out, w->u->rest + 6 * t + 2 * k, 2 * sizeof *out);
                 continue;
             }

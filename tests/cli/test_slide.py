@@ -156,6 +156,37 @@ def check_sharp_edges(tool, folder):
     assert frames[-1]["slide_max_speed"] > 0.01, "nothing slides"
 
 
+def write_cuff(base):
+    """A sleeve of 30 cm that bends, its end turned in by 4 cm as cuffs are; which corners lie on its open borders, and all coordinates."""
+    around, length, radius = 24, 0.3, 0.05
+    rows = np.array([(radius, y) for y in np.linspace(0, length, 16)] + [(radius - 0.004, length), (radius - 0.004, length - 0.02), (radius - 0.004, length - 0.04)])
+    turn = np.linspace(0, 2 * np.pi, around + 1)  # the last column is the first one's place, with a coordinate of its own
+    r, y = rows[:, :1], rows[:, 1:] + 0 * turn
+    x, z = r * np.cos(turn), r * np.sin(turn)
+    x[:, -1], z[:, -1] = x[:, 0], z[:, 0]
+    way = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(rows, axis=0), axis=1))])
+    uv = np.stack([np.broadcast_to(turn / 7, y.shape), np.broadcast_to(way[:, None] / 0.4, y.shape)], axis=-1).reshape(-1, 2)
+    at = np.arange(uv.shape[0]).reshape(y.shape)
+    faces = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).ravel()
+    frames = []
+    for bend in (1e-6, 0.3, 0.6):
+        large = length / bend
+        frames.append(np.stack([large - (large - x) * np.cos(y / large), (large - x) * np.sin(y / large), z], axis=-1).reshape(-1, 3))
+    write_meshes(base, frames, uv, faces)
+    return np.isin(faces // (around + 1), (0, len(rows) - 1)), uv[faces]
+
+
+def check_borders(tool, folder):
+    """Skin that is fixed at open borders is drawn where it is, also where facets look away from the mean normal, as in a cuff that is turned in."""
+    base, out = os.path.join(folder, "cuff"), os.path.join(folder, "cuff.obj")
+    border, rest = write_cuff(base)
+    _, frames = run(tool, folder, "cuff", base + ".glb", "--motion", base + ".pc2", "--slide", "--size", 1, "-o", out)
+    for frame in range(3):
+        off = np.abs(read_obj(os.path.join(folder, f"cuff.{frame:04d}.obj")) - rest).max(axis=1)
+        assert off[border].max() < 1e-5, f"frame {frame}: {off[border].max():.2g}"
+    assert off.max() > 0.005 and frames[-1]["slide_max_speed"] > 0.01, "nothing slides"
+
+
 def check_example(tool, folder):
     """A lump that moves under the skin of examples/slide-bodies.py leaves it in place."""
     subprocess.run([sys.executable, os.path.join(SOURCE, "examples", "slide-bodies.py"), "swallow", folder], check=True)
@@ -325,6 +356,7 @@ def main():
         cases.run("refusals", check_refusals, tool, folder)
         cases.run("regions", check_regions, tool, folder)
         cases.run("sharp_edges", check_sharp_edges, tool, folder)
+        cases.run("borders", check_borders, tool, folder)
         cases.run("example", check_example, tool, folder)
         cases.run("atlas", check_atlas, tool, folder)
         cases.run("texture", check_texture, tool, folder)
