@@ -12,7 +12,7 @@
 
 #include "body/pins.h"
 #include "methods/steklov/kernels.h"
-#include "methods/steklov/order.h"
+#include "fem/order.h"
 #include "sparse/matrix3.h"
 
 typedef struct spl_exrotated {

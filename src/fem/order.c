@@ -1,4 +1,4 @@
-#include "methods/steklov/order.h"
+#include "fem/order.h"
 
 #include "core/error.h"
 #include "core/memory.h"

@@ -1,7 +1,7 @@
 /* The order of the unknowns: interior nodes before boundary ones, and each group cut into parts that are not coupled,
  * so that incomplete factors work on several threads (sparse/ic3.h). */
-#ifndef SPL_METHODS_STEKLOV_ORDER_H
-#define SPL_METHODS_STEKLOV_ORDER_H
+#ifndef SPL_FEM_ORDER_H
+#define SPL_FEM_ORDER_H
 
 #include "fem/elements.h"
 
