@@ -138,7 +138,7 @@ static void print(const char *table, const subject *b, const char *solver, int32
     fflush(stdout);
 }
 
-static const char *const WORD[] = {"auto", "warp", "scalar", "ic0", "direct"};
+static const char *const WORD[] = {"auto", "levels", "warp", "scalar", "direct"};
 
 static void play(const char *table, const subject *b, const char *solver, int32_t threads, const options *o)
 {
@@ -221,7 +221,7 @@ static void run_all(const options *o)
 int main(int argc, char **argv)
 {
     bench_options how = bench_begin("mixed", &argc, argv);
-    options o = {.frames = 12, .tolerance = "1e-4", .quick = how.quick};
+    options o = {.frames = 12, .tolerance = "1e-5", .quick = how.quick};
     o.limits = bench_limits_get(&how);
     if (o.quick) o.frames = 4;
     for (int i = 1; i < argc; i++) {

@@ -20,16 +20,13 @@
 typedef struct cost {
     const spl_method *method;
     double tet, contact, bounded, step, vertex, fixed;
-    double growth; /* an equilibrium of twice as many tetrahedra takes 2^growth times as long for each: iterations */
 } cost;
 
-#define USUAL_TETS 50000.0 /* that the numbers per tetrahedron are of */
-
 static const cost costs[] = {
-    {&spl_method_linear, 0, 0, 0, 0, 0.0035, 0, 0},        {&spl_method_dualquat, 0, 0, 0, 0, 0.003, 0, 0},
-    {&spl_method_mixed, 2.2, 3.5, 8, 0, 0.03, 0, 1.0 / 6}, {&spl_method_projective, 3, 5, 7.5, 0.4, 0.03, 0, 0},
-    {&spl_method_steklov, 1.3, 2.8, 4.5, 0, 0.03, 0, 0},   {&spl_method_subspace, 0, 0, 0, 0, 0.03, 5, 0},
-    {&spl_method_reference, 20, 60, 60, 0, 0.03, 0, 0},
+    {&spl_method_linear, 0, 0, 0, 0, 0.0035, 0},      {&spl_method_dualquat, 0, 0, 0, 0, 0.003, 0},
+    {&spl_method_mixed, 0.8, 3.5, 8, 0, 0.03, 0},     {&spl_method_projective, 3, 5, 7.5, 0.4, 0.03, 0},
+    {&spl_method_steklov, 1.3, 2.8, 4.5, 0, 0.03, 0}, {&spl_method_subspace, 0, 0, 0, 0, 0.03, 5},
+    {&spl_method_reference, 20, 60, 60, 0, 0.03, 0},
 };
 
 #define POLISH_US                                                                                                      \
@@ -60,11 +57,7 @@ double spl_choose_cost(const spl_method *method, const supple_scene *scene, cons
     if (sc->dynamics)
         us += steps * c.step * tets;
     else
-        us += (!touches        ? c.tet
-               : asks_self(sc) ? c.bounded
-                               : c.contact) *
-                  tets * pow(tets / USUAL_TETS, c.growth) +
-              (touches ? POLISH_US * vertices : 0);
+        us += (!touches ? c.tet : asks_self(sc) ? c.bounded : c.contact) * tets + (touches ? POLISH_US * vertices : 0);
     return us * 1e-3 + (sc->dynamics && c.fixed > 0 ? steps * STEP_MS : c.fixed);
 }
 

@@ -216,7 +216,7 @@ TEST(small_bodies_take_less)
     supple_sim_config sc = supple_sim_config_default();
     const spl_method *mixed = spl_method_find("mixed");
     double small = spl_choose_cost(mixed, scene, &sc, 3500), large = spl_choose_cost(mixed, scene, &sc, 56000);
-    CHECK(small > 3 && small < 8 && large > 80 && large < 180);      /* measured: 5 to 7, 75 to 190 */
+    CHECK(small > 1.5 && small < 5 && large > 30 && large < 90);     /* measured: 2.8, 32 to 50 */
     CHECK(strstr(choose(scene, &sc).why, "at most about ") != NULL); /* its size is not known yet */
     supple_scene_destroy(scene);
 }

@@ -46,8 +46,8 @@ static const spl_parameter PARAMETERS[] = {
     [P_PIN] = {"pin", "", 1, 0, 1, "soft springs at handles and midpoints, or the flesh inside bones held hard",
                "soft|hard"},
     [P_STIFFNESS] = {"k_s", "N/m", 1e5, 1, 1e12, "stiffness of soft pins", NULL},
-    [P_SOLVER] = {"solver", "", 0, 0, 4, "how the system is solved", "auto|warp|scalar|ic0|direct"},
-    [P_TOLERANCE] = {"tolerance", "", 1e-6, 1e-12, 0.1, "residual at which a solve ends", NULL},
+    [P_SOLVER] = {"solver", "", 0, 0, 4, "how the system is solved", "auto|levels|warp|scalar|direct"},
+    [P_TOLERANCE] = {"tolerance", "", 1e-5, 1e-12, 0.1, "residual at which a solve ends", NULL},
     [P_ITERATIONS] = {"iterations", "", 500, 1, 100000, "most iterations of a solve", NULL},
     [P_FORM] = {"contact-form", "", 0, 0, 1, "contact by springs where flesh is in flesh, or by a barrier: never",
                 "penalty|barrier"},
@@ -79,6 +79,7 @@ static supple_result make_system(mixed *m, const spl_method_context *c, supple_e
     if (!spring) return spl_fail_memory(error, "the elastic system");
     for (int32_t i = 0; i < m->pins.count; i++) spring[m->pins.pin[i].vertex] += m->pins.pin[i].stiffness;
     spl_warp_input in = {.elements = &s->elements,
+                         .rest = s->drive.rest,
                          .mu = s->material.mu,
                          .lambda = m->lambda ? m->lambda : s->material.lambda,
                          .held = m->pins.held,

@@ -65,46 +65,88 @@ static void lift_diagonal(spl_warp *w)
     }
 }
 
-/* Whether the rest shape's factor is worth its size, from the analysis of the scalar one: it has about nine times the
- * entries and 27 times the work. An iteration costs what it reads; broadcasting makes the scalar factor, on three
- * coordinates at once, about twice as dear as its bytes. The scalar one needs 1.4 to 13 times the iterations at a
- * Poisson's ratio of 0.45 (7 clips of hero, arm and sack; the geometric mean is 4), more with the root of the bulk
- * modulus. 3 instead of 4 is what the set-up and the memory weigh. */
-static bool rest_factor_pays(const spl_warp *w)
+static void assemble_rest(spl_warp *w, const double *spin)
 {
-    const double most_flops = 3e10, most_bytes = 4e8; /* seconds of set-up; memory */
-    spl_factor_stats s = spl_factor_get_stats(w->factor);
-    double ratio = 0, matrix = (double)spl_matrix3_bytes(&w->matrix), scalar = (double)s.bytes;
-    for (int32_t k = 0; k < w->in.elements->count; k++) ratio += w->in.lambda[k] / w->in.mu[k];
-    ratio /= w->in.elements->count;
-    double more = 3 * sqrt((2 + ratio) / 11);
-    if (27 * s.flops > most_flops || 9 * 3 * scalar > most_bytes) return false;
-    return matrix + 2 * 9 * scalar < more * (matrix + 2 * 2 * scalar);
+    for (size_t i = 0; i < 4 * (size_t)w->in.elements->count; i++) /* the rest shape: h = g */
+        for (size_t c = 0; c < 3; c++) w->h[4 * i + c] = w->in.elements->gradient[3 * i + c];
+    w->spin = spin;
+    spl_warp_assemble(w);
+    w->spin = NULL;
 }
 
 static supple_result make_rest(spl_warp *w, supple_error *error)
 {
-    for (size_t i = 0; i < 4 * (size_t)w->in.elements->count; i++) /* the rest shape: h = g */
-        for (size_t c = 0; c < 3; c++) w->h[4 * i + c] = w->in.elements->gradient[3 * i + c];
-    spl_warp_assemble(w);
+    assemble_rest(w, NULL);
     spl_warp_lower(w);
     lift_diagonal(w);
     return spl_factor_factorise(w->factor, w->value, error);
 }
 
+/* ---- two levels ---- */
+
+static double mean_edge(const spl_warp *w)
+{
+    const spl_elements *e = w->in.elements;
+    double sum = 0;
+    for (size_t k = 0; k < (size_t)e->count; k++)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < i; j++) {
+                const double *p = w->in.rest + 3 * (size_t)e->tet[4 * k + i],
+                             *q = w->in.rest + 3 * (size_t)e->tet[4 * k + j];
+                sum +=
+                    sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) + (p[2] - q[2]) * (p[2] - q[2]));
+            }
+    return sum / (6.0 * e->count);
+}
+
+/* Without fill, factors of elasticity's blocks have pivots that are not positive, and shifting the diagonal until they
+ * are costs twice the iterations. A stiffness against turning away from the rest, SPIN of the shear modulus, makes
+ * the blocks those of a Laplacian, nearly, and is far smaller for what is smooth. The coarse level does without. */
+static supple_result make_fine(spl_warp *w, supple_error *error)
+{
+    static const double SPIN = 0.6;
+    const spl_ic3_options options = {
+        .single = true, .plain = w->in.plain, .cut = w->order.cut, .part_count = w->order.part_count};
+    size_t tets = (size_t)w->in.elements->count;
+    double *spin = spl_new(&w->allocator, tets, sizeof *spin);
+    if (!spin) return spl_fail_memory(error, "the elastic system");
+    for (size_t k = 0; k < tets; k++) spin[k] = SPIN * w->in.mu[k];
+    assemble_rest(w, spin);
+    spl_free(&w->allocator, spin);
+    supple_result result = spl_ic3_create(&w->matrix.rows, w->count, &options, &w->allocator, w->pool, &w->fine, error);
+    return result == SUPPLE_OK ? spl_ic3_factorise(w->fine, w->matrix.value, NULL, NULL, error) : result;
+}
+
+static supple_result make_levels(spl_warp *w, supple_error *error)
+{
+    static const double CELL = 4; /* mean edges */
+    enum { FUNCTIONS = 2000 };
+    supple_result result = make_fine(w, error);
+    if (result != SUPPLE_OK) return result;
+    double *position = spl_new(&w->allocator, (size_t)w->count, 3 * sizeof *position);
+    if (!position) return spl_fail_memory(error, "the elastic system");
+    for (size_t i = 0; i < (size_t)w->count; i++)
+        for (size_t c = 0; c < 3; c++) position[3 * i + c] = w->in.rest[3 * (size_t)w->vertex[i] + c];
+    assemble_rest(w, NULL);
+    spl_coarse_input in = {.matrix = &w->matrix,
+                           .position = position,
+                           .cell = CELL * mean_edge(w),
+                           .most = FUNCTIONS,
+                           .plain = w->in.plain};
+    result = spl_coarse_create(&in, &w->allocator, w->pool, &w->coarse, error);
+    spl_free(&w->allocator, position);
+    return result;
+}
+
 supple_result spl_warp_make_preconditioner(spl_warp *w, supple_error *error)
 {
-    spl_warp_solver *solver = &w->in.solver;
-    bool frame = *solver == SPL_WARP_DIRECT;
+    bool frame = w->in.solver == SPL_WARP_DIRECT;
     spl_factor_options options = {.backend = frame ? w->in.backend : NULL, .single = !frame, .plain = w->in.plain};
-    if (*solver == SPL_WARP_IC0) return spl_ic0_create(&w->assembly.pattern, &w->allocator, &w->ic0, error);
-    if (*solver == SPL_WARP_SCALAR || *solver == SPL_WARP_AUTO) {
+    if (w->in.solver == SPL_WARP_AUTO) w->in.solver = SPL_WARP_LEVELS;
+    if (w->in.solver == SPL_WARP_LEVELS) return make_levels(w, error);
+    if (w->in.solver == SPL_WARP_SCALAR) {
         supple_result result = analyse_scalar(w, &options, error);
-        if (result != SUPPLE_OK) return result;
-        if (*solver == SPL_WARP_AUTO) *solver = rest_factor_pays(w) ? SPL_WARP_REST : SPL_WARP_SCALAR;
-        if (*solver == SPL_WARP_SCALAR) return make_scalar(w, error);
-        spl_factor_destroy(w->factor);
-        w->factor = NULL;
+        return result == SUPPLE_OK ? make_scalar(w, error) : result;
     }
     supple_result result = spl_factor_create(&w->assembly.pattern, &options, &w->allocator, w->pool, &w->factor, error);
     return result == SUPPLE_OK && !frame ? make_rest(w, error) : result;
@@ -155,19 +197,9 @@ static void mean_range(void *context, size_t begin, size_t end)
 supple_result spl_warp_factorise(spl_warp *w, const spl_warp_problem *p, supple_error *error)
 {
     mean_loop m = {w, p};
-    switch (w->in.solver) {
-    case SPL_WARP_REST:
+    if (w->in.solver == SPL_WARP_LEVELS || w->in.solver == SPL_WARP_REST)
         spl_parallel_for(w->pool, (size_t)w->count, 1024, mean_range, &m);
-        return SUPPLE_OK;
-    case SPL_WARP_AUTO:
-    case SPL_WARP_SCALAR:
-        return SUPPLE_OK;
-    case SPL_WARP_IC0:
-        spl_warp_lower(w);
-        return spl_ic0_factorise(w->ic0, w->value, NULL, error);
-    case SPL_WARP_DIRECT:
-        break;
-    }
+    if (w->in.solver != SPL_WARP_DIRECT) return SUPPLE_OK;
     spl_warp_lower(w);
     lift_diagonal(w);
     return spl_factor_factorise(w->factor, w->value, error);
@@ -208,8 +240,10 @@ void spl_warp_precondition(void *context, const double *x, double *y, int32_t k)
     size_t n = 3 * (size_t)w->count;
     turn_loop t = {w, x, y};
     supple_result result = SUPPLE_OK;
-    if (w->in.solver == SPL_WARP_IC0) {
-        spl_ic0_solve(w->ic0, x, y, k);
+    (void)k;
+    if (w->in.solver == SPL_WARP_LEVELS) {
+        spl_ic3_solve(w->fine, w->turn, x, y);
+        spl_coarse_add(w->coarse, w->turn, x, y);
     } else if (w->in.solver == SPL_WARP_DIRECT) {
         for (size_t i = 0; i < n; i++) y[i] = x[i];
         result = spl_factor_solve(w->factor, y, 1, NULL);
@@ -229,6 +263,6 @@ double spl_warp_bytes(const spl_warp *w)
 {
     double matrix = (double)spl_matrix3_bytes(&w->matrix), vectors = 3.0 * w->count * 8 * 10, factor = 0;
     if (w->factor) factor = 2.0 * (double)spl_factor_get_stats(w->factor).bytes;
-    if (w->ic0) factor = 2.0 * 12 * (double)spl_pattern_values(spl_ic0_pattern(w->ic0));
+    if (w->fine) factor = (double)spl_ic3_bytes(w->fine) + (double)spl_coarse_bytes(w->coarse);
     return matrix + vectors + factor;
 }

@@ -10,18 +10,15 @@
 
 static supple_result number_unknowns(spl_warp *w, supple_error *error)
 {
-    int32_t n = w->in.elements->vertex_count;
-    w->unknown = spl_new(&w->allocator, (size_t)n, sizeof *w->unknown);
-    if (!w->unknown) return spl_fail_memory(error, "the elastic system");
-    for (int32_t v = 0; v < n; v++) w->unknown[v] = w->in.held[v] < 0 ? w->count++ : -1;
-    w->vertex = spl_new(&w->allocator, (size_t)w->count, sizeof *w->vertex);
+    supple_result result =
+        spl_node_order_create(w->in.elements, w->in.held, NULL, w->in.rest, &w->allocator, &w->order, error);
+    if (result != SUPPLE_OK) return result;
+    w->unknown = w->order.node;
+    w->vertex = w->order.vertex;
+    w->count = w->order.count;
     w->spring = spl_new(&w->allocator, (size_t)w->count, sizeof *w->spring);
-    if (!w->vertex || !w->spring) return spl_fail_memory(error, "the elastic system");
-    for (int32_t v = 0; v < n; v++) {
-        if (w->unknown[v] < 0) continue;
-        w->vertex[w->unknown[v]] = v;
-        if (w->in.spring) w->spring[w->unknown[v]] = w->in.spring[v];
-    }
+    if (!w->spring) return spl_fail_memory(error, "the elastic system");
+    for (int32_t i = 0; i < w->count; i++) w->spring[i] = w->in.spring ? w->in.spring[w->vertex[i]] : 0;
     return SUPPLE_OK;
 }
 
@@ -110,14 +107,14 @@ void spl_warp_destroy(spl_warp *w)
     if (!w) return;
     supple_allocator a = w->allocator;
     spl_factor_destroy(w->factor);
-    spl_ic0_destroy(w->ic0);
+    spl_ic3_destroy(w->fine);
+    spl_coarse_destroy(w->coarse);
     spl_pcg_destroy(w->pcg);
     spl_past_release(&w->past);
     spl_stars_release(&w->stars);
     spl_assembly_release(&w->assembly, &a);
     spl_matrix3_release(&w->matrix, &a);
-    spl_free(&a, w->unknown);
-    spl_free(&a, w->vertex);
+    spl_node_order_release(&w->order);
     spl_free(&a, w->spring);
     spl_free(&a, w->value);
     spl_free(&a, w->memory);

@@ -9,11 +9,11 @@
  * tolerance in the measure of --metrics. Pins and springs add k to the diagonal; springs of contacts, of which
  * there are few and not always the same, are no part of A's entries but of its products.
  *
- * The two corrections before say where to start (past.h). Four ways to solve,
- * and auto, which takes one of the first two by what their iterations are expected to cost:
- *     warp    conjugate gradients; the rest shape's factor, conjugated by a rotation per vertex, preconditions
+ * The two corrections before say where to start (past.h). Four ways to solve:
+ *     levels  conjugate gradients; an incomplete factor of the rest shape and a coarse level (fem/coarse.h), both
+ *             turned by a rotation per vertex, precondition. What auto takes
+ *     warp    the same with the rest shape's complete factor
  *     scalar  the same with a scalar Laplacian's factor, which no rotation changes, on three coordinates
- *     ic0     the same with incomplete Cholesky of the frame's own A
  *     direct  A factorised every frame */
 #ifndef SPL_METHODS_MIXED_WARP_H
 #define SPL_METHODS_MIXED_WARP_H
@@ -27,14 +27,15 @@
 
 typedef enum spl_warp_solver {
     SPL_WARP_AUTO,
+    SPL_WARP_LEVELS,
     SPL_WARP_REST,
     SPL_WARP_SCALAR,
-    SPL_WARP_IC0,
     SPL_WARP_DIRECT
 } spl_warp_solver;
 
 typedef struct spl_warp_input {
     const spl_elements *elements;
+    const double *rest;        /* 3 a vertex: the shape at rest. Read at creation */
     const double *mu, *lambda; /* by tet; borrowed */
     const int32_t *held;       /* by vertex: prescribed if not negative; borrowed */
     const double *spring;      /* by vertex: stiffness of its pins in all, N/m; NULL: none. Read at creation */

@@ -2,13 +2,15 @@
 #ifndef SPL_METHODS_MIXED_WARP_PRIVATE_H
 #define SPL_METHODS_MIXED_WARP_PRIVATE_H
 
+#include "fem/coarse.h"
+#include "fem/order.h"
 #include "fem/residual.h"
 #include "methods/mixed/past.h"
 #include "methods/mixed/stiffness.h"
 #include "methods/mixed/warp.h"
 #include "sparse/assembly.h"
 #include "sparse/factor.h"
-#include "sparse/ic0.h"
+#include "sparse/ic3.h"
 #include "sparse/matrix3.h"
 #include "sparse/pcg.h"
 
@@ -16,10 +18,10 @@ struct spl_warp {
     supple_allocator allocator;
     spl_warp_input in;
     spl_pool *pool;
-    int32_t *unknown; /* by vertex: its node, or -1 */
-    int32_t count;    /* nodes */
-    int32_t *vertex;  /* by node */
-    double *spring;   /* by node */
+    spl_node_order order;            /* its nodes are the unknowns */
+    const int32_t *unknown, *vertex; /* the order's: by vertex its node, or -1; by node its vertex */
+    int32_t count;                   /* nodes */
+    double *spring;                  /* by node */
     spl_assembly assembly;
     spl_matrix3 matrix; /* A by whole rows, for products */
     double *value;      /* A by its lower triangle */
@@ -28,7 +30,8 @@ struct spl_warp {
     double *memory;     /* what the next two are aligned in */
     double *h, *corner; /* SPL_PAD a tet: R g_i; forces */
     spl_factor *factor; /* of the rest shape, of the Laplacian, or of A */
-    spl_ic0 *ic0;
+    spl_ic3 *fine;      /* of the rest shape */
+    spl_coarse *coarse;
     double *turn;      /* 9 a node: rotations of the preconditioner */
     double *side, *dx; /* 3 x nodes */
     double *turned;    /* 3 x nodes: the preconditioner's */

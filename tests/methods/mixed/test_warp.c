@@ -83,6 +83,7 @@ static double *problem_start(const problem *p)
 static spl_warp_input input_of(const problem *p, spl_warp_solver solver)
 {
     return (spl_warp_input){.elements = &p->box.e,
+                            .rest = p->box.mesh.points,
                             .mu = p->mu,
                             .lambda = p->lambda,
                             .held = p->held,
@@ -327,7 +328,7 @@ TEST(all_solvers_agree_with_newton)
     options.tolerance = 1e-13;
     REQUIRE(spl_statics_create(&p.box.e, p.held, &p.allocator, p.pool, &options, &newton, NULL) == SUPPLE_OK);
     REQUIRE(spl_statics_solve(newton, &s, truth, &solved, NULL) == SUPPLE_OK && solved.converged);
-    for (int solver = SPL_WARP_REST; solver <= SPL_WARP_DIRECT; solver++)
+    for (int solver = SPL_WARP_LEVELS; solver <= SPL_WARP_DIRECT; solver++)
         for (int plain = 0; plain < 2; plain++) {
             spl_warp_stats stats;
             double *x = solve(&p, (spl_warp_solver)solver, plain, 1e-12, &stats);
@@ -399,7 +400,7 @@ TEST(memory_may_run_out)
     problem p;
     problem_make(&p, 2, 3, 0.7);
     double *x = problem_start(&p);
-    for (int solver = SPL_WARP_REST; solver <= SPL_WARP_DIRECT; solver++) {
+    for (int solver = SPL_WARP_LEVELS; solver <= SPL_WARP_DIRECT; solver++) {
         long n = 0;
         for (bool ended = false; !ended; n++) {
             failing f = {.fail_at = n};
