@@ -246,7 +246,7 @@ TEST(without_measures_there_are_none)
     CHECK(isnan(s->verify_mean) && isnan(s->max_penetration) && s->contacts == -1 && isnan(s->ms_slide));
     CHECK(m->max_penetration >= 0 && isfinite(m->volume_ratio) && isfinite(m->min_det_f) && isfinite(m->energy) &&
           m->inverted == 0);
-    CHECK(s->iterations == m->iterations && s->residual <= 1e-6 && m->residual <= 1e-6);
+    CHECK(s->iterations == m->iterations && s->residual <= 1e-5 && m->residual <= 1e-5);
     CHECK(supple_sim_joint_count(sim) == 0 && isnan(supple_sim_joint_volume(sim, 0)));
     CHECK_NEAR(posed_distance(sim, posed_x(sim), posed_x(measured)), 0, 0); /* measuring changes nothing */
     supple_sim_destroy(sim);

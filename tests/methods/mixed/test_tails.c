@@ -47,7 +47,7 @@ static double step_of(const posed *p, const char *settings, int32_t *inverted)
 {
     supple_sim *sim = posed_sim(p, "mixed", settings);
     CHECK(posed_step(sim) == SUPPLE_OK);
-    CHECK(supple_sim_stats(sim)->residual <= 1e-6);
+    CHECK(supple_sim_stats(sim)->residual <= 1e-5);
     double volume = tail_volume(sim);
     *inverted = supple_sim_stats(sim)->inverted;
     supple_sim_destroy(sim);
