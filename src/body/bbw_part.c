@@ -1,10 +1,10 @@
 /* Q_mm x = b by conjugate gradients.
  *
- * With L_mm the stiffness between the vertices m that move and M_mm their masses, L_mm M_mm^-1 L_mm is Q_mm but for what goes
- * over neighbours that do not move: the same energy with ends that may turn instead of clamped ones (a beam on supports).
- * Its inverse, L_mm^-1 M_mm L_mm^-1, costs two solves with a factor that has a third of the entries of Q_mm's and a tenth
- * of its work. Eigenvalues of the product are 1, but for those of the rim of m, which grow with the number of vertices across:
- * iterations to 1e-8 were 21 to 23 at 2,000 vertices. */
+ * With L_mm the stiffness between the vertices m that move and M_mm their masses, L_mm M_mm^-1 L_mm is Q_mm but for
+ * what goes over neighbours that do not move: the same energy with ends that may turn instead of clamped ones (a beam
+ * on supports). Its inverse, L_mm^-1 M_mm L_mm^-1, costs two solves with a factor that has a third of the entries of
+ * Q_mm's and a tenth of its work. Eigenvalues of the product are 1, but for those of the rim of m, which grow with the
+ * number of vertices across: iterations to 1e-8 were 21 to 23 at 2,000 vertices. */
 #include "body/bbw_private.h"
 #include "core/error.h"
 #include "core/memory.h"
