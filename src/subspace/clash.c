@@ -142,9 +142,10 @@ static bool set_yielding(spl_clash_rest *r, double *const *K, const supple_alloc
     for (int32_t i = 0; i < m->domain_count && made; i++) {
         const spl_model_domain *d = &m->domain[i];
         size_t rank = (size_t)d->rank, pad = (size_t)spl_pad4(d->rank);
-        double *L = spl_new(a, pad * (pad + 1), sizeof *L), *z = L + pad * pad;
+        double *L = spl_new(a, pad * (pad + 1), sizeof *L);
         made = L != NULL;
         if (!made) break;
+        double *z = L + pad * pad;
         memcpy(L, K[i], pad * pad * sizeof *L);
         factorise(L, rank, pad);
         for (int32_t s = 0; s < r->tree[i].count; s++) {
