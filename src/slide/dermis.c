@@ -69,6 +69,18 @@ static double corner_mean(const spl_dermis *s, const double *by_vertex, size_t t
     return by_vertex ? (by_vertex[c[0]] + by_vertex[c[1]] + by_vertex[c[2]]) / 3 : otherwise;
 }
 
+/* The cosine between a triangle's image in the skin and the normals there from which on it is inside out. Around sharp
+ * creases right sides are up to 100 degrees off; what is folded over at rest (a hem) is right so. */
+static double upside_down(const spl_net *net, size_t t)
+{
+    const int32_t *c = net->surface.triangle + 3 * t;
+    const spl_vec3 *p = net->surface.position, *up = net->normal;
+    spl_vec3 n = spl_cross(spl_sub(p[c[1]], p[c[0]]), spl_sub(p[c[2]], p[c[0]]));
+    spl_vec3 sum = spl_add(up[c[0]], spl_add(up[c[1]], up[c[2]]));
+    double length = spl_norm(n) * spl_norm(sum);
+    return fmin(-0.5, length > 0 ? spl_dot(n, sum) / length - 0.5 : -2);
+}
+
 static void find_live(spl_dermis *s, const spl_dermis_parts *parts)
 {
     const spl_surface *f = &s->net.surface;
@@ -84,6 +96,7 @@ static void find_live(spl_dermis *s, const spl_dermis_parts *parts)
         double strain = corner_mean(s, parts->prestrain, t, s->set.prestrain);
         size_t l = (size_t)s->live_count++;
         s->live[l] = (int32_t)t;
+        s->over[l] = upside_down(&s->net, t);
         s->mu[l] = soft * E / (2 * (1 + nu)); /* plane stress */
         s->lambda[l] = soft * E * nu / (1 - nu * nu);
         s->shrink[l] = 1 / ((1 + strain) * (1 + strain));
@@ -102,12 +115,13 @@ static bool allocate_constant(spl_dermis *s)
     s->unknown = spl_new(a, n, 2 * sizeof *s->unknown);
     s->diagonal = spl_new(a, n, 3 * sizeof *s->diagonal);
     s->live = spl_new(a, m, sizeof *s->live);
+    s->over = spl_new(a, m, sizeof *s->over);
     s->mu = spl_new(a, m, sizeof *s->mu);
     s->lambda = spl_new(a, m, sizeof *s->lambda);
     s->shrink = spl_new(a, m, sizeof *s->shrink);
     s->mine = spl_new(a, m, 3 * sizeof *s->mine);
-    return s->hold && s->zeta && s->drag && s->patch && s->size && s->unknown && s->diagonal && s->live && s->mu &&
-           s->lambda && s->shrink && s->mine;
+    return s->hold && s->zeta && s->drag && s->patch && s->size && s->unknown && s->diagonal && s->live && s->over &&
+           s->mu && s->lambda && s->shrink && s->mine;
 }
 
 static bool allocate_state(spl_dermis *s)
@@ -131,11 +145,19 @@ static bool allocate_state(spl_dermis *s)
     return made && s->place && s->place_new && s->theta && s->theta_new && s->jacobian && s->mass;
 }
 
-/* With C = R^-T g R^-1 of the stance, in the triangle's frame: R^-1 C^-1/2 R. Stretches are taken between a fifth and
- * five: where skinning crumples armpits into folds, what it makes of a triangle is no measure of skin. */
-static void relax_triangle(const spl_net *net, size_t t, const spl_vec3 *x, double out[4])
+/* What is left of a triangle's stiffness where an axis of its stance has a stretch whose square is `c`. */
+static double trusted(double c)
 {
-    static const double least = 0.04, most = 25; /* of C */
+    static const double crumpled = 0.04; /* a stretch of a fifth */
+    return fmin(c / crumpled, 1);
+}
+
+/* With C = R^-T g R^-1 of the stance, in the triangle's frame: R^-1 C^-1/2 R. Where skinning crumples armpits into
+ * folds, what it makes of a triangle is no measure of skin: the stance is unstressed there too, but opening the fold
+ * costs no more than if it had been a fifth as wide, by the share of the stiffness that is returned. */
+static double relax_triangle(const spl_net *net, size_t t, const spl_vec3 *x, double out[4])
+{
+    static const double least = 1e-6, most = 1e6; /* of C */
     const int32_t *c = net->surface.triangle + 3 * t;
     const double *r = net->inverse + 3 * t;
     spl_vec3 d1 = spl_sub(x[c[1]], x[c[0]]), d2 = spl_sub(x[c[2]], x[c[0]]);
@@ -151,6 +173,7 @@ static void relax_triangle(const spl_net *net, size_t t, const spl_vec3 *x, doub
     out[1] = r[0] * n01 + r[1] * n11;
     out[2] = r[2] * n10;
     out[3] = r[2] * n11;
+    return trusted(fmax(middle + radius, least)) * trusted(fmax(middle - radius, least));
 }
 
 static bool take_push(spl_dermis *s, const spl_dermis_parts *parts)
@@ -168,8 +191,11 @@ static bool find_relaxation(spl_dermis *s, const spl_dermis_parts *parts)
 {
     if (!parts->stance) return true;
     s->relax = spl_new(&s->allocator, (size_t)s->live_count, 4 * sizeof *s->relax);
-    for (size_t l = 0; s->relax && l < (size_t)s->live_count; l++)
-        relax_triangle(&s->net, (size_t)s->live[l], parts->stance, s->relax + 4 * l);
+    for (size_t l = 0; s->relax && l < (size_t)s->live_count; l++) {
+        double left = relax_triangle(&s->net, (size_t)s->live[l], parts->stance, s->relax + 4 * l);
+        s->mu[l] *= left;
+        s->lambda[l] *= left;
+    }
     return s->relax != NULL;
 }
 
@@ -294,6 +320,7 @@ void spl_dermis_destroy(spl_dermis *s)
                      s->unknown,
                      s->diagonal,
                      s->live,
+                     s->over,
                      s->mu,
                      s->lambda,
                      s->shrink,

@@ -86,6 +86,7 @@ typedef struct spl_dermis {
     /* constant, by live triangle: one with a vertex that is not fixed, and area */
     int32_t live_count;
     int32_t *live; /* the triangle */
+    double *over;  /* the cosine to the normals below which it is inside out */
     double *mu, *lambda, *shrink;
     double *relax; /* 4: the 2x2 matrix that takes edges as they are in the stance to those at rest; or NULL */
     int32_t *mine; /* 3 x triangles: of a corner, the live triangle's number times 3 plus the corner; -1 */

@@ -6,10 +6,6 @@
 
 enum { GRAIN = 512 };
 
-/* Cosine between a triangle's image in the skin and the normal there from which on it is inside out. Around sharp
- * creases right sides are up to 100 degrees off. */
-#define UPSIDE_DOWN (-0.5)
-
 /* out = D R^-1, two columns, of the edges from the first of three points. */
 static inline void jacobian_of(const spl_net *net, size_t t, const spl_vec3 *p, spl_vec3 out[2])
 {
@@ -114,7 +110,7 @@ static element read_element(const spl_dermis *s, size_t l)
             memcpy(e.C[k], s->jacobian + 6 * (size_t)c[k], sizeof e.C[k]);
     }
     spl_vec3 n = spl_cross(e.d[0], e.d[1]);
-    e.inverted = spl_dot(n, up) < UPSIDE_DOWN * spl_norm(n) * spl_norm(up);
+    e.inverted = spl_dot(n, up) < s->over[l] * spl_norm(n) * spl_norm(up);
     return e;
 }
 

@@ -20,7 +20,7 @@ const spl_parameter spl_slide_parameter[SPL_SLIDE_PARAMETERS] = {
     [SPL_SLIDE_PRESTRAIN] = {"slide.prestrain", "", 0, -0.5, 1, "how much the skin is stretched at rest", NULL},
     [SPL_SLIDE_PRESET] = {"slide.preset", "", 0, 0, 1, "jiggle: loose, heavy skin that lags and overshoots",
                           "none|jiggle"},
-    [SPL_SLIDE_TETHER] = {"slide.tether", "Pa", 450, 0, 1e12, "shear that takes a tether to its length; 0: no tethers",
+    [SPL_SLIDE_TETHER] = {"slide.tether", "Pa", 300, 0, 1e12, "shear that takes a tether to its length; 0: no tethers",
                           NULL},
     [SPL_SLIDE_TETHER_LENGTH] = {"slide.tether_length", "", 1, 0, 1000, "times the lengths found; 0: glued", NULL},
     [SPL_SLIDE_REST] = {"slide.rest", "", 0, 0, 2, "the pose where skin is unstressed; auto: standing, with tethers",

@@ -245,29 +245,77 @@ TEST(energy_falls_to_a_balance)
     spl_dermis_destroy(d);
 }
 
-/* In the stance, wherever it stands and is turned, there is no force at all; in the shape of the net there is. */
-TEST(skin_is_unstressed_in_its_stance)
+/* How far skin goes at most: settled in its stance, turned and elsewhere, and then in the shape of the net. */
+static void settle_twice(spl_vec3 stance_of(spl_vec3 p, double by), double by, double most[2], double energy[2])
 {
     shape s = shape_torus(10, 0.3, 0.1);
     spl_net net = sheet_net(&s);
     size_t n = (size_t)net.surface.vertex_count;
     spl_dermis_settings set = spl_dermis_settings_default();
     spl_vec3 *stance = calloc(n, sizeof *stance), *x = calloc(n, sizeof *x);
-    for (size_t v = 0; v < n; v++) stance[v] = bent(net.surface.position[v], 0.8);
+    for (size_t v = 0; v < n; v++) stance[v] = stance_of(net.surface.position[v], by);
     spl_net_release(&net);
     spl_dermis_parts parts = {.stance = stance};
     spl_dermis *d = sheet_skin(&s, &set, &parts, NULL);
-    for (size_t v = 0; v < n; v++) x[v] = spl_v3(stance[v].y + 2, -stance[v].x, stance[v].z - 1);
-    CHECK(spl_dermis_settle(d, x, 50, NULL) == SUPPLE_OK);
-    double most = 0, free_most = 0;
-    for (size_t v = 0; v < n; v++) most = fmax(most, spl_distance(d->Y[v], d->net.surface.position[v]));
-    CHECK(most < 1e-9 && spl_dermis_energy(d, NULL) < 1e-12);
-    for (size_t v = 0; v < n; v++) x[v] = d->net.surface.position[v];
-    CHECK(spl_dermis_settle(d, x, 50, NULL) == SUPPLE_OK);
-    for (size_t v = 0; v < n; v++) free_most = fmax(free_most, spl_distance(d->Y[v], d->net.surface.position[v]));
-    CHECK(free_most > 5e-3);
+    for (int k = 0; k < 2; k++) {
+        for (size_t v = 0; v < n; v++)
+            x[v] = k ? d->net.surface.position[v] : spl_v3(stance[v].y + 2, -stance[v].x, stance[v].z - 1);
+        CHECK(spl_dermis_settle(d, x, 50, NULL) == SUPPLE_OK);
+        most[k] = 0;
+        for (size_t v = 0; v < n; v++) most[k] = fmax(most[k], spl_distance(d->Y[v], d->net.surface.position[v]));
+        energy[k] = spl_dermis_energy(d, NULL);
+    }
     free(stance);
     free(x);
+    shape_free(&s);
+    spl_dermis_destroy(d);
+}
+
+static spl_vec3 narrow(spl_vec3 p, double by)
+{
+    return spl_v3(by * p.x, p.y, p.z);
+}
+
+/* In the stance, wherever it stands and is turned, there is no force at all; in the shape of the net there is. */
+TEST(skin_is_unstressed_in_its_stance)
+{
+    double most[2], energy[2];
+    settle_twice(bent, 0.8, most, energy);
+    CHECK(most[0] < 1e-9 && energy[0] < 1e-12 && most[1] > 5e-3);
+}
+
+/* Skinning folds armpits to nothing: that is unstressed as well, and what it costs to open such a fold is bounded. */
+TEST(folds_of_the_stance_are_unstressed)
+{
+    double most[2], energy[2], fifth[2];
+    settle_twice(narrow, 0.2, most, fifth);
+    settle_twice(narrow, 0.02, most, energy);
+    printf("    %.1e m; %.3g J to open, a fold to a fifth %.3g J; %.2g m\n", most[0], energy[1], fifth[1], most[1]);
+    CHECK(most[0] < 1e-9 && energy[0] < 1e-12);
+    CHECK(energy[1] > 0 && energy[1] < 2 * fifth[1]);
+}
+
+/* A facet that lies upside down at rest, as in a hem that is turned in, is the skin's right side, and nothing to mend.
+ */
+TEST(what_is_folded_over_at_rest_is_right)
+{
+    shape s = shape_grid(8, 6, shape_at_plane, (double[]){0.8, 0.6});
+    size_t middle = 0, turned = 0;
+    for (size_t v = 0; v < (size_t)s.vertex_count; v++)
+        if (hypot(s.position[3 * v] - 0.4, s.position[3 * v + 1] - 0.3) < 1e-6) middle = v;
+    s.position[3 * middle] += 0.16;
+    s.position[3 * middle + 2] += 0.02;
+    spl_dermis_settings set = spl_dermis_settings_default();
+    spl_dermis_parts parts = {0};
+    spl_dermis *d = sheet_skin(&s, &set, &parts, NULL);
+    for (size_t t = 0; t < (size_t)d->net.surface.triangle_count; t++) {
+        const int32_t *c = d->net.surface.triangle + 3 * t;
+        const spl_vec3 *p = d->net.surface.position;
+        turned += spl_cross(spl_sub(p[c[1]], p[c[0]]), spl_sub(p[c[2]], p[c[0]])).z < 0;
+    }
+    CHECK(middle > 0 && turned > 0);
+    CHECK(spl_dermis_settle(d, d->net.surface.position, 50, NULL) == SUPPLE_OK && d->stats.broken == 0);
+    for (size_t v = 0; v < (size_t)s.vertex_count; v++) CHECK(spl_distance(d->Y[v], d->net.surface.position[v]) < 1e-9);
     shape_free(&s);
     spl_dermis_destroy(d);
 }
@@ -448,5 +496,6 @@ TEST(nothing_slides_as_it_stands)
 
 TEST_CASES(RUN(the_law_is_a_smooth_growing_energy), RUN(force_and_stiffness_are_derivatives),
            RUN(none_is_free_and_infinite_is_glued), RUN(energy_falls_to_a_balance),
-           RUN(skin_is_unstressed_in_its_stance), RUN(tethers_are_short_on_face_and_hands_and_long_on_the_trunk),
+           RUN(skin_is_unstressed_in_its_stance), RUN(folds_of_the_stance_are_unstressed),
+           RUN(what_is_folded_over_at_rest_is_right), RUN(tethers_are_short_on_face_and_hands_and_long_on_the_trunk),
            RUN(a_person_stands_with_hanging_arms), RUN(nothing_slides_as_it_stands))
