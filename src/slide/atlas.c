@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum { SMALL = 64 /* triangles */ };
-static const double OWN_TEXELS = 512;   /* along the diagonal, of charts without area of their own */
-static const double SLIPS = 0.05;       /* of a chart's area */
-static const double FEWEST_TEXELS = 64; /* charts with fewer have none */
+static const double OWN_TEXELS = 2048;   /* along the diagonal, of charts without area of their own */
+static const double SLIPS = 0.05;        /* of a chart's area */
+static const double FEWEST_TEXELS = 350; /* charts with fewer on their shorter axis: borders would be as coarse */
 
 void spl_atlas_release(spl_atlas *t)
 {
@@ -25,14 +25,16 @@ void spl_atlas_release(spl_atlas *t)
 
 /* ---- where charts end -------------------------------------------------------------------------------------------- */
 
-/* On which side a chart shows a triangle; 0 where it shows next to nothing of it. */
-static int8_t side_of(const spl_patch_source *s, size_t t)
+/* On which side a chart shows a triangle; 0 where it shows next to nothing of it: many characters are painted by a few
+ * texels of each colour. `scale` is that of its sheet. */
+static int8_t side_of(const spl_patch_source *s, size_t t, double scale)
 {
     double j[4];
     spl_patch_jacobian(s->net, (int32_t)t, s->at + 6 * t, j);
     double det = j[0] * j[3] - j[1] * j[2], size = j[0] * j[0] + j[1] * j[1] + j[2] * j[2] + j[3] * j[3];
-    double least = FEWEST_TEXELS / s->net->surface.diagonal;
-    if (!(isfinite(size) && size > least * least && fabs(det) > 1e-4 * size)) return 0;
+    double least = scale * FEWEST_TEXELS / s->net->surface.diagonal;
+    double shorter = 2 * fabs(det) / (sqrt(size + 2 * fabs(det)) + sqrt(fmax(size - 2 * fabs(det), 0)));
+    if (!(isfinite(size) && shorter > least && fabs(det) > 1e-4 * size)) return 0;
     return det < 0 ? -1 : 1;
 }
 
@@ -78,7 +80,7 @@ static void fill_source(spl_atlas *t, const int32_t *texture, double *room)
             double x = (double)t->uv->rest[6 * i + k] * t->sheet[m].from[k % 2] * t->sheet[m].scale;
             s->at[6 * i + k] = x;
         }
-        if (has) s->side[i] = side_of(s, i);
+        if (has) s->side[i] = side_of(s, i, t->sheet[m].scale);
     }
     forgive(t, room);
     find_seams(t);
@@ -253,7 +255,15 @@ static supple_result make_patches(spl_atlas *t, const int32_t *texture, const su
 
 /* ---- the atlas --------------------------------------------------------------------------------------------------- */
 
-static supple_result allocate(spl_atlas *t, const spl_atlas_sheet *sheets, const double *reach, supple_error *error)
+static double area_of(const spl_net *net)
+{
+    double sum = 0;
+    for (int32_t i = 0; i < net->surface.triangle_count; i++) sum += net->area[i];
+    return sum;
+}
+
+static supple_result allocate(spl_atlas *t, const spl_atlas_sheet *sheets, const double *reach, int32_t limit,
+                              supple_error *error)
 {
     const supple_allocator *a = &t->allocator;
     size_t n = (size_t)t->net->surface.triangle_count, v = (size_t)t->net->surface.vertex_count;
@@ -266,7 +276,7 @@ static supple_result allocate(spl_atlas *t, const spl_atlas_sheet *sheets, const
     s->seam = spl_new(a, n, 3 * sizeof *s->seam);
     s->side = spl_new(a, n, sizeof *s->side);
     s->reach = spl_new(a, v, sizeof *s->reach);
-    s->density = OWN_TEXELS / t->net->surface.diagonal;
+    s->density = fmin(OWN_TEXELS / t->net->surface.diagonal, limit / (2 * sqrt(area_of(t->net))));
     t->sheet = spl_new(a, (size_t)t->sheet_count, sizeof *t->sheet);
     t->patch_of = spl_new(a, n, sizeof *t->patch_of);
     t->cell_of = spl_new(a, n, sizeof *t->cell_of);
@@ -278,17 +288,20 @@ static supple_result allocate(spl_atlas *t, const spl_atlas_sheet *sheets, const
     return SUPPLE_OK;
 }
 
-/* Sheets that came out too large get a smaller scale; true if there are any. */
+/* Sheets that came out too large get a smaller scale, and charts without area of their own fewer texels; true if there
+ * are any. */
 static bool shrink(spl_atlas *t, int32_t limit)
 {
-    bool again = false;
+    double least = 1;
     for (int32_t m = 0; m < t->sheet_count; m++) {
         int64_t side = t->sheet[m].size[0] > t->sheet[m].size[1] ? t->sheet[m].size[0] : t->sheet[m].size[1];
         if (side <= limit) continue;
-        t->sheet[m].scale *= 0.97 * limit / (double)side;
-        again = true;
+        double by = 0.97 * limit / (double)side;
+        t->sheet[m].scale *= by;
+        least = fmin(least, by);
     }
-    return again;
+    t->source.density *= least;
+    return least < 1;
 }
 
 /* Says where triangles and nodes are. */
@@ -324,7 +337,7 @@ supple_result spl_atlas_make(const spl_net *net, const spl_slide_uv *uv, const s
 {
     enum { TRIES = 6 };
     *out = (spl_atlas){.net = net, .uv = uv, .sheet_count = sheet_count, .allocator = spl_allocator_of(config)};
-    supple_result result = allocate(out, sheets, reach, error);
+    supple_result result = allocate(out, sheets, reach, limit, error);
     for (int32_t m = 0; m < sheet_count && result == SUPPLE_OK; m++) out->sheet[m].scale = 1;
     for (int i = 0; i < TRIES && result == SUPPLE_OK; i++) {
         result = make_patches(out, texture, config, error);

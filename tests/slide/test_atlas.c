@@ -35,6 +35,12 @@ static double even(spl_vec3 p, int channel)
     return smooth(p, channel);
 }
 
+/* What a few texels show rightly. */
+static double slope(spl_vec3 p, int channel)
+{
+    return 128 + (20 + channel) * p.x + 20 * p.y;
+}
+
 typedef double colour_fn(spl_vec3 p, int channel);
 
 static void fill_half(halves *h, int half)
@@ -213,8 +219,8 @@ static truth check(halves *h, colour_fn *colour, double along, double up, double
 
 /* Charts side by side, one turned by a right angle, one mirrored, one half as large, both on the same texels. */
 static const double CHARTS[5][2][6] = {
-    {{.45, .35, 0, .5, 0, .4}, {.55, .35, 0, .5, 0, .4}},  {{.45, .35, 0, .5, 0, .4}, {.75, 0, .2, .4, .4, 0}},
-    {{.45, .35, 0, .5, 0, .4}, {.95, -.35, 0, .5, 0, .4}}, {{.45, .35, 0, .5, 0, .4}, {.6, .2, 0, .7, 0, .2}},
+    {{.45, .35, 0, .5, 0, .4}, {.55, .35, 0, .5, 0, .4}},  {{.45, .35, 0, .5, 0, .4}, {.75, 0, .245, .3, .5, 0}},
+    {{.45, .35, 0, .5, 0, .4}, {.95, -.35, 0, .5, 0, .4}}, {{.45, .35, 0, .5, 0, .4}, {.6, .3, 0, .65, 0, .3}},
     {{.5, -.35, 0, .5, 0, .4}, {.5, .35, 0, .5, 0, .4}},
 };
 
@@ -236,6 +242,20 @@ TEST(what_slides_over_a_seam_is_what_is_there)
 }
 
 /* The same where too little is known of the way, and where the image may not be large. */
+/* Characters painted by a few texels of each colour: such a chart is laid out anew, at a density of its own. */
+TEST(charts_of_a_few_texels_are_laid_anew)
+{
+    static const double strips[2][6] = {{.3, .2, 0, .5, 0, .02}, {.9, .02, 0, .5, 0, .2}};
+    halves h;
+    REQUIRE(make(&h, strips, false));
+    truth t = check(&h, slope, 0.2, 0.07, 1, 4096, false), coarse = check(&h, slope, 0.2, 0.07, 1, 300, false);
+    printf("    side %d, corners %.2f, within %.2f; side %d, %.2f, %.2f\n", (int)t.side, t.corner, t.within,
+           (int)coarse.side, coarse.corner, coarse.within);
+    CHECK(t.side > 1000 && t.corner <= 2 && t.within <= 2 && t.beyond == 0 && t.clashes == 0 && t.scale == 1);
+    CHECK(coarse.side <= 300);
+    release(&h);
+}
+
 TEST(what_is_beyond_the_atlas_is_counted)
 {
     halves h;
@@ -382,7 +402,7 @@ TEST(every_allocation_may_fail)
     spl_atlas atlas;
     for (long k = -1, all = 0; k < all; k++) {
         f = (failing){.fail_at = k};
-        supple_result r = spl_atlas_make(&h.net, &h.map, sheets, 2, h.texture, reach, 4096, &config, &atlas, NULL);
+        supple_result r = spl_atlas_make(&h.net, &h.map, sheets, 2, h.texture, reach, 128, &config, &atlas, NULL);
         if (r == SUPPLE_OK) r = spl_atlas_paint(&atlas, 1, SPL_ATLAS_COLOUR, map, NULL, &made, NULL);
         CHECK(r == (k < 0 ? SUPPLE_OK : SUPPLE_ERROR_MEMORY));
         if (r == SUPPLE_OK) spl_pixels_free(&made, &config.allocator);
@@ -396,6 +416,7 @@ TEST(every_allocation_may_fail)
     release(&h);
 }
 
-TEST_CASES(RUN(what_slides_over_a_seam_is_what_is_there), RUN(what_is_beyond_the_atlas_is_counted),
-           RUN(a_limit_makes_texels_larger), RUN(charts_narrower_than_a_texel_are_painted),
-           RUN(normals_are_turned_with_the_charts), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(what_slides_over_a_seam_is_what_is_there), RUN(charts_of_a_few_texels_are_laid_anew),
+           RUN(what_is_beyond_the_atlas_is_counted), RUN(a_limit_makes_texels_larger),
+           RUN(charts_narrower_than_a_texel_are_painted), RUN(normals_are_turned_with_the_charts),
+           RUN(every_allocation_may_fail))
