@@ -18,7 +18,7 @@ COMPILE = cmake --build $(BUILD) -j $(JOBS)
 FORMATTED = git ls-files '*.c' '*.h' '*.cc'
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test report benches bench results format format-check tidy sanitize coverage fuzz corpus interop docs install clean
+.PHONY: help deps build run test report benches bench results instructions format format-check tidy sanitize coverage fuzz corpus interop docs install clean
 
 help: ## this list
 	@echo "Supple: physics-based skinning for rigged characters. make TARGET, with VARIABLE=VALUE where named:"
@@ -62,6 +62,11 @@ bench: benches ## measure speed and memory on this machine
 results: benches ## measure all, and write bench/RESULTS.md from it (keep the machine quiet for half an hour)
 	@$(BUILD)/supple bench all --json >$(BUILD)/bench.json
 	@scripts/bench-report $(BUILD)/bench.json >$(BUILD)/RESULTS.md && mv $(BUILD)/RESULTS.md bench/RESULTS.md
+
+instructions: ## what a frame of each method costs, in instructions, beside bench/instructions.json
+	@scripts/install-deps build test instructions
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) scripts/run-instructions
 
 format: ## rewrite the sources in the house style
 	@scripts/install-deps format
