@@ -41,9 +41,10 @@ void cli_metrics_free(cli_metrics *m)
 
 static json_t *setup_times(const supple_setup *s, double load_ms)
 {
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "load", real(load_ms), "body", real(s->ms_body), "weights",
-                     real(s->ms_weights), "factor", real(s->ms_factor), "upsample", real(s->ms_upsample), "total",
-                     real(s->ms_total + load_ms));
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "load", real(load_ms), "body", real(s->ms_body),
+                     "weights", real(s->ms_weights), "factor", real(s->ms_factor), "flesh", real(s->ms_flesh), "rest",
+                     real(s->ms_rest), "checks", real(s->ms_checks), "slide", real(s->ms_slide), "other",
+                     real(s->ms_other), "total", real(s->ms_total + load_ms));
 }
 
 /* Without a body every key is null but the size that lengths are measured in. */

@@ -111,9 +111,14 @@ typedef struct supple_stats {
 
 /* What creation did, for reports. Times in milliseconds. */
 typedef struct supple_setup {
-    const char *method;   /* the method that "auto" chose, or the one asked for */
-    int32_t thread_count; /* threads that it uses */
-    double ms_load, ms_body, ms_weights, ms_factor, ms_upsample, ms_total; /* NAN: no such stage */
+    const char *method;                    /* the method that "auto" chose, or the one asked for */
+    int32_t thread_count;                  /* threads that it uses */
+    double ms_body, ms_weights, ms_factor; /* NAN: no such stage */
+    double ms_flesh;                       /* what else flesh needs: contacts, forces, measures */
+    double ms_rest;                        /* the frame at rest, against which contacts and measures are taken */
+    double ms_checks;                      /* trust, and how the mesh lies in itself at rest */
+    double ms_slide;                       /* sliding skin, its stance included */
+    double ms_other, ms_total;             /* all parts but NAN add up to the total */
     double size_m; /* the character's diagonal at rest in the metres of all lengths; NAN: no flesh, no measures */
 } supple_setup;
 

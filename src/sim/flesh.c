@@ -240,7 +240,8 @@ static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *e
     if (result == SUPPLE_OK)
         result = spl_solid_create(f->body, s->sim->material_file ? &f->materials : NULL, s->config, s->pool, &f->solid,
                                   error);
-    s->setup->ms_weights = spl_now_ms() - start;
+    double solid = spl_now_ms();
+    s->setup->ms_weights = solid - start;
     f->solid.drive.spread = s->common[SPL_FLESH_TWIST] == 0;
     if (result == SUPPLE_OK) result = make_forces(f, s, error);
     if (result == SUPPLE_OK) result = make_dynamics(f, s, error);
@@ -249,8 +250,12 @@ static supple_result build(spl_flesh_sim *f, spl_flesh_setup *s, supple_error *e
     f->measures = s->sim->measure;
     if (result == SUPPLE_OK && f->measures) result = spl_measure_create(&f->solid, &f->measure, error);
     f->baseline = s->baseline;
-    if (result == SUPPLE_OK && f->baseline) return spl_follow_create(&f->solid, &f->follow, error);
-    return result == SUPPLE_OK ? make_verify(f, s, error) : result;
+    if (result == SUPPLE_OK && f->baseline)
+        result = spl_follow_create(&f->solid, &f->follow, error);
+    else if (result == SUPPLE_OK)
+        result = make_verify(f, s, error);
+    s->setup->ms_flesh = spl_now_ms() - solid;
+    return result;
 }
 
 supple_result spl_flesh_sim_create(spl_flesh_setup *setup, spl_flesh_sim *out, supple_error *error)

@@ -336,8 +336,13 @@ static supple_result take_rest(supple_sim *sim, supple_error *error)
 static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error *error)
 {
     double start = spl_now_ms();
-    sim->setup = (supple_setup){
-        .ms_load = NAN, .ms_body = NAN, .ms_weights = NAN, .ms_factor = NAN, .ms_upsample = NAN, .size_m = NAN};
+    sim->setup = (supple_setup){.ms_body = NAN,
+                                .ms_weights = NAN,
+                                .ms_factor = NAN,
+                                .ms_flesh = NAN,
+                                .ms_rest = NAN,
+                                .ms_slide = NAN,
+                                .size_m = NAN};
     sim->lead_in = sc->lead_in;
     sim->fps = sc->fps;
     supple_result result = spl_pool_create(&sim->config, &sim->pool, error);
@@ -353,15 +358,26 @@ static supple_result build(supple_sim *sim, supple_sim_config *sc, supple_error 
     if (result == SUPPLE_OK) result = make_buffers(sim, error);
     if (result == SUPPLE_OK) result = spl_sim_device_take(sim, sc, error);
     if (result == SUPPLE_OK) result = init_method(sim, sc, error);
+    double made = spl_now_ms();
     if (result == SUPPLE_OK) result = spl_amount_create(sim, sc, error);
+    double trusted = spl_now_ms();
     if (result == SUPPLE_OK) result = take_rest(sim, error);
+    double rested = spl_now_ms();
+    if (sim->has_flesh) sim->setup.ms_rest = rested - trusted;
     if (result == SUPPLE_OK && sim->has_flesh) sim->setup.size_m = sim->flesh.body->size_m;
     if (result == SUPPLE_OK) result = spl_sim_cross_create(sim, sc, error);
+    sim->setup.ms_checks = spl_now_ms() - rested + trusted - made;
+    double checked = spl_now_ms();
     if (result == SUPPLE_OK && sc->slide) result = spl_sim_slide_create(sim, sc, error);
+    if (sc->slide) sim->setup.ms_slide = spl_now_ms() - checked;
     if (result != SUPPLE_OK) return result;
     sim->setup.method = sim->method->name;
     sim->setup.thread_count = spl_pool_thread_count(sim->pool);
-    sim->setup.ms_total = spl_now_ms() - start;
+    sim->setup.ms_total = sim->setup.ms_other = spl_now_ms() - start;
+    const supple_setup *t = &sim->setup;
+    const double part[] = {t->ms_body, t->ms_weights, t->ms_factor, t->ms_flesh, t->ms_rest, t->ms_checks, t->ms_slide};
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++)
+        if (isfinite(part[k])) sim->setup.ms_other -= part[k];
     return SUPPLE_OK;
 }
 

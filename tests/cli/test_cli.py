@@ -31,7 +31,7 @@ METRICS = {
     "": "supple method threads input body setup_ms peak_mb frames".split(),
     "input": "vertices triangles joints".split(),
     "body": "kind vertices tets surface_vertices constrained size_m min_dihedral_deg max_dihedral_deg volume".split(),
-    "setup_ms": "load body weights factor upsample total".split(),
+    "setup_ms": "load body weights factor flesh rest checks slide other total".split(),
     "frame": ("frame time ms iterations residual energy volume_ratio inverted min_det_f contacts crossed max_penetration max_fold own_penetration max_strain "
               "joint_volume yield_deg yield_m").split(),
     "ms": "total pose contact solve upsample slide".split(),
@@ -442,6 +442,8 @@ def section_metrics(s):
         has("input", metrics["input"], METRICS["input"])
         has("body", metrics["body"], METRICS["body"])
         has("setup_ms", metrics["setup_ms"], METRICS["setup_ms"])
+        parts = [ms or 0 for name, ms in metrics["setup_ms"].items() if name != "total"]
+        assert min(parts) >= 0 and np.isclose(sum(parts), metrics["setup_ms"]["total"], rtol=1e-6), metrics["setup_ms"]
         assert metrics["method"] == method and metrics["threads"] == 2, metrics
         assert metrics["input"]["vertices"] == np.load(s.path("m.npy")).shape[1]
         assert metrics["peak_mb"] > 0 and metrics["input"]["triangles"] > 0 and metrics["input"]["joints"] > 0, metrics

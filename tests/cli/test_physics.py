@@ -17,7 +17,7 @@ FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_rat
           "max_strain", "joint_volume"}
 TIMES = {"total", "pose", "contact", "solve", "upsample", "slide"}
 BODY = {"kind", "vertices", "tets", "surface_vertices", "constrained", "size_m", "min_dihedral_deg", "max_dihedral_deg", "volume"}
-SETUP = {"load", "body", "weights", "factor", "upsample", "total"}
+SETUP = {"load", "body", "weights", "factor", "flesh", "rest", "checks", "slide", "other", "total"}
 
 
 def check_equilibrium(dump, energy, tolerance):
