@@ -281,7 +281,7 @@ static void play_parts(const subject *b, const way *w, const options *o)
 /* ---- the second table ---- */
 
 /* Springs are the same in all, along normals. */
-static const way WAYS[] = {{"surface, as the paper's", "formulation=surface precondition=skinned"},
+static const way WAYS[] = {{"surface, as the paper's", "formulation=surface operator=polynomial precondition=skinned"},
                            {"surface", "formulation=surface"},
                            {"volume, as the paper's", "formulation=volume precondition=skinned precision=double"},
                            {"volume (default)", "formulation=volume"},
@@ -470,17 +470,20 @@ static void play_pressed(const way *w, const double *truth, const options *o)
 
 static void play_figure4(const options *o)
 {
-    static const way free_ways[] = {{"volume, no preconditioner", "formulation=volume precondition=none"},
-                                    {"surface, no preconditioner", "formulation=surface precondition=none"},
-                                    {"surface, sparse K_b(0), Cholesky", "formulation=surface boundary=cholesky"},
-                                    {"surface, sparse K_b(0), incomplete", "formulation=surface"},
-                                    {"volume, skinned incomplete factor", "formulation=volume precondition=skinned"},
-                                    {"volume, direct", "formulation=volume precondition=direct"}};
+    static const way free_ways[] = {
+        {"volume, no preconditioner", "formulation=volume precondition=none"},
+        {"surface, no preconditioner", "formulation=surface precondition=none"},
+        {"surface, sparse K_b(0), Cholesky", "formulation=surface operator=polynomial boundary=cholesky"},
+        {"surface, sparse K_b(0), incomplete", "formulation=surface operator=polynomial"},
+        {"surface, exact", "formulation=surface"},
+        {"volume, skinned incomplete factor", "formulation=volume precondition=skinned"},
+        {"volume, direct", "formulation=volume precondition=direct"}};
     static const way pressed_ways[] = {
         {"volume, no preconditioner", "formulation=volume precondition=none"},
         {"surface, no preconditioner", "formulation=surface precondition=none"},
-        {"surface, contacts not in the preconditioner", "formulation=surface precondition=skinned"},
-        {"surface, contacts in it", "formulation=surface"},
+        {"surface, contacts not in the preconditioner", "formulation=surface operator=polynomial precondition=skinned"},
+        {"surface, contacts in it", "formulation=surface operator=polynomial"},
+        {"surface, exact", "formulation=surface"},
         {"volume, contacts not in the preconditioner", "formulation=volume precondition=skinned"},
         {"volume, contacts in it", "formulation=volume"},
         {"volume, direct", "formulation=volume precondition=direct"}};

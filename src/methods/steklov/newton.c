@@ -8,7 +8,9 @@
 
 enum { LOOK = 4 }; /* steps after which new contacts are looked for where pairs are kept */
 
-#define LOOSE 0.1 /* of the residual: how well a step is solved that may not be the last */
+#define LOOSE 0.1  /* of the residual: how well a step is solved that may not be the last */
+#define STAGE 0.02 /* the same of steps whose contacts come and go: new ones are looked for between them */
+#define NEAR  1e-3 /* of the scale: a residual from which such a step may be the last */
 
 supple_result spl_newton_create(spl_exrotated *system, spl_springs *springs, spl_newton *out, supple_error *error)
 {
@@ -121,6 +123,7 @@ typedef struct walk {
     double least;             /* smallest |residual| so far, where n->best is */
     double product;           /* of the contractions */
     int32_t contractions;
+    double first; /* |residual| at the start */
     int32_t calm; /* so many steps in a row moved little */
 } walk;
 
@@ -175,34 +178,35 @@ static bool is_still(spl_newton *n, const spl_newton_options *o, walk *w, int32_
 static double goal_of(const spl_newton *n, const spl_newton_options *o, const walk *w)
 {
     double tight = 0.5 * o->tolerance * w->scale;
+    if (n->follows && n->springs->count > 0 && (!n->springs->same || w->norm > NEAR * w->scale))
+        return fmax(tight, STAGE * w->norm);
     bool open = n->springs->count > 0 && !n->springs->same && !o->frozen;
     return open || o->still > 0 ? fmax(tight, LOOSE * w->norm) : tight;
 }
 
-/* Steps that do not help are taken more carefully: across their normals, contacts hold on to where they are. */
-static void adapt(spl_springs *s, const walk *w)
+/* Where the start was far off the expected scale says nothing of the solution's; soon the forces do. */
+static void set_scale(spl_newton *n, walk *w)
 {
-    if (s->keep) { /* a convex problem, whose model is exact */
-        s->rub = 0;
-        return;
-    }
-    if (w->norm > 0.8 * w->last) s->rub = fmin(1, fmax(0.02, 4 * s->rub));
-    if (w->norm < 0.4 * w->last) s->rub *= 0.25;
+    if (!(w->first > w->scale) || !(w->norm < 0.1 * w->first)) return;
+    w->scale = sum_forces(n);
+    w->norm = set_residual(n);
+    w->first = 0;
 }
 
 static supple_result iterate(spl_newton *n, const spl_newton_options *o, walk *w, supple_error *error)
 {
     for (int32_t step = 0;; step++) {
-        find_contacts(n, o->frozen, step % LOOK == 0);
+        find_contacts(n, o->frozen, step % LOOK == 0 || n->follows);
         w->norm = set_residual(n);
         if (!isfinite(w->norm) || !isfinite(w->scale))
             return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic forces are not finite in this pose");
+        if (step == 0) w->first = w->norm;
+        set_scale(n, w);
         note(n, w, step);
         n->stats.newton = step;
         n->stats.converged = has_arrived(n, o, w, step) || is_still(n, o, w, step);
         if (n->stats.converged || step >= o->max_steps || n->system->order.count == 0) return SUPPLE_OK;
         n->slow = step > 0 && w->norm > 0.5 * w->last;
-        if (step > 0) adapt(n->springs, w);
         w->last = w->norm;
         n->stats.moved = 0;
         supple_result result = n->formulation->step(n->state, n, goal_of(n, o, w), error);
@@ -279,6 +283,7 @@ supple_result spl_newton_solve(spl_newton *n, const spl_newton_options *o, doubl
     walk w = {.least = INFINITY, .product = 1};
     n->x = x;
     n->stats.shortest = 1;
+    n->follows = false;
     if (!o->frozen) spl_springs_begin(n->springs);
     double scale = sum_forces(n);
     /* The residual is a share of the forces at the solution, which only the solution tells; the last one's were much

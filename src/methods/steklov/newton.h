@@ -45,6 +45,7 @@ struct spl_newton {
     double *start;         /* 3 a node: where this frame began */
     int32_t past_count;    /* how many of them are known */
     bool slow;             /* the last step left more than half of the residual */
+    bool follows;          /* contacts came and went within the last step (active.h) */
     double last_scale;     /* of the residual, at the last solution; 0: unknown */
     spl_steklov_stats stats;
 };

@@ -145,7 +145,7 @@ static supple_result make_interior(spl_schur *s, supple_error *error)
     supple_result result =
         spl_ic3_create(&e->matrix.rows, e->order.interior, &o, &e->allocator, e->pool, &s->ic, error);
     if (result == SUPPLE_OK) result = spl_ic3_factorise(s->ic, e->matrix.value, NULL, NULL, error);
-    if (result != SUPPLE_OK) return result;
+    if (result != SUPPLE_OK || s->options.exact) return result;
     any_vector(s, s->wave);
     any_vector(s, s->d);
     s->high = 1.1 * power(s, 0, s->wave);
@@ -208,6 +208,17 @@ static supple_result analyse_boundary(spl_schur *s, supple_error *error)
     return spl_ic3_create(&s->rows, p->n, &i, a, s->system->pool, &s->boundary_ic, error);
 }
 
+/* The boundary's factor with the springs' diagonals in it, or without. */
+static supple_result stiffen(spl_schur *s, bool springs, supple_error *error)
+{
+    if (springs) spl_springs_set_extra(s->springs);
+    if (!s->options.incomplete) return springs || !s->plain_factor ? factorise_boundary(s, springs, error) : SUPPLE_OK;
+    for (int32_t k = 0; springs && k < s->springs->stiff_count; k++)
+        s->stiff[k] = s->springs->stiff[k] - s->system->order.interior;
+    spl_ic3_stiffen(s->boundary_ic, s->stiff, springs ? s->springs->stiff_count : 0, s->springs->extra);
+    return SUPPLE_OK;
+}
+
 /* What is dropped may leave K_b indefinite: then its diagonal is raised until it is not. Plain dropping stayed definite
  * on all of our bodies, and converges faster than compensation. */
 static supple_result lift_boundary(spl_schur *s, supple_error *error)
@@ -233,20 +244,52 @@ static supple_result make_boundary(spl_schur *s, supple_error *error)
     return result == SUPPLE_OK ? lift_boundary(s, error) : result;
 }
 
+/* ---- with the interior ---- */
+
+/* y = P^-1 x with the block factors of A: t = X x_i, y_b = K_b^-1 (x_b - A_bi t), y_i = t - X A_ib y_b. */
+static void apply_whole(void *context, const double *x, double *y)
+{
+    spl_schur *s = context;
+    size_t ni = inner_count(s), nb = outer_count(s);
+    double *outer = y + ni;
+    if (ni > 0) spl_ic3_solve(s->ic, s->system->turn, x, y);
+    memcpy(s->image, x + ni, nb * sizeof *s->image);
+    if (ni > 0) spl_exrotated_multiply(s->system, SPL_BI, y, s->image, -1);
+    spl_schur_precondition(s, s->image, outer);
+    if (ni == 0) return;
+    spl_exrotated_multiply(s->system, SPL_IB, outer, s->side, 0);
+    spl_ic3_solve(s->ic, s->system->turn, s->side, s->side);
+    for (size_t i = 0; i < ni; i++) y[i] -= s->side[i];
+}
+
+static supple_result stiffen_whole(void *context, bool springs, supple_error *error)
+{
+    return stiffen(context, springs, error);
+}
+
+static supple_result make_whole(spl_schur *s, supple_error *error)
+{
+    spl_volume_options o = {.precondition = s->options.precondition,
+                            .max_iterations = s->options.max_iterations,
+                            .history = s->options.history,
+                            .inverse = {apply_whole, stiffen_whole, s}};
+    return spl_volume_create(s->system, s->springs, &o, &s->whole, error);
+}
+
 /* ---- creation ---- */
 
 static supple_result take_memory(spl_schur *s, supple_error *error)
 {
     const supple_allocator *a = &s->system->allocator;
-    size_t ni = inner_count(s), nb = outer_count(s);
+    size_t ni = inner_count(s), nb = outer_count(s), replaced = s->options.exact ? 0 : ni;
     s->side = spl_new(a, ni, sizeof *s->side);
-    s->inside = spl_new(a, ni, sizeof *s->inside);
-    s->t = spl_new(a, ni, sizeof *s->t);
-    s->z = spl_new(a, ni, sizeof *s->z);
-    s->d = spl_new(a, ni, sizeof *s->d);
-    s->r = spl_new(a, ni, sizeof *s->r);
-    s->wave = spl_new(a, ni, sizeof *s->wave);
-    s->inner_image = spl_new(a, ni, sizeof *s->inner_image);
+    s->inside = spl_new(a, replaced, sizeof *s->inside);
+    s->t = spl_new(a, replaced, sizeof *s->t);
+    s->z = spl_new(a, replaced, sizeof *s->z);
+    s->d = spl_new(a, replaced, sizeof *s->d);
+    s->r = spl_new(a, replaced, sizeof *s->r);
+    s->wave = spl_new(a, replaced, sizeof *s->wave);
+    s->inner_image = spl_new(a, replaced, sizeof *s->inner_image);
     s->image = spl_new(a, nb, sizeof *s->image);
     s->dx = spl_new(a, nb, sizeof *s->dx);
     s->turned = spl_new(a, nb, sizeof *s->turned);
@@ -255,6 +298,7 @@ static supple_result take_memory(spl_schur *s, supple_error *error)
     bool ok = s->side && s->inside && s->wave && s->t && s->z && s->d && s->r && s->dx && s->turned && s->stiff &&
               s->inner_image && s->image;
     if (!ok || (s->options.history && !s->history)) return spl_fail_memory(error, "the flesh's surface");
+    if (s->options.exact) return make_whole(s, error);
     supple_result result = spl_pcg_create(ni, 1, a, s->system->pool, &s->inner, error);
     if (result == SUPPLE_OK) result = spl_pcg_create(nb, 1, a, s->system->pool, &s->outer, error);
     return result;
@@ -280,6 +324,7 @@ void spl_schur_release(spl_schur *s)
     spl_boundary_release(&s->boundary);
     spl_factor_destroy(s->factor);
     spl_rows_release(&s->rows, a);
+    spl_volume_release(&s->whole);
     spl_pcg_destroy(s->inner);
     spl_pcg_destroy(s->outer);
     void *blocks[] = {s->value, s->row_value, s->side,    s->inside,      s->t,     s->z,     s->d,   s->r,
@@ -382,6 +427,8 @@ static supple_result relax(spl_schur *s, spl_newton *n, const double *from, doub
 
 static supple_result begin(void *state, spl_newton *n, double goal, supple_error *error)
 {
+    const spl_schur *s = state;
+    if (s->options.exact) return SUPPLE_OK;
     raise_bound(state);
     return relax(state, n, NULL, goal, error);
 }
@@ -389,17 +436,9 @@ static supple_result begin(void *state, spl_newton *n, double goal, supple_error
 static supple_result prepare(spl_schur *s, spl_newton *n, supple_error *error)
 {
     double start = spl_now_ms();
+    if (s->options.precondition == SPL_PRECONDITION_NONE) return SUPPLE_OK;
     bool with = s->options.precondition == SPL_PRECONDITION_CONTACT && s->springs->count > 0;
-    if (s->options.incomplete && s->options.precondition == SPL_PRECONDITION_CONTACT) {
-        spl_springs_set_extra(s->springs);
-        for (int32_t k = 0; k < s->springs->stiff_count; k++)
-            s->stiff[k] = s->springs->stiff[k] - s->system->order.interior;
-        spl_ic3_stiffen(s->boundary_ic, s->stiff, s->springs->stiff_count, s->springs->extra);
-        return SUPPLE_OK;
-    }
-    if (s->options.precondition == SPL_PRECONDITION_NONE || (!with && s->plain_factor)) return SUPPLE_OK;
-    if (with) spl_springs_set_extra(s->springs);
-    supple_result result = factorise_boundary(s, with, error);
+    supple_result result = stiffen(s, with, error);
     n->stats.ms_precondition += spl_now_ms() - start;
     return result;
 }
@@ -417,6 +456,7 @@ static double curvature_of(spl_schur *s, const double *b)
 static supple_result step(void *state, spl_newton *n, double goal, supple_error *error)
 {
     spl_schur *s = state;
+    if (s->options.exact) return spl_formulation_volume.step(&s->whole, n, goal, error);
     const double *b = n->residual + inner_count(s);
     if (n->stats.newton > 0 && n->springs->same && n->slow) raise_bound(s); /* a jump: the vector was of another pose */
     supple_result result = prepare(s, n, error);

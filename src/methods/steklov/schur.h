@@ -8,8 +8,13 @@
  *     polynomial  x1 = C_k(b), x = x1 + C_k(b - A_ii x1), with C_k k Chebyshev steps of the same factor: b - A_ii x is
  *                 p(A_ii M)^2 b, so that X never exceeds A_ii^-1 and A~_b stays definite; far closer
  *
- * The preconditioner is the sparse K_b(0) of boundary.h, turned by the boundary's rotations (equation 15), with the
- * contacts' springs on its diagonal. */
+ * That is for comparisons: by default a step is exact. Conjugate gradients on all nodes carry the interior along, and
+ * what is known of the surface preconditions them (`exact`): with the incomplete factor for A_ii and K_b for the Schur
+ * complement in the block factors of A, contacts as in the volume's solves (zone.h, active.h). The residual of the
+ * interior is part of theirs, so that nothing is left to relax.
+ *
+ * The preconditioner of the surface is the sparse K_b(0) of boundary.h, turned by the boundary's rotations (equation
+ * 15), with the contacts' springs on its diagonal. */
 #ifndef SPL_METHODS_STEKLOV_SCHUR_H
 #define SPL_METHODS_STEKLOV_SCHUR_H
 
@@ -22,6 +27,7 @@ typedef struct spl_schur_options {
     int32_t distance; /* of K_b's pattern, edges */
     int32_t degree;   /* k of the Chebyshev steps; 0: as printed */
     bool incomplete;  /* of K_b: an incomplete factor instead of a complete one */
+    bool exact;       /* no modified Newton: conjugate gradients with the interior in them; `degree` is of the others */
     bool compensate;  /* what K_b drops goes to its diagonal in any case, not only where it is not definite without */
     bool single;      /* incomplete factors in float */
     bool history;
@@ -43,8 +49,9 @@ typedef struct spl_schur {
     spl_rows rows;      /* of its pattern, for the incomplete one */
     double *row_value;
     spl_ic3 *boundary_ic;
-    bool plain_factor; /* it has no springs in it */
-    spl_pcg *inner, *outer;
+    bool plain_factor;                     /* it has no springs in it */
+    spl_pcg *inner, *outer;                /* NULL if exact */
+    spl_volume whole;                      /* of an exact step */
     double *side, *inside, *t, *z, *d, *r; /* 3 an interior node */
     double *inner_image;                   /* the same */
     double *dx, *image;                    /* 3 a boundary node */

@@ -14,7 +14,7 @@ supple_result spl_springs_create(const spl_exrotated *system, spl_contacts *cont
     size_t vertices = contacts ? (size_t)system->solid->elements.vertex_count : 0;
     out->known = spl_new(a, capacity, sizeof *out->known);
     out->place = spl_new(a, vertices, 2 * sizeof *out->place);
-    out->list = spl_new(a, 2 * capacity, sizeof *out->list);
+    out->list = spl_new(a, capacity, sizeof *out->list);
     size_t nodes = contacts ? (size_t)system->order.count : 0;
     out->extra = spl_new(a, nodes, 9 * sizeof *out->extra);
     out->stiff = spl_new(a, nodes, sizeof *out->stiff);
@@ -41,7 +41,6 @@ void spl_springs_begin(spl_springs *s)
 {
     s->count = s->pairs = s->known_count = s->set_count = s->finds = s->cycles = 0;
     s->same = s->keep = false;
-    s->rub = 0;
 }
 
 /* ---- making them ---- */
@@ -59,45 +58,20 @@ static spl_vec3 touching_point(const int32_t corner[3], const double bary[3], co
     return t;
 }
 
-/* The corners that a touching point is made of: 3 inside a triangle, 2 on an edge, 1 at a vertex. */
-static int corners_of(const spl_contact *c, int32_t on[3])
-{
-    int count = 0;
-    for (int q = 0; q < 3; q++)
-        if (c->bary[q] > 1e-9) on[count++] = c->corner[q];
-    return count;
-}
-
+/* A pair along normals has the plane through its touching point: its energy is k/2 of the squared distance to that, its
+ * Hessian k n n^T. Around edges and vertices of what is touched the distance to the surface has a stiffness across the
+ * normal too, and with that the path from frame to frame was rougher (docs/steklov.md). */
 static spl_contact_spring spring_of(const spl_springs *s, const spl_contact *c)
 {
     spl_contact_spring out = {.vertex = c->vertex,
                               .offset = c->offset,
                               .target = c->target,
                               .normal = c->normal,
-                              .stiffness = c->share * s->factor * s->system->stiffness[c->vertex],
+                              .stiffness = spl_springs_stiffness(s, c),
                               .along = s->along || s->keep};
     memcpy(out.corner, c->corner, sizeof out.corner);
     memcpy(out.bary, c->bary, sizeof out.bary);
     return out;
-}
-
-/* With `along`, and where pairs are kept, the energy is k/2 of the squared distance to the surface, and these are its
- * gradient and Hessian: on a triangle k n n^T, around an edge of direction t k (I - t t^T), around a vertex k I. n n^T
- * everywhere made Newton's steps overshoot at edges and the sets chatter without end; I everywhere rubs, and contracts
- * by 0.97 a step. */
-static void add_springs(spl_springs *s, const spl_contact *c, const double *x)
-{
-    int32_t on[3];
-    bool round = s->along && !s->keep && c->corner[0] >= 0; /* kept ones have a plane */
-    int corners = round ? corners_of(c, on) : 3;
-    spl_contact_spring *p = &s->list[s->count++];
-    *p = spring_of(s, c);
-    if (corners == 1) p->along = false;
-    if (corners != 2) return;
-    spl_vec3 side = spl_cross(spl_sub(point_of(x, on[1]), point_of(x, on[0])), c->normal);
-    if (!(spl_norm(side) > 0)) return;
-    s->list[s->count] = *p;
-    s->list[s->count++].normal = spl_unit(side, c->normal);
 }
 
 /* Where kept pairs are at x. */
@@ -115,12 +89,12 @@ static int32_t *place_of(spl_springs *s, const spl_contact *c)
     return &s->place[2 * (size_t)c->vertex + (c->corner[0] < 0)];
 }
 
-static void make_list(spl_springs *s, const double *x)
+static void make_list(spl_springs *s)
 {
     s->count = s->pairs = 0;
     for (int32_t i = 0; i < s->known_count; i++) {
         if (!(s->known[i].depth > 0)) continue;
-        add_springs(s, &s->known[i], x);
+        s->list[s->count++] = spring_of(s, &s->known[i]);
         s->pairs++;
     }
 }
@@ -175,6 +149,7 @@ static void remember_set(spl_springs *s)
 void spl_springs_find(spl_springs *s, const double *x, bool all)
 {
     s->fresh = true;
+    s->frozen = false;
     s->same = !s->contacts;
     if (!s->contacts) return;
     if (s->keep) follow(s, x);
@@ -184,8 +159,10 @@ void spl_springs_find(spl_springs *s, const double *x, bool all)
         spl_contacts_find(s->contacts, x, s->system->pool);
         learn(s);
     }
-    make_list(s, x);
+    bool kept = s->keep;
+    make_list(s);
     remember_set(s);
+    if (s->keep && !kept && !s->along) make_list(s); /* they have planes now */
 }
 
 void spl_springs_refresh(spl_springs *s, const double *x)
@@ -194,7 +171,7 @@ void spl_springs_refresh(spl_springs *s, const double *x)
         if (s->list[i].corner[0] >= 0)
             s->list[i].target =
                 spl_madd(touching_point(s->list[i].corner, s->list[i].bary, x), s->list[i].normal, s->list[i].offset);
-    s->same = true;
+    s->same = s->frozen = true;
 }
 
 /* ---- what they do ---- */
@@ -242,9 +219,43 @@ void spl_springs_multiply(const spl_springs *s, int32_t first, const double *x, 
     for (int32_t i = 0; i < s->count; i++) {
         const spl_contact_spring *p = &s->list[i];
         spl_vec3 d = gap(s, p->vertex, p->corner, p->bary, first, x);
-        if (p->along) d = spl_madd(spl_scale(d, s->rub), p->normal, (1 - s->rub) * spl_dot(d, p->normal));
+        if (p->along) d = spl_scale(p->normal, spl_dot(d, p->normal));
         spread(s, p, first, spl_scale(d, p->stiffness), y);
     }
+}
+
+double spl_springs_stiffness(const spl_springs *s, const spl_contact *c)
+{
+    return c->share * s->factor * s->system->stiffness[c->vertex];
+}
+
+void spl_springs_along(const spl_springs *s, const double *dx, double *along)
+{
+    for (int32_t i = 0; i < s->known_count; i++) {
+        const spl_contact *k = &s->known[i];
+        along[i] = spl_dot(gap(s, k->vertex, k->corner, k->bary, 0, dx), k->normal);
+    }
+}
+
+void spl_springs_press(const spl_springs *s, double *force)
+{
+    for (int32_t i = 0; i < s->known_count; i++) {
+        const spl_contact *k = &s->known[i];
+        if (!(k->depth > 0)) continue;
+        spl_contact_spring p = {.vertex = k->vertex};
+        memcpy(p.corner, k->corner, sizeof p.corner);
+        memcpy(p.bary, k->bary, sizeof p.bary);
+        spread(s, &p, 0, spl_scale(k->normal, spl_springs_stiffness(s, k) * k->depth), force);
+    }
+}
+
+bool spl_springs_relist(spl_springs *s)
+{
+    uint64_t h = hash_of(s);
+    if (s->set_count > 0 && s->set[s->set_count - 1] == h) return false;
+    make_list(s);
+    remember_set(s);
+    return true;
 }
 
 /* The energy's derivative at a share a of the step. */
@@ -255,7 +266,7 @@ static double slope_at(const spl_springs *s, int32_t first, const double *dx, do
         const spl_contact *k = &s->known[i];
         double along = spl_dot(gap(s, k->vertex, k->corner, k->bary, first, dx), k->normal);
         double depth = k->depth - a * along;
-        if (depth > 0) sum -= k->share * s->factor * s->system->stiffness[k->vertex] * depth * along;
+        if (depth > 0) sum -= spl_springs_stiffness(s, k) * depth * along;
     }
     return sum;
 }
@@ -263,7 +274,7 @@ static double slope_at(const spl_springs *s, int32_t first, const double *dx, do
 double spl_springs_search(const spl_springs *s, int32_t first, const double *dx, double slope, double curvature)
 {
     double low = 0, high = 1;
-    if (s->known_count == 0 || curvature - slope + slope_at(s, first, dx, 1) <= 0) return 1;
+    if (s->frozen || s->known_count == 0 || curvature - slope + slope_at(s, first, dx, 1) <= 0) return 1;
     for (int i = 0; i < 30; i++) {
         double a = 0.5 * (low + high);
         if (a * curvature - slope + slope_at(s, first, dx, a) > 0)
@@ -282,15 +293,15 @@ void spl_springs_advance(spl_springs *s, const double *dx, double a)
     }
 }
 
-/* E += k R^T (I, or n n^T and its share of I) R */
-static void add_block(const double *R, const spl_contact_spring *p, double k, double rub, double *E)
+/* E += k R^T (I or n n^T) R */
+static void add_block(const double *R, const spl_contact_spring *p, double k, double *E)
 {
-    for (int i = 0; i < 9; i += 4) E[i] += p->along ? k * rub : k;
+    for (int i = 0; i < 9 && !p->along; i += 4) E[i] += k;
     if (!p->along) return;
     double n[3];
     for (int c = 0; c < 3; c++) n[c] = R[3 * c] * p->normal.x + R[3 * c + 1] * p->normal.y + R[3 * c + 2] * p->normal.z;
     for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) E[3 * c + r] += k * (1 - rub) * n[r] * n[c];
+        for (int r = 0; r < 3; r++) E[3 * c + r] += k * n[r] * n[c];
 }
 
 /* The block of a node, from 0 on. */
@@ -315,7 +326,7 @@ void spl_springs_set_extra(spl_springs *s)
         for (int q = -1; q < (p->corner[0] < 0 ? 0 : 3); q++) {
             int32_t node = e->order.node[q < 0 ? p->vertex : p->corner[q]];
             double share = q < 0 ? 1 : p->bary[q] * p->bary[q];
-            if (node >= 0) add_block(e->turn + 9 * (size_t)node, p, share * p->stiffness, s->rub, extra_of(s, node));
+            if (node >= 0) add_block(e->turn + 9 * (size_t)node, p, share * p->stiffness, extra_of(s, node));
         }
     }
 }

@@ -19,8 +19,7 @@ typedef struct spl_springs {
     const spl_exrotated *system;
     spl_contacts *contacts; /* NULL: there are none */
     double factor;          /* stiffness, in units of the vertex's own at rest */
-    bool along;             /* only along the normal: nothing rubs; kept pairs never do */
-    double rub;             /* share of the stiffness that a step's model has across the normal, too */
+    bool along;             /* only along the normal, from the first find on; kept pairs in any case */
     spl_contact *known;     /* contacts, on either side */
     int32_t known_count;
     int32_t *place; /* 2 a vertex, self and world: its place in `known`, or -1 */
@@ -32,9 +31,10 @@ typedef struct spl_springs {
     int32_t *stiff_place;   /* by node: in that list, or -1 */
     uint64_t set[SPL_SETS]; /* of this frame, by find */
     int32_t set_count, finds, cycles;
-    bool same;  /* the last two sets are equal */
-    bool keep;  /* known pairs are kept */
-    bool fresh; /* the last find looked for new contacts */
+    bool same;   /* the last two sets are equal */
+    bool keep;   /* known pairs are kept */
+    bool fresh;  /* the last find looked for new contacts */
+    bool frozen; /* the springs are a frozen set, and known contacts are not what they answer */
 } spl_springs;
 
 /* `contacts` may be NULL. */
@@ -63,6 +63,18 @@ double spl_springs_search(const spl_springs *s, int32_t first, const double *dx,
 
 /* Tells known contacts that all nodes have moved by a dx. */
 void spl_springs_advance(spl_springs *s, const double *dx, double a);
+
+/* The stiffness of a known contact's spring, N/m. */
+double spl_springs_stiffness(const spl_springs *s, const spl_contact *c);
+
+/* How fast known contacts come out along dx (3 a node): their depth's decrease. */
+void spl_springs_along(const spl_springs *s, const double *dx, double *along);
+
+/* Adds the forces of kept pairs by their depth to `force`, 3 a node. */
+void spl_springs_press(const spl_springs *s, double *force);
+
+/* Lists the springs of kept pairs by their depth, as the last set of the frame. Whether they are others than before. */
+bool spl_springs_relist(spl_springs *s);
 
 /* Fills s->stiff and s->extra from the list. */
 void spl_springs_set_extra(spl_springs *s);

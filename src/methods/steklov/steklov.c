@@ -50,8 +50,9 @@ static const spl_parameter PARAMETERS[] = {
     [P_CONTACT] = {"contact", "", 10, 1e-3, 1e6, "stiffness of contacts, in units of the flesh's own", NULL},
     [P_SPRINGS] = {"springs", "", 0, 0, 1, "contacts push along the normal only, or first pull to a point",
                    "normal|point"},
-    [P_OPERATOR] = {"operator", "", 0, 0, 1, "the interior's answer: a squared polynomial, or as the paper prints it",
-                    "polynomial|printed"},
+    [P_OPERATOR] = {"operator", "", 0, 0, 2,
+                    "the surface's operator: exact, by a squared polynomial, or as the paper prints it",
+                    "exact|polynomial|printed"},
     [P_DEGREE] = {"degree", "", 4, 1, 50, "of operator=polynomial before it is squared", NULL},
     [P_DISTANCE] = {"distance", "edges", 4, 1, 1000, "how far the surface's preconditioner reaches", NULL},
     [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "incomplete|cholesky"},
@@ -96,7 +97,8 @@ static supple_result make_surface(steklov *m, const spl_method_context *c, suppl
     spl_schur_options o = {.precondition = (spl_steklov_preconditioner)c->parameter[P_PRECONDITION],
                            .max_iterations = (int32_t)c->parameter[P_ITERATIONS],
                            .distance = (int32_t)c->parameter[P_DISTANCE],
-                           .degree = c->parameter[P_OPERATOR] > 0 ? 0 : (int32_t)c->parameter[P_DEGREE],
+                           .degree = c->parameter[P_OPERATOR] == 2 ? 0 : (int32_t)c->parameter[P_DEGREE],
+                           .exact = c->parameter[P_OPERATOR] == 0,
                            .incomplete = c->parameter[P_BOUNDARY] == 0,
                            .compensate = c->parameter[P_DROP] > 0,
                            .single = c->parameter[P_PRECISION] == 0,
@@ -104,6 +106,7 @@ static supple_result make_surface(steklov *m, const spl_method_context *c, suppl
     m->newton.formulation = &spl_formulation_surface;
     m->newton.state = &m->schur;
     if (o.precondition == SPL_PRECONDITION_DIRECT) o.precondition = SPL_PRECONDITION_CONTACT;
+    o.exact = o.exact && o.precondition != SPL_PRECONDITION_NONE; /* without K_b its preconditioner is none */
     return spl_schur_create(&m->system, &m->springs, &o, &m->schur, error);
 }
 

@@ -51,6 +51,7 @@ supple_result spl_volume_create(spl_exrotated *system, spl_springs *springs, con
     *out = (spl_volume){.system = system,
                         .springs = springs,
                         .precondition = options->precondition,
+                        .inverse = options->inverse,
                         .max_iterations = options->max_iterations};
     out->dx = spl_new(a, n, sizeof *out->dx);
     out->image = spl_new(a, n, sizeof *out->image);
@@ -62,11 +63,13 @@ supple_result spl_volume_create(spl_exrotated *system, spl_springs *springs, con
     supple_result result = ok ? SUPPLE_OK : spl_fail_memory(error, "the flesh's solver");
     if (result == SUPPLE_OK) result = spl_pcg_create(n, 1, a, system->pool, &out->pcg, error);
     bool ic = out->precondition == SPL_PRECONDITION_CONTACT || out->precondition == SPL_PRECONDITION_SKINNED;
-    if (result == SUPPLE_OK && ic) result = make_ic(out, options->single, error);
+    if (result == SUPPLE_OK && ic && !out->inverse.apply) result = make_ic(out, options->single, error);
     if (result == SUPPLE_OK && out->precondition == SPL_PRECONDITION_DIRECT)
         result = make_direct(out, options->backend, error);
     if (result == SUPPLE_OK && out->precondition == SPL_PRECONDITION_CONTACT)
         result = spl_zone_create(system, springs, &out->zone, error);
+    if (result == SUPPLE_OK && out->precondition == SPL_PRECONDITION_CONTACT)
+        result = spl_active_create(system, springs, &out->active, error);
     if (result != SUPPLE_OK) spl_volume_release(out);
     return result;
 }
@@ -76,6 +79,7 @@ void spl_volume_release(spl_volume *v)
     if (!v->system) return;
     const supple_allocator *a = &v->system->allocator;
     spl_zone_release(&v->zone);
+    spl_active_release(&v->active);
     spl_ic3_destroy(v->ic);
     spl_factor_destroy(v->factor);
     spl_pcg_destroy(v->pcg);
@@ -106,12 +110,22 @@ static void multiply(void *context, const double *x, double *y, int32_t k)
     spl_springs_multiply(v->springs, 0, x, y);
 }
 
+/* Without the springs, or with no more than their diagonals. */
+static void precondition_flesh(void *context, const double *x, double *y)
+{
+    spl_volume *v = context;
+    if (v->ic)
+        spl_ic3_solve(v->ic, v->system->turn, x, y);
+    else
+        v->inverse.apply(v->inverse.context, x, y);
+}
+
 static void precondition(void *context, const double *x, double *y, int32_t k)
 {
     spl_volume *v = context;
     size_t n = 3 * (size_t)v->system->order.count;
-    if (v->ic) {
-        spl_ic3_solve(v->ic, v->system->turn, x, y);
+    if (v->ic || v->inverse.apply) {
+        precondition_flesh(v, x, y);
         if (v->zone.ready) spl_zone_project(&v->zone, y);
         return;
     }
@@ -146,6 +160,7 @@ static supple_result prepare(spl_volume *v, supple_error *error)
     if (v->precondition != SPL_PRECONDITION_CONTACT) return SUPPLE_OK;
     spl_zone_prepare(&v->zone);
     /* The factor knows the springs' diagonal only where the zone could not be factorised. */
+    if (v->inverse.apply) return v->inverse.stiffen(v->inverse.context, !v->zone.ready && v->springs->count > 0, error);
     if (!v->zone.ready) spl_springs_set_extra(v->springs);
     spl_ic3_stiffen(v->ic, v->springs->stiff, v->zone.ready ? 0 : v->springs->stiff_count, v->springs->extra);
     return SUPPLE_OK;
@@ -169,6 +184,48 @@ static double norm_of(const double *x, size_t n)
     return sqrt(sum);
 }
 
+static void multiply_flesh(void *context, const double *x, double *y)
+{
+    const spl_volume *v = context;
+    spl_exrotated_multiply(v->system, SPL_ALL, x, y, 0);
+}
+
+static void multiply_flesh_narrow(void *context, const double *x, double *y)
+{
+    const spl_volume *v = context;
+    spl_exrotated_multiply_narrow(v->system, SPL_ALL, x, y, 0);
+}
+
+/* Where pairs are kept the set follows every iteration. */
+static supple_result step_active(spl_volume *v, spl_newton *n, double goal, supple_error *error)
+{
+    size_t count = 3 * (size_t)v->system->order.count;
+    bool narrow = v->system->narrow && goal > NARROW * norm_of(n->residual, count);
+    spl_active_problem p = {.zone = &v->zone,
+                            .multiply = narrow ? multiply_flesh_narrow : multiply_flesh,
+                            .precondition = precondition_flesh,
+                            .context = v,
+                            .goal = goal,
+                            .max_iterations = v->max_iterations};
+    spl_active_result solved = spl_active_solve(&v->active, &p, n->force);
+    if (!solved.finite)
+        return spl_fail(error, SUPPLE_ERROR_SOLVE, "the elastic system has no finite solution in this pose");
+    n->stats.breakdowns += !solved.definite;
+    n->stats.boundary_iterations += solved.iterations;
+    n->follows = !solved.stalled;
+    v->stalled = solved.stalled;
+    spl_newton_measure(n, v->active.dx, count / 3);
+    spl_newton_move(n, SPL_ALL, v->active.dx);
+    return SUPPLE_OK;
+}
+
+/* Springs have to be those of known pairs with planes. */
+static bool may_follow(const spl_volume *v)
+{
+    const spl_springs *s = v->springs;
+    return v->zone.ready && !v->stalled && !s->frozen && (s->keep || s->along);
+}
+
 static supple_result step(void *state, spl_newton *n, double goal, supple_error *error)
 {
     spl_volume *v = state;
@@ -177,6 +234,13 @@ static supple_result step(void *state, spl_newton *n, double goal, supple_error 
     supple_result result = prepare(v, error);
     if (result != SUPPLE_OK) return result;
     prepared = spl_now_ms();
+    if (n->stats.newton == 0) v->active.has_last = v->stalled = false;
+    if (may_follow(v)) {
+        result = step_active(v, n, goal, error);
+        n->stats.ms_precondition += prepared - start;
+        n->stats.ms_boundary += spl_now_ms() - prepared;
+        return result;
+    }
     memset(v->dx, 0, count * sizeof *v->dx);
     if (v->zone.ready) spl_zone_solve(&v->zone, n->residual, v->dx);
     bool narrow = v->system->narrow && goal > NARROW * norm_of(n->residual, count);

@@ -4,7 +4,7 @@
 #ifndef SPL_METHODS_STEKLOV_VOLUME_H
 #define SPL_METHODS_STEKLOV_VOLUME_H
 
-#include "methods/steklov/zone.h"
+#include "methods/steklov/active.h"
 #include "sparse/factor.h"
 #include "sparse/ic3.h"
 #include "sparse/pcg.h"
@@ -16,6 +16,14 @@ typedef enum spl_steklov_preconditioner {
     SPL_PRECONDITION_DIRECT, /* the pose's own matrix factorised, springs' diagonals included */
 } spl_steklov_preconditioner;
 
+/* What stands for A^-1 in conjugate gradients in place of the volume's own incomplete factor. */
+typedef struct spl_inverse {
+    void (*apply)(void *context, const double *x, double *y); /* y = it times x, 3 a node; NULL: the factor */
+    supple_result (*stiffen)(void *context, bool springs,
+                             supple_error *error); /* with the springs' diagonals, or not */
+    void *context;
+} spl_inverse;
+
 typedef struct spl_volume {
     spl_exrotated *system;
     spl_springs *springs;
@@ -23,8 +31,11 @@ typedef struct spl_volume {
     int32_t max_iterations;
     double *lower;       /* A by its lower triangle, for direct */
     spl_pattern pattern; /* for direct */
-    spl_ic3 *ic;
-    spl_zone zone; /* of contacts that are in the preconditioner */
+    spl_ic3 *ic;         /* NULL: there is `inverse`, or another way */
+    spl_inverse inverse;
+    spl_active active; /* for springs along planes */
+    bool stalled;      /* it has, in this frame: steps are Newton's */
+    spl_zone zone;     /* of contacts that are in the preconditioner */
     spl_factor *factor;
     spl_pcg *pcg;
     double *dx, *image; /* a step, and room */
@@ -37,6 +48,7 @@ typedef struct spl_volume_options {
     bool single;  /* the incomplete factor in float */
     bool history; /* keep the residuals of solves */
     const supple_solver_backend *backend;
+    spl_inverse inverse; /* for precondition = contact or skinned */
 } spl_volume_options;
 
 /* The system is in the rest pose. */

@@ -163,19 +163,18 @@ static void add_matrix(spl_zone *z)
         }
 }
 
-/* k w_a w_b (n n^T, or its share of I) between all nodes of a spring, whose weights w are 1 and -b. */
+/* k w_a w_b (n n^T, or I) between all nodes of a spring, whose weights w are 1 and -b. */
 static void add_spring(spl_zone *z, const spl_contact_spring *p)
 {
     int32_t on[4];
     double weight[4], n[3] = {p->normal.x, p->normal.y, p->normal.z};
     int corners = spring_nodes(z, p, on, weight);
-    double rub = p->along ? z->springs->rub : 1;
     for (int a = 0; a < corners; a++)
         for (int b = 0; b < corners; b++) {
             int32_t i = z->place[on[a]], j = z->place[on[b]];
             if (i < j) continue;
             double k = p->stiffness * weight[a] * weight[b], *B = z->value + 9 * spl_pattern_find(&z->pattern, i, j);
-            for (int c = 0; c < 9; c++) B[c] += k * ((1 - rub) * n[c % 3] * n[c / 3] + (c % 4 == 0 ? rub : 0));
+            for (int c = 0; c < 9; c++) B[c] += k * (p->along ? n[c % 3] * n[c / 3] : c % 4 == 0);
         }
 }
 
@@ -233,6 +232,20 @@ void spl_zone_solve(spl_zone *z, const double *r, double *x)
     apply(z, x, 1);
 }
 
+void spl_zone_multiply(const spl_zone *z, const double *x, double *y)
+{
+    const spl_matrix3 *m = &z->system->matrix;
+    for (int32_t k = 0; k < z->count; k++) {
+        size_t i = (size_t)z->node[k];
+        const double *v = x + 3 * i;
+        for (size_t q = m->rows.start[i]; q < m->rows.start[i + 1]; q++) { /* column i is row i, transposed */
+            const double *B = m->value + 9 * q;
+            double *to = y + 3 * (size_t)m->rows.column[q];
+            for (size_t c = 0; c < 3; c++) to[c] += B[3 * c] * v[0] + B[3 * c + 1] * v[1] + B[3 * c + 2] * v[2];
+        }
+    }
+}
+
 typedef struct row_loop {
     spl_zone *z;
     const double *x;
@@ -269,7 +282,7 @@ static void multiply_springs(spl_zone *z, const double *x)
         int corners = spring_nodes(z, p, on, weight);
         spl_vec3 d = spl_v3(0, 0, 0);
         for (int q = 0; q < corners; q++) d = spl_madd(d, at(x, on[q]), weight[q]);
-        if (p->along) d = spl_madd(spl_scale(d, s->rub), p->normal, (1 - s->rub) * spl_dot(d, p->normal));
+        if (p->along) d = spl_scale(p->normal, spl_dot(d, p->normal));
         for (int q = 0; q < corners; q++) {
             double *y = z->side + 3 * (size_t)z->place[on[q]], f = p->stiffness * weight[q];
             y[0] += f * d.x;

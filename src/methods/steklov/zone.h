@@ -44,6 +44,9 @@ void spl_zone_prepare(spl_zone *z);
 /* x += Z r, 3 a node each. */
 void spl_zone_solve(spl_zone *z, const double *r, double *x);
 
+/* y += A x for an x that is zero outside of the zone, without springs. */
+void spl_zone_multiply(const spl_zone *z, const double *x, double *y);
+
 /* x -= Z (A + springs) x: makes x conjugate to the zone. */
 void spl_zone_project(spl_zone *z, double *x);
 

@@ -11,10 +11,12 @@ static const char *const WAYS[] = {"formulation=volume",
                                    "formulation=volume precondition=skinned precision=double",
                                    "formulation=volume precondition=none",
                                    "formulation=volume precondition=direct",
-                                   "formulation=surface",
+                                   "formulation=surface operator=polynomial",
                                    "formulation=surface operator=printed steps=400",
                                    "formulation=surface precondition=none",
-                                   "formulation=surface boundary=cholesky distance=3 degree=2",
+                                   "formulation=surface operator=polynomial boundary=cholesky distance=3 degree=2",
+                                   "formulation=surface",
+                                   "formulation=surface boundary=cholesky distance=3",
                                    "formulation=surface drop=diagonal"};
 enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
 
@@ -22,7 +24,7 @@ enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
 TEST(rest_and_rigid_motions_are_exact)
 {
     posed p = posed_make("arm", RESOLUTION, NULL);
-    for (int k = 0; k < 5; k += 4) {
+    for (int k = 0; k < 9; k += 4) {
         char settings[100];
         snprintf(settings, sizeof settings, "tolerance=1e-11 %s", WAYS[k]);
         supple_sim *sim = contact_sim(&p, settings, SUPPLE_COLLIDE_NONE);
@@ -135,11 +137,13 @@ TEST(a_folded_arm_is_in_balance_with_its_contacts)
         "formulation=volume",
         "formulation=volume precondition=skinned",
         "formulation=surface",
+        "formulation=surface operator=polynomial",
+        "formulation=surface operator=polynomial boundary=cholesky",
         "formulation=surface boundary=cholesky",
         "formulation=volume springs=point",
         "formulation=surface operator=printed precondition=skinned springs=point drop=diagonal precision=double"};
     posed p = posed_make("arm", 28, NULL);
-    for (int k = 0; k < 6; k++) {
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         supple_sim *sim = contact_sim(&p, ways[k], SUPPLE_COLLIDE_SELF), *free_sim = NULL;
         for (int degrees = 90; degrees <= 140; degrees += 10) {
             puppet_turn(&p.puppet, "forearm", spl_v3(0, 0, 1), degrees);
