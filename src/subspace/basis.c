@@ -277,15 +277,18 @@ static void hand_out(const double *spectrum, int32_t poses, int32_t domains, int
 }
 
 supple_result spl_basis_ranks(const spl_domains *domains, const spl_snapshots *snapshots, int32_t rank,
-                              double pose_share, spl_pool *pool, const supple_allocator *a, int32_t *ranks,
-                              supple_error *error)
+                              double pose_share, supple_result (*load)(void *, int32_t, supple_error *), void *context,
+                              spl_pool *pool, const supple_allocator *a, int32_t *ranks, supple_error *error)
 {
     size_t poses = (size_t)snapshots->pose_count;
     double *spectrum = spl_new(a, (size_t)domains->domain_count * poses, sizeof *spectrum);
-    bool ok = spectrum;
-    for (int32_t d = 0; d < domains->domain_count && ok; d++)
-        ok = spectrum_of(domains, d, snapshots, pool, a, spectrum + (size_t)d * poses);
-    if (ok) hand_out(spectrum, snapshots->pose_count, domains->domain_count, rank, pose_share, ranks);
+    supple_result result = spectrum ? SUPPLE_OK : spl_fail_memory(error, "the domains' ranks");
+    for (int32_t d = 0; d < domains->domain_count && result == SUPPLE_OK; d++) {
+        if (load) result = load(context, d, error);
+        if (result == SUPPLE_OK && !spectrum_of(domains, d, snapshots, pool, a, spectrum + (size_t)d * poses))
+            result = spl_fail_memory(error, "the domains' ranks");
+    }
+    if (result == SUPPLE_OK) hand_out(spectrum, snapshots->pose_count, domains->domain_count, rank, pose_share, ranks);
     spl_free(a, spectrum);
-    return ok ? SUPPLE_OK : spl_fail_memory(error, "the domains' ranks");
+    return result;
 }

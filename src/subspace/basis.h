@@ -8,7 +8,8 @@
  * vibrations are of the whole body. */
 typedef struct spl_snapshots {
     int32_t pose_count;
-    double *const *pose;  /* by domain: pose_count x (3 x vertex_count of the domain), one pose after another */
+    double *const *pose;  /* by domain: pose_count x (3 x vertex_count of the domain), one pose after another; those of
+                           * one domain are read at a time */
     int32_t vertex_count; /* of the body */
     int32_t shape_count;
     const double *shape; /* shape_count x (3 x body vertices), held vertices 0 */
@@ -27,9 +28,10 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
 
 /* Ranks by domain, `rank` in the mean, between three tenths of it and twice as much: columns go where they take away
  * most of the mean square displacement that poses have left. A torso with six neighbours needs several times the
- * columns of a toe for the same error. */
+ * columns of a toe for the same error. `load` is called before a domain's poses are read, domain after domain; NULL:
+ * all are there. */
 supple_result spl_basis_ranks(const spl_domains *domains, const spl_snapshots *snapshots, int32_t rank,
-                              double pose_share, spl_pool *pool, const supple_allocator *a, int32_t *ranks,
-                              supple_error *error);
+                              double pose_share, supple_result (*load)(void *, int32_t, supple_error *), void *context,
+                              spl_pool *pool, const supple_allocator *a, int32_t *ranks, supple_error *error);
 
 #endif

@@ -29,7 +29,8 @@ static void corner_at(const spl_solid *solid, const spl_model_domain *d, int32_t
 {
     size_t rank = (size_t)d->rank;
     if (corner < 0) {
-        const double *held = (pose->held ? pose->held : solid->drive.rest) + 3 * (size_t)~corner;
+        size_t v = (size_t)(pose->held && pose->place ? pose->place[~corner] : ~corner);
+        const double *held = (pose->held ? pose->held : solid->drive.rest) + 3 * v;
         for (int i = 0; i < 3; i++) x[i] = held[i];
         return;
     }

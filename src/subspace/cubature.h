@@ -8,9 +8,10 @@
 
 /* One training state: q of the domain, and the places of held vertices in its frame as the pose had them. */
 typedef struct spl_cubature_pose {
-    const double *q;    /* rank */
-    const double *held; /* 3 x body vertices, read at held vertices of the domain's tets alone: the domain's frame;
-                         * NULL: as at rest */
+    const double *q;      /* rank */
+    const double *held;   /* 3 x body vertices, read at held vertices of the domain's tets alone: the domain's frame;
+                           * NULL: as at rest */
+    const int32_t *place; /* by body vertex: where it stands in `held`, which has these alone; NULL: at its number */
 } spl_cubature_pose;
 
 typedef struct spl_cubature_options {

@@ -75,21 +75,19 @@ supple_result spl_samples_create(const supple_scene *scene, const int32_t *node,
                                  const spl_joint_move *move, int32_t count, const spl_solid *solid, spl_samples *out,
                                  supple_error *error)
 {
-    size_t n = (size_t)solid->body->tets.vertex_count, c = (size_t)count, size;
+    size_t n = (size_t)solid->body->tets.vertex_count, c = (size_t)count;
     *out = (spl_samples){.allocator = scene->allocator,
                          .joint_count = joint_count,
                          .count = count,
                          .vertex_count = (int32_t)n,
                          .node = node};
     const supple_allocator *a = &out->allocator;
-    bool fits = spl_mul(c, 3 * n, &size);
     out->move = spl_new(a, c * (size_t)joint_count, sizeof *out->move);
     out->far = spl_new(a, (size_t)joint_count, sizeof *out->far);
     out->parent = spl_new(a, c, sizeof *out->parent);
     out->state = spl_new(a, c, sizeof *out->state);
     out->residual = spl_new(a, c, sizeof *out->residual);
-    out->x = fits ? spl_new(a, size, sizeof *out->x) : NULL;
-    if (!out->move || !out->far || !out->parent || !out->state || !out->residual || !out->x) {
+    if (!out->move || !out->far || !out->parent || !out->state || !out->residual) {
         spl_samples_release(out);
         return spl_fail_memory(error, "the training poses");
     }
@@ -133,62 +131,84 @@ spl_key spl_character_key(const spl_solid *solid)
 
 /* ---- files ---- */
 
-static spl_store_id sample_id(const spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o)
+static spl_store_id sample_id(const spl_samples *s, int32_t i)
 {
     spl_digest d = spl_digest_begin();
-    spl_digest_array(&d, character->part, 2, sizeof(uint64_t));
+    spl_digest_array(&d, s->character.part, 2, sizeof(uint64_t));
     spl_digest_array(&d, moves_of(s, i), 6 * (size_t)s->joint_count, sizeof(double));
-    spl_digest_text(&d, o->law->name);
-    spl_digest_real(&d, o->tolerance);
+    spl_digest_text(&d, s->options.law->name);
+    spl_digest_real(&d, s->options.tolerance);
     spl_digest_integer(&d, s->parent[i]);
     return (spl_store_id){"sample", SAMPLE_VERSION, spl_digest_end(&d)};
 }
 
-static bool sample_path(const spl_sample_options *o, int32_t i, char *path, size_t size)
+static bool sample_path(const spl_samples *s, int32_t i, char *path, size_t size)
 {
-    int n = snprintf(path, size, "%s/pose-%05d", o->folder, (int)i);
+    int n = snprintf(path, size, "%s/pose-%05d", s->options.folder, (int)i);
     return n > 0 && (size_t)n < size;
+}
+
+/* A pose's file, and in it the places and the residual. */
+static supple_result open_file(const spl_samples *s, int32_t i, spl_store_reader **r, const float **x, double *residual,
+                               supple_error *error)
+{
+    char path[4096];
+    spl_store_id id = sample_id(s, i);
+    size_t n = (size_t)s->vertex_count;
+    const void *places, *number;
+    *r = NULL;
+    if (!sample_path(s, i, path, sizeof path)) return spl_fail(error, SUPPLE_ERROR_INPUT, "the path is too long");
+    supple_result result = spl_store_open(path, &id, s->config, r, error);
+    if (result != SUPPLE_OK) return result;
+    spl_store_want wanted = {"x", SPL_STORE_F32, 3, n, n, 0, 0, false};
+    spl_store_want one = {"residual", SPL_STORE_F64, 1, 1, 1, 0, 0, false};
+    result = spl_store_get(*r, &wanted, &places, NULL, error);
+    if (result == SUPPLE_OK) result = spl_store_get(*r, &one, &number, NULL, error);
+    if (result == SUPPLE_OK) {
+        *x = places;
+        *residual = *(const double *)number;
+        return SUPPLE_OK;
+    }
+    spl_store_close(*r);
+    *r = NULL;
+    return result;
 }
 
 /* A pose that an earlier run has solved, or given up. What does not belong to this training, or is damaged, is solved
  * anew. */
-static bool find(spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o,
-                 const supple_config *config)
+static void find(spl_samples *s, int32_t i)
 {
-    char path[4096];
-    spl_store_id id = sample_id(s, i, character, o);
-    spl_store_reader *r = NULL;
-    size_t n = (size_t)s->vertex_count;
-    const void *x, *residual;
-    if (!o->folder || !sample_path(o, i, path, sizeof path)) return false;
-    if (spl_store_open(path, &id, config, &r, NULL) != SUPPLE_OK) return false;
-    spl_store_want places = {"x", SPL_STORE_F32, 3, n, n, 0, 0, false};
-    spl_store_want number = {"residual", SPL_STORE_F64, 1, 1, 1, 0, 0, false};
-    bool good = spl_store_get(r, &places, &x, NULL, NULL) == SUPPLE_OK &&
-                spl_store_get(r, &number, &residual, NULL, NULL) == SUPPLE_OK;
-    if (good) {
-        memcpy(x_of(s, i), x, 3 * n * sizeof(float));
-        s->residual[i] = *(const double *)residual;
-        s->state[i] = s->residual[i] <= o->tolerance ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
-        if (s->state[i] == SPL_SAMPLE_SOLVED) s->found++;
-    }
+    spl_store_reader *r;
+    const float *x;
+    if (open_file(s, i, &r, &x, &s->residual[i], NULL) != SUPPLE_OK) return;
+    s->state[i] = s->residual[i] <= s->options.tolerance ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
+    if (s->state[i] == SPL_SAMPLE_SOLVED) s->found++;
     spl_store_close(r);
-    return good;
 }
 
-static supple_result keep(const spl_samples *s, int32_t i, const spl_key *character, const spl_sample_options *o,
-                          const supple_config *config, supple_error *error)
+static supple_result keep(const spl_samples *s, int32_t i, const float *x, supple_error *error)
 {
     char path[4096];
-    spl_store_id id = sample_id(s, i, character, o);
+    spl_store_id id = sample_id(s, i);
     spl_store_writer *w = NULL;
-    if (!o->folder) return SUPPLE_OK;
-    if (!sample_path(o, i, path, sizeof path)) return spl_fail(error, SUPPLE_ERROR_OUTPUT, "the path is too long");
-    supple_result result = spl_store_create(path, &id, config, &w, error);
+    if (!sample_path(s, i, path, sizeof path)) return spl_fail(error, SUPPLE_ERROR_OUTPUT, "the path is too long");
+    supple_result result = spl_store_create(path, &id, s->config, &w, error);
     if (result != SUPPLE_OK) return result;
-    spl_store_add(w, "x", SPL_STORE_F32, 3, (size_t)s->vertex_count, x_of(s, i), NULL);
+    spl_store_add(w, "x", SPL_STORE_F32, 3, (size_t)s->vertex_count, x, NULL);
     spl_store_add(w, "residual", SPL_STORE_F64, 1, 1, &s->residual[i], NULL);
     return spl_store_commit(w, error);
+}
+
+supple_result spl_samples_read(const spl_samples *s, int32_t i, double *x, supple_error *error)
+{
+    size_t n = 3 * (size_t)s->vertex_count;
+    spl_store_reader *r = NULL;
+    const float *from = s->x ? x_of(s, i) : NULL;
+    double residual;
+    supple_result result = from ? SUPPLE_OK : open_file(s, i, &r, &from, &residual, error);
+    for (size_t k = 0; k < n && result == SUPPLE_OK; k++) x[k] = (double)from[k];
+    spl_store_close(r);
+    return result;
 }
 
 /* ---- one thread's tools ---- */
@@ -201,6 +221,7 @@ typedef struct worker {
     spl_statics *statics;
     spl_relax *relax; /* where poses are skinned and relaxed */
     double *x;
+    float *rounded;       /* 3 x vertices: what is kept */
     spl_joint_move *move; /* joint_count: on the way */
     bool busy;
 } worker;
@@ -214,6 +235,7 @@ static void release_worker(worker *w, const supple_allocator *a)
     spl_pins_release(&w->pins);
     spl_drive_release(&w->solid.drive);
     spl_free(a, w->x);
+    spl_free(a, w->rounded);
     spl_free(a, w->move);
 }
 
@@ -240,8 +262,10 @@ static supple_result make_worker(worker *w, const spl_samples *s, const supple_s
     if (result == SUPPLE_OK && o->skinned && o->relax > 0)
         result = spl_relax_create(solid, o->law, config, a, &w->relax, error);
     w->x = spl_new(a, (size_t)s->vertex_count, 3 * sizeof *w->x);
+    w->rounded = spl_new(a, (size_t)s->vertex_count, 3 * sizeof *w->rounded);
     w->move = spl_new(a, (size_t)s->joint_count, sizeof *w->move);
-    if (result == SUPPLE_OK && (!w->x || !w->move)) result = spl_fail_memory(error, "the training poses");
+    if (result == SUPPLE_OK && (!w->x || !w->rounded || !w->move))
+        result = spl_fail_memory(error, "the training poses");
     return result;
 }
 
@@ -252,7 +276,6 @@ typedef struct solve {
     const supple_scene *scene;
     const spl_sample_options *options;
     const supple_config *config;
-    spl_key character;
     worker *worker;
     int32_t worker_count;
     bool *taken; /* by pose: under way or done */
@@ -340,14 +363,11 @@ static supple_result continue_to(const solve *v, worker *w, int32_t i, spl_stati
     int32_t parent = s->parent[i];
     while (parent >= 0 && s->state[parent] != SPL_SAMPLE_SOLVED) parent = s->parent[parent];
     const spl_joint_move *from = parent >= 0 ? moves_of(s, parent) : NULL, *to = moves_of(s, i);
-    size_t n = 3 * (size_t)s->vertex_count;
     spl_drive_reset(&w->solid.drive);
     supple_result result = set_pose(v, w, from, from ? from : to, from ? 1 : 0, error);
+    if (result == SUPPLE_OK && parent >= 0) result = spl_samples_read(s, parent, w->x, error);
     if (result != SUPPLE_OK) return result;
-    if (parent >= 0)
-        for (size_t k = 0; k < n; k++) w->x[k] = (double)x_of(s, parent)[k];
-    else
-        spl_solid_pose(&w->solid, w->x, NULL);
+    if (parent < 0) spl_solid_pose(&w->solid, w->x, NULL);
     int32_t steps = steps_between(v, from, to);
     for (int32_t k = 1; k <= steps && result == SUPPLE_OK; k++) {
         spl_pose_past_keep(&w->past, &w->solid.drive);
@@ -390,11 +410,15 @@ static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *err
     bool good = result == SUPPLE_OK && stats.converged;
     if (result != SUPPLE_OK && result != SUPPLE_ERROR_SOLVE) return result;
     s->residual[i] = result == SUPPLE_OK ? stats.residual : INFINITY;
-    for (size_t k = 0; good && k < 3 * (size_t)s->vertex_count; k++) x_of(s, i)[k] = (float)w->x[k];
+    size_t bytes = 3 * (size_t)s->vertex_count * sizeof *w->rounded;
+    memset(w->rounded, 0, bytes);
+    for (size_t k = 0; good && k < 3 * (size_t)s->vertex_count; k++) w->rounded[k] = (float)w->x[k];
+    if (s->x) memcpy(x_of(s, i), w->rounded, bytes);
+    result = s->x ? SUPPLE_OK : keep(s, i, w->rounded, error);
     pthread_mutex_lock(&v->lock);
-    s->state[i] = good ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
+    s->state[i] = good && result == SUPPLE_OK ? SPL_SAMPLE_SOLVED : SPL_SAMPLE_FAILED;
     pthread_mutex_unlock(&v->lock);
-    return v->options->skinned ? SUPPLE_OK : keep(s, i, &v->character, v->options, v->config, error);
+    return result;
 }
 
 /* The first pose that is open and whose parent is done; -1: none is. */
@@ -501,11 +525,16 @@ supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const
                                 supple_error *error)
 {
     solve v = {.s = s, .scene = scene, .options = options, .config = config, .caller = pthread_self()};
-    size_t n = (size_t)s->count;
+    bool files = options->folder && !options->skinned;
+    size_t n = (size_t)s->count, size;
     v.taken = spl_new(&s->allocator, n, sizeof *v.taken);
-    supple_result result = v.taken ? make_folder(options->folder, error) : spl_fail_memory(error, "the poses");
-    v.character = spl_character_key(solid);
-    for (int32_t i = 0; i < s->count && result == SUPPLE_OK; i++) find(s, i, &v.character, options, config);
+    s->options = *options;
+    s->config = config;
+    s->character = spl_character_key(solid);
+    if (!files && spl_mul(n, 3 * (size_t)s->vertex_count, &size)) s->x = spl_new(&s->allocator, size, sizeof *s->x);
+    supple_result result =
+        v.taken && (files || s->x) ? make_folder(options->folder, error) : spl_fail_memory(error, "the training poses");
+    for (int32_t i = 0; i < s->count && files && result == SUPPLE_OK; i++) find(s, i);
     if (any_open(s) && result == SUPPLE_OK) result = make_workers(&v, solid, pool, error);
     pthread_mutex_init(&v.lock, NULL);
     pthread_cond_init(&v.freed, NULL);

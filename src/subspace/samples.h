@@ -2,7 +2,7 @@
  *
  * Every pose is solved by continuing from another one that is solved already, or from rest: the nearest by the joints'
  * angles among those before it in the list, so that the result does not depend on which thread was first. A solved
- * pose is kept in a file at once; a run that was killed finds it there. */
+ * pose is kept in a file at once; a run that was killed finds it there. Where there are files nothing else keeps it. */
 #ifndef SPL_SUBSPACE_SAMPLES_H
 #define SPL_SUBSPACE_SAMPLES_H
 
@@ -14,20 +14,6 @@
 
 typedef enum spl_sample_state { SPL_SAMPLE_OPEN, SPL_SAMPLE_SOLVED, SPL_SAMPLE_FAILED } spl_sample_state;
 
-typedef struct spl_samples {
-    supple_allocator allocator;
-    int32_t joint_count, count, vertex_count;
-    const int32_t *node;  /* by joint; borrowed */
-    spl_joint_move *move; /* count x joint_count */
-    double *far;          /* by joint: a shift that counts as a radian, in its parent's unit */
-    int32_t *parent;      /* by pose: where its solution starts, -1 for rest; always lower */
-    spl_sample_state *state;
-    float *x;         /* count x (3 x vertex_count): the solver's space, in the pose's own place */
-    double *residual; /* by pose */
-    int32_t found;    /* came from files */
-    int32_t dropped;  /* did not converge */
-} spl_samples;
-
 typedef struct spl_sample_options {
     const spl_law *law;
     double tolerance;       /* on the residual, 1e-4 */
@@ -37,6 +23,23 @@ typedef struct spl_sample_options {
     int32_t relax;          /* skinned: steps towards the solution from there (relax.h) */
 } spl_sample_options;
 
+typedef struct spl_samples {
+    supple_allocator allocator;
+    int32_t joint_count, count, vertex_count;
+    const int32_t *node;  /* by joint; borrowed */
+    spl_joint_move *move; /* count x joint_count */
+    double *far;          /* by joint: a shift that counts as a radian, in its parent's unit */
+    int32_t *parent;      /* by pose: where its solution starts, -1 for rest; always lower */
+    spl_sample_state *state;
+    float *x; /* count x (3 x vertex_count): the solver's space, in the pose's own place; NULL: they are in files */
+    double *residual;           /* by pose */
+    int32_t found;              /* came from files */
+    int32_t dropped;            /* did not converge */
+    spl_sample_options options; /* what they were solved with: where files are, and what they are called */
+    spl_key character;
+    const supple_config *config;
+} spl_samples;
+
 /* Takes the poses (moves are copied). */
 supple_result spl_samples_create(const supple_scene *scene, const int32_t *node, int32_t joint_count,
                                  const spl_joint_move *move, int32_t count, const spl_solid *solid, spl_samples *out,
@@ -44,10 +47,13 @@ supple_result spl_samples_create(const supple_scene *scene, const int32_t *node,
 void spl_samples_release(spl_samples *s);
 
 /* Solves what is open. Poses that do not converge are dropped with a warning; SUPPLE_ERROR_CANCELLED if the host stops
- * it, with what was solved kept in files. */
+ * it, with what was solved kept in files. The options' folder and law, and the config, must outlive the samples. */
 supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
                                 const spl_sample_options *options, const supple_config *config, spl_pool *pool,
                                 supple_error *error);
+
+/* Where a solved pose has the vertices, 3 x vertex_count: from memory, or from its file. */
+supple_result spl_samples_read(const spl_samples *s, int32_t i, double *x, supple_error *error);
 
 /* What a solved body belongs to: rest shape, tets, what bones hold, materials. */
 spl_key spl_character_key(const spl_solid *solid);

@@ -7,11 +7,10 @@
 #include "subspace/basis.h"
 #include "subspace/cubature.h"
 #include "subspace/dents.h"
-#include "subspace/frame.h"
 #include "subspace/modal.h"
 #include "subspace/own_make.h"
+#include "subspace/poses.h"
 #include "subspace/ranges.h"
-#include "subspace/samples.h"
 
 #include <string.h>
 
@@ -34,6 +33,7 @@ spl_train_options spl_train_options_default(void)
                                .tolerance = 1e-4,
                                .least_turn = 0.35,
                                .seed = 1,
+                               .bytes = (size_t)512 << 20,
                                .law = &spl_law_corot,
                                .cut = spl_domain_options_default()};
 }
@@ -48,18 +48,14 @@ typedef struct training {
     spl_domains domains;
     spl_joint_ranges ranges;
     spl_samples samples;
-    int32_t pose_count; /* solved */
-    int32_t *pose;      /* by solved pose: its sample */
-    spl_modal modal;
+    spl_poses poses; /* the solved ones */
+    spl_modal modal; /* its shapes are in `shape` */
     spl_snapshots snapshots;
     int32_t *rank;         /* by domain */
     double *shape, *scale; /* modes and derivatives one after another, and their weights */
-    double *vibration;     /* pose_count x (3 x vertices): samples of vibrations */
+    double *vibration;     /* poses x modes: samples of vibrations, as many as poses */
+    double vibration_size; /* what they are multiplied by */
     spl_dents dents;       /* of all domains; zero without */
-    double **displacement; /* by domain: poses in its frame */
-    double *x;             /* pose_count x (3 x vertices): the poses, held vertices exact */
-    spl_mat3 *R;           /* pose_count x domains */
-    spl_vec3 *t;
 } training;
 
 /* ---- poses ---- */
@@ -109,8 +105,8 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
     supple_result result = spl_joint_ranges_infer(w->scene, o->clip, o->clip_count, o->least_turn, &w->ranges, error);
     if (result == SUPPLE_OK && o->limits) result = spl_joint_ranges_read(&w->ranges, w->scene, o->limits, error);
     if (result != SUPPLE_OK) return result;
-    size_t joints = (size_t)w->ranges.joint_count, n = (size_t)o->samples;
-    spl_joint_move *move = spl_new(&w->allocator, n * joints, sizeof *move);
+    size_t joints = (size_t)w->ranges.joint_count;
+    spl_joint_move *move = spl_new(&w->allocator, (size_t)o->samples * joints, sizeof *move);
     if (!move) return spl_fail_memory(error, "the training poses");
     result = take_poses(w, move, error);
     if (result == SUPPLE_OK)
@@ -121,72 +117,13 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
     spl_sample_options so = {o->law, o->tolerance, 75, o->folder, o->skinned, o->relax};
     result = spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
     if (result != SUPPLE_OK) return result;
-    w->pose = spl_new(&w->allocator, n, sizeof *w->pose);
-    if (!w->pose) return spl_fail_memory(error, "the training poses");
-    for (int32_t i = 0; i < o->samples; i++)
-        if (w->samples.state[i] == SPL_SAMPLE_SOLVED) w->pose[w->pose_count++] = i;
-    report->poses = w->pose_count;
+    result = spl_poses_create(w->scene, w->solid, &w->domains, &w->samples, o->bytes, &w->allocator, &w->poses, error);
+    if (result != SUPPLE_OK) return result;
+    report->poses = w->poses.count;
     report->found = w->samples.found;
     report->dropped = w->samples.dropped;
-    if (w->pose_count > 0) return SUPPLE_OK;
+    if (w->poses.count > 0) return SUPPLE_OK;
     return spl_fail(error, SUPPLE_ERROR_SOLVE, "none of the %d training poses converged", (int)o->samples);
-}
-
-static bool new_displacements(training *w)
-{
-    size_t n = (size_t)w->solid->body->tets.vertex_count, poses = (size_t)w->pose_count;
-    size_t domains = (size_t)w->domains.domain_count;
-    w->displacement = spl_new(&w->allocator, domains, sizeof *w->displacement);
-    w->x = spl_new(&w->allocator, poses * n, 3 * sizeof *w->x);
-    w->R = spl_new(&w->allocator, poses * domains, sizeof *w->R);
-    w->t = spl_new(&w->allocator, poses * domains, sizeof *w->t);
-    bool made = w->displacement && w->x && w->R && w->t;
-    for (size_t d = 0; d < domains && made; d++) {
-        w->displacement[d] =
-            spl_new(&w->allocator, poses * (size_t)w->domains.domain[d].vertex_count, 3 * sizeof **w->displacement);
-        made = w->displacement[d];
-    }
-    return made;
-}
-
-/* u = R^T (x - t) - p of one domain in the solved pose p, whose bones the drive has. */
-static void displace_domain(training *w, int32_t p, int32_t d)
-{
-    const spl_domain *dom = &w->domains.domain[d];
-    const double *x = w->x + 3 * (size_t)p * (size_t)w->solid->body->tets.vertex_count;
-    spl_mat3 *R = &w->R[p * w->domains.domain_count + d];
-    spl_vec3 *t = &w->t[p * w->domains.domain_count + d];
-    double *u = w->displacement[d] + 3 * (size_t)p * (size_t)dom->vertex_count;
-    spl_domain_frame(&w->solid->drive, dom->bone, R, t);
-    spl_mat3 inverse = spl_mat3_transpose(R);
-    for (int32_t k = 0; k < dom->vertex_count; k++) {
-        size_t v = 3 * (size_t)dom->vertex[k];
-        const double *rest = w->solid->drive.rest + v;
-        spl_vec3 y = spl_mat3_apply(&inverse, spl_sub(spl_v3(x[v], x[v + 1], x[v + 2]), *t));
-        u[3 * k] = y.x - rest[0], u[3 * k + 1] = y.y - rest[1], u[3 * k + 2] = y.z - rest[2];
-    }
-}
-
-/* Displacements of the poses in the domains' frames, and where they hold what bones hold. */
-static supple_result take_displacements(training *w, supple_error *error)
-{
-    size_t n = (size_t)w->solid->body->tets.vertex_count;
-    spl_pose pose = {0};
-    if (!new_displacements(w)) return spl_fail_memory(error, "the training poses");
-    supple_result result = spl_pose_init(&pose, w->scene, error);
-    for (int32_t p = 0; p < w->pose_count && result == SUPPLE_OK; p++) {
-        const spl_joint_move *move = w->samples.move + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
-        const float *x = w->samples.x + 3 * (size_t)w->pose[p] * n;
-        double *held = w->x + 3 * (size_t)p * n;
-        spl_pose_move(&pose, w->scene, w->samples.node, move, w->samples.joint_count);
-        spl_drive_reset(&w->solid->drive);
-        result = spl_drive_pose(&w->solid->drive, &pose, error);
-        for (size_t k = 0; k < 3 * n; k++) held[k] = (double)x[k];
-        spl_drive_hold(&w->solid->drive, w->solid->body->bone, held);
-        for (int32_t d = 0; d < w->domains.domain_count && result == SUPPLE_OK; d++) displace_domain(w, p, d);
-    }
-    spl_pose_release(&pose);
-    return result;
 }
 
 /* ---- vibrations ---- */
@@ -211,26 +148,39 @@ static double largest(const double *u, size_t vertices)
     return most;
 }
 
+/* A sample of vibrations at some of the body's vertices, all of them where the list is NULL. */
+static void vibrate(const training *w, int32_t sample, const int32_t *vertex, int32_t count, double *u)
+{
+    size_t n = (size_t)w->modal.vertex_count, modes = (size_t)w->modal.mode_count;
+    memset(u, 0, 3 * (size_t)count * sizeof *u);
+    for (size_t m = 0; m < modes; m++) {
+        double z = w->vibration[(size_t)sample * modes + m];
+        const double *psi = w->shape + 3 * m * n;
+        for (size_t k = 0; k < (size_t)count; k++) {
+            const double *from = psi + 3 * (vertex ? (size_t)vertex[k] : k);
+            for (size_t i = 0; i < 3; i++) u[3 * k + i] += z * from[i];
+        }
+    }
+    for (size_t k = 0; k < 3 * (size_t)count; k++) u[k] *= w->vibration_size;
+}
+
 /* As many shapes as poses, q_k ~ N(0, 1/lambda_k), all scaled so that on average they are as large as flesh swings. */
 static supple_result draw_vibrations(training *w, supple_error *error)
 {
-    size_t n = (size_t)w->modal.vertex_count, count = (size_t)w->pose_count;
+    size_t modes = (size_t)w->modal.mode_count, count = (size_t)w->poses.count;
     uint64_t state = spl_mix(w->o->seed + 0x5eed);
-    double sum = 0;
-    w->vibration = spl_new(&w->allocator, count * n, 3 * sizeof *w->vibration);
-    if (!w->vibration) return spl_fail_memory(error, "the vibrations");
-    for (size_t s = 0; s < count; s++) {
-        double *u = w->vibration + 3 * s * n;
-        for (int32_t m = 0; m < w->modal.mode_count; m++) {
-            double z = normal(&state) / sqrt(w->modal.value[m]);
-            const double *psi = w->modal.mode + 3 * (size_t)m * n;
-            for (size_t k = 0; k < 3 * n; k++) u[k] += z * psi[k];
-        }
-        sum += largest(u, n);
+    double sum = 0, *u = spl_new(&w->allocator, (size_t)w->modal.vertex_count, 3 * sizeof *u);
+    w->vibration = spl_new(&w->allocator, count * modes, sizeof *w->vibration);
+    w->vibration_size = 1;
+    for (size_t s = 0; u && w->vibration && s < count; s++) {
+        for (size_t m = 0; m < modes; m++) w->vibration[s * modes + m] = normal(&state) / sqrt(w->modal.value[m]);
+        vibrate(w, (int32_t)s, NULL, w->modal.vertex_count, u);
+        sum += largest(u, (size_t)w->modal.vertex_count);
     }
-    double by = sum > 0 ? vibration * w->solid->diagonal * (double)count / sum : 0;
-    for (size_t k = 0; k < 3 * n * count; k++) w->vibration[k] *= by;
-    return SUPPLE_OK;
+    w->vibration_size = sum > 0 ? vibration * w->solid->diagonal * (double)count / sum : 0;
+    supple_result result = u && w->vibration ? SUPPLE_OK : spl_fail_memory(error, "the vibrations");
+    spl_free(&w->allocator, u);
+    return result;
 }
 
 static supple_result make_vibrations(training *w, supple_error *error)
@@ -240,7 +190,7 @@ static supple_result make_vibrations(training *w, supple_error *error)
     if (result == SUPPLE_OK)
         result = spl_modal_create(w->solid, o->law, o->modes, o->derivatives, w->config, w->pool, &w->modal, error);
     if (result != SUPPLE_OK) return result;
-    const spl_modal *m = &w->modal;
+    spl_modal *m = &w->modal;
     size_t n = 3 * (size_t)m->vertex_count, modes = (size_t)m->mode_count, all = modes + (size_t)m->derivative_count;
     w->shape = spl_new(&w->allocator, all * n, sizeof *w->shape);
     w->scale = spl_new(&w->allocator, all, sizeof *w->scale);
@@ -252,6 +202,9 @@ static supple_result make_vibrations(training *w, supple_error *error)
         const int32_t *pair = m->pair + 2 * (i - modes);
         w->scale[i] = m->value[0] * m->value[0] / (m->value[pair[0]] * m->value[pair[1]]);
     }
+    spl_free(&m->allocator, m->mode);
+    spl_free(&m->allocator, m->derivative);
+    m->mode = m->derivative = NULL;
     return draw_vibrations(w, error);
 }
 
@@ -295,68 +248,58 @@ static void project(const spl_model_domain *d, const double *u, double *q)
 /* The training states of one domain: all projected poses, as many vibrations, and two depths of each dent. */
 typedef struct states {
     int32_t count;
-    double *q;    /* count x rank */
-    double *held; /* pose_count x (3 x vertices): held ones in the domain's frame */
-    double *u;    /* 3 x vertex_count: room */
+    double *q;      /* count x rank */
+    int32_t *place; /* by body vertex: where it stands among the held ones of a pose */
+    double *u;      /* 3 x vertex_count: room */
     spl_cubature_pose *pose;
 } states;
 
 static void free_states(states *s, const supple_allocator *a)
 {
     spl_free(a, s->q);
-    spl_free(a, s->held);
+    spl_free(a, s->place);
     spl_free(a, s->u);
     spl_free(a, s->pose);
 }
 
 static bool new_states(training *w, const spl_model_domain *d, states *s)
 {
-    size_t poses = (size_t)w->pose_count, n = (size_t)w->solid->body->tets.vertex_count;
-    s->count = 2 * (w->pose_count + w->o->dents);
+    s->count = 2 * (w->poses.count + w->o->dents);
     s->q = spl_new(&w->allocator, (size_t)s->count * (size_t)d->rank, sizeof *s->q);
-    s->held = spl_new(&w->allocator, poses * n, 3 * sizeof *s->held);
+    s->place = spl_new(&w->allocator, (size_t)w->solid->body->tets.vertex_count, sizeof *s->place);
     s->u = spl_new(&w->allocator, (size_t)d->vertex_count, 3 * sizeof *s->u);
     s->pose = spl_new(&w->allocator, (size_t)s->count, sizeof *s->pose);
-    return s->q && s->held && s->u && s->pose;
+    return s->q && s->place && s->u && s->pose;
 }
 
 /* Dents of two depths, behind the poses and vibrations. */
 static void fill_dents(training *w, int32_t index, const spl_model_domain *d, states *s)
 {
     size_t n = (size_t)w->solid->body->tets.vertex_count, r = (size_t)d->rank;
-    int32_t at = 2 * w->pose_count;
+    int32_t at = 2 * w->poses.count;
     for (int32_t p = 0; w->o->dents > 0 && p < w->dents.count[index]; p++)
         for (int depth = 1; depth <= 2; depth++, at++) {
             const double *u = w->dents.shape + 3 * (size_t)(index * w->dents.each + p) * n;
             double by = 0.5 * depth * dent_depth * w->dents.radius[index], *q = s->q + (size_t)at * r;
             for (int32_t k = 0; k < 3 * d->vertex_count; k++) s->u[k] = by * u[3 * d->vertex[k / 3] + k % 3];
             project(d, s->u, q);
-            s->pose[at] = (spl_cubature_pose){q, NULL};
+            s->pose[at] = (spl_cubature_pose){.q = q};
         }
     s->count = at;
 }
 
 static void fill_states(training *w, int32_t index, spl_model_domain *d, states *s)
 {
-    size_t n = (size_t)w->solid->body->tets.vertex_count, r = (size_t)d->rank;
-    const int32_t *bone = w->solid->body->bone;
-    for (int32_t p = 0; p < w->pose_count; p++) {
-        double *q = s->q + (size_t)p * r, *held = s->held + 3 * (size_t)p * n;
-        const double *x = w->x + 3 * (size_t)p * n;
-        spl_mat3 inverse = spl_mat3_transpose(&w->R[p * w->domains.domain_count + index]);
-        spl_vec3 t = w->t[p * w->domains.domain_count + index];
-        for (size_t v = 0; v < n; v++) {
-            if (bone[v] < 0) continue;
-            spl_vec3 y = spl_mat3_apply(&inverse, spl_sub(spl_v3(x[3 * v], x[3 * v + 1], x[3 * v + 2]), t));
-            held[3 * v] = y.x, held[3 * v + 1] = y.y, held[3 * v + 2] = y.z;
-        }
-        project(d, w->displacement[index] + 3 * (size_t)p * (size_t)d->vertex_count, q);
-        s->pose[p] = (spl_cubature_pose){q, held};
-        q = s->q + ((size_t)w->pose_count + (size_t)p) * r;
-        for (int32_t k = 0; k < d->vertex_count; k++)
-            memcpy(s->u + 3 * k, w->vibration + 3 * ((size_t)p * n + (size_t)d->vertex[k]), 3 * sizeof *s->u);
+    size_t r = (size_t)d->rank, n = 3 * (size_t)d->vertex_count, held = 3 * (size_t)w->poses.held_count[index];
+    for (int32_t k = 0; k < w->poses.held_count[index]; k++) s->place[w->poses.held_vertex[index][k]] = k;
+    for (size_t p = 0, poses = (size_t)w->poses.count; p < poses; p++) {
+        double *q = s->q + p * r;
+        project(d, w->poses.displacement[index] + p * n, q);
+        s->pose[p] = (spl_cubature_pose){q, w->poses.held[index] + p * held, s->place};
+        q = s->q + (poses + p) * r;
+        vibrate(w, (int32_t)p, d->vertex, d->vertex_count, s->u);
         project(d, s->u, q);
-        s->pose[w->pose_count + p] = (spl_cubature_pose){q, NULL};
+        s->pose[poses + p] = (spl_cubature_pose){.q = q};
     }
     fill_dents(w, index, d, s);
     for (size_t k = 0; k < (size_t)s->count * r; k++) d->reach[k % r] = fmax(d->reach[k % r], fabs(s->q[k]));
@@ -378,11 +321,17 @@ static supple_result train_cubature(training *w, int32_t index, spl_model_domain
     return result;
 }
 
+static supple_result load_domain(void *context, int32_t domain, supple_error *error)
+{
+    training *w = context;
+    return spl_poses_load(&w->poses, domain, error);
+}
+
 /* How many columns each domain gets. */
 static supple_result make_ranks(training *w, supple_error *error)
 {
-    w->snapshots = (spl_snapshots){.pose_count = w->pose_count,
-                                   .pose = (double *const *)w->displacement,
+    w->snapshots = (spl_snapshots){.pose_count = w->poses.count,
+                                   .pose = (double *const *)w->poses.displacement,
                                    .vertex_count = w->modal.vertex_count,
                                    .shape_count = w->modal.mode_count + w->modal.derivative_count,
                                    .shape = w->shape,
@@ -392,8 +341,8 @@ static supple_result make_ranks(training *w, supple_error *error)
     if (!w->rank) return spl_fail_memory(error, "a model");
     for (int32_t d = 0; d < w->domains.domain_count; d++) w->rank[d] = w->o->rank;
     if (w->o->even) return SUPPLE_OK;
-    supple_result result = spl_basis_ranks(&w->domains, &w->snapshots, w->o->rank, w->o->pose_share, w->pool,
-                                           &w->allocator, w->rank, error);
+    supple_result result = spl_basis_ranks(&w->domains, &w->snapshots, w->o->rank, w->o->pose_share, load_domain, w,
+                                           w->pool, &w->allocator, w->rank, error);
     int32_t most = SPL_MODEL_MOST_RANK - w->o->dents;
     for (int32_t d = 0; d < w->domains.domain_count; d++)
         if (w->rank[d] > most) w->rank[d] = most;
@@ -411,6 +360,7 @@ static supple_result make_domains(training *w, spl_model *m, spl_train_report *r
     for (int32_t i = 0; i < count && result == SUPPLE_OK; i++) {
         double start = spl_now_ms();
         result = spl_progress(w->config, "cubature", (double)i / count, error);
+        if (result == SUPPLE_OK) result = spl_poses_load(&w->poses, i, error);
         if (result == SUPPLE_OK) result = start_domain(w, i, &m->domain[i], error);
         report->ms_bases += spl_now_ms() - start;
         start = spl_now_ms();
@@ -485,7 +435,6 @@ static supple_result share_surface(training *w, spl_model *m, supple_error *erro
 /* ---- trust ---- */
 
 typedef struct judging {
-    spl_pose pose;
     spl_mat4 *world; /* by joint of the rig */
     spl_own_pose skin;
     spl_own_trust trust;
@@ -500,8 +449,7 @@ static supple_result open_judging(judging *j, const training *w, const spl_model
     j->own = spl_new(a, (size_t)r->vertex_count, sizeof *j->own);
     j->flesh = spl_new(a, (size_t)r->vertex_count, sizeof *j->flesh);
     if (!j->world || !j->own || !j->flesh) return spl_fail_memory(error, "trust");
-    supple_result result = spl_pose_init(&j->pose, w->scene, error);
-    if (result == SUPPLE_OK) result = spl_own_pose_create(m, a, &j->skin, error);
+    supple_result result = spl_own_pose_create(m, a, &j->skin, error);
     j->trust = (spl_own_trust){.vertex_count = r->vertex_count,
                                .triangle_count = r->triangle_count,
                                .triangle = r->triangle,
@@ -514,34 +462,34 @@ static void close_judging(judging *j, const supple_allocator *a)
 {
     spl_own_trust_release(&j->trust, a);
     spl_own_pose_release(&j->skin, a);
-    spl_pose_release(&j->pose);
     spl_free(a, j->world);
     spl_free(a, j->own);
     spl_free(a, j->flesh);
 }
 
 /* Flesh of the solved pose p against the file's own skinning of it. */
-static void judge_pose(judging *j, const training *w, const spl_rig *r, int32_t p)
+static supple_result judge_pose(judging *j, training *w, const spl_rig *r, int32_t p, supple_error *error)
 {
     const spl_bones *bones = &w->solid->body->bones;
-    const double *x = w->x + 3 * (size_t)p * (size_t)w->solid->body->tets.vertex_count;
-    const spl_joint_move *move = w->samples.move + (size_t)w->pose[p] * (size_t)w->samples.joint_count;
-    spl_pose_move(&j->pose, w->scene, w->samples.node, move, w->samples.joint_count);
+    const spl_pose *pose = &w->poses.pose;
+    supple_result result = spl_poses_see(&w->poses, p, error);
+    if (result != SUPPLE_OK) return result;
     for (int32_t b = 0; b < r->bone_count; b++)
-        j->world[r->bone[SPL_RIG_BONE_NUMBERS * b]] = j->pose.world[bones->bone[b].node];
+        j->world[r->bone[SPL_RIG_BONE_NUMBERS * b]] = pose->world[bones->bone[b].node];
     spl_own_pose_set(&j->skin, j->world, r->joint_count);
     for (int32_t v = 0; v < r->vertex_count; v++) {
         j->own[v] = spl_scale(spl_own_point(&j->skin, v), r->to_solver);
-        memcpy(&j->flesh[v], x + 3 * (size_t)r->vertex[v], sizeof *j->flesh);
+        memcpy(&j->flesh[v], w->poses.x + 3 * (size_t)r->vertex[v], sizeof *j->flesh);
     }
     spl_own_trust_see(&j->trust, j->own, j->flesh);
+    return SUPPLE_OK;
 }
 
 static supple_result find_trust(training *w, spl_model *m, supple_error *error)
 {
     judging j = {0};
     supple_result result = open_judging(&j, w, m, error);
-    for (int32_t p = 0; p < w->pose_count && result == SUPPLE_OK; p++) judge_pose(&j, w, &m->rig, p);
+    for (int32_t p = 0; p < w->poses.count && result == SUPPLE_OK; p++) result = judge_pose(&j, w, &m->rig, p, error);
     if (result == SUPPLE_OK) spl_own_trust_settle(&j.trust, m->rig.own.trust);
     close_judging(&j, &w->allocator);
     return result;
@@ -565,7 +513,7 @@ static void describe(const training *w, spl_model *m)
     m->edge = spl_tets_quality(&s->body->tets).mean_edge * s->body->metre;
     m->young = weighted / volume;
     m->lowest = w->modal.value[0];
-    m->samples = w->pose_count;
+    m->samples = w->poses.count;
 }
 
 static supple_result run(training *w, spl_model *m, spl_train_report *report, supple_error *error)
@@ -573,7 +521,6 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
     double start = spl_now_ms();
     supple_result result = spl_domains_create(w->solid, &w->o->cut, &w->allocator, &w->domains, error);
     if (result == SUPPLE_OK) result = make_poses(w, report, error);
-    if (result == SUPPLE_OK) result = take_displacements(w, error);
     report->ms_poses = spl_now_ms() - start;
     double then = spl_now_ms();
     if (result == SUPPLE_OK) result = make_vibrations(w, error);
@@ -595,18 +542,13 @@ static supple_result run(training *w, spl_model *m, spl_train_report *report, su
 static void release(training *w)
 {
     const supple_allocator *a = &w->allocator;
-    for (int32_t d = 0; w->displacement && d < w->domains.domain_count; d++) spl_free(a, w->displacement[d]);
-    spl_free(a, w->displacement);
-    spl_free(a, w->pose);
     spl_free(a, w->rank);
     spl_free(a, w->shape);
     spl_free(a, w->scale);
     spl_free(a, w->vibration);
-    spl_free(a, w->x);
-    spl_free(a, w->R);
-    spl_free(a, w->t);
     spl_modal_release(&w->modal);
     spl_dents_release(&w->dents);
+    spl_poses_release(&w->poses);
     spl_samples_release(&w->samples);
     spl_joint_ranges_release(&w->ranges);
     spl_domains_release(&w->domains);

@@ -22,6 +22,8 @@ typedef struct spl_train_options {
     bool frames;            /* the poses are frames of these clips, not drawn from the ranges */
     const char *limits;     /* file of joint limits, or NULL */
     const char *folder;     /* where solved poses are kept, or NULL */
+    size_t bytes;           /* memory for what poses say of domains, 512 MB: more is read in passes; the bits are the
+                             * same */
     const spl_law *law;     /* of the flesh */
     spl_domain_options cut; /* into domains */
     bool skinned;           /* poses are skinned, not solved: for benchmarks, where only the cost of playing counts */

@@ -263,14 +263,14 @@ TEST(ranks_follow_the_poses)
         s.by_domain[d] = calloc(POSES * 3 * (size_t)s.t.domains.domain[d].vertex_count, sizeof(double));
         for (size_t i = 0; i < 3 * (size_t)s.t.domains.domain[d].vertex_count; i++) s.by_domain[d][i] = 1e-3;
     }
-    CHECK(spl_basis_ranks(&s.t.domains, &s.snapshots, 10, 0.5, NULL, &a, ranks, NULL) == SUPPLE_OK);
+    CHECK(spl_basis_ranks(&s.t.domains, &s.snapshots, 10, 0.5, NULL, NULL, NULL, &a, ranks, NULL) == SUPPLE_OK);
     for (int32_t d = 0; d < count; d++) {
         CHECK(ranks[d] >= 3 && ranks[d] <= 20);
         sum += ranks[d];
     }
     CHECK(sum == 10 * count);
     CHECK(ranks[count - 1] > 10);
-    CHECK(spl_basis_ranks(&s.t.domains, &s.snapshots, 10, 0, NULL, &a, ranks, NULL) == SUPPLE_OK);
+    CHECK(spl_basis_ranks(&s.t.domains, &s.snapshots, 10, 0, NULL, NULL, NULL, &a, ranks, NULL) == SUPPLE_OK);
     for (int32_t d = 0; d < count; d++) CHECK(ranks[d] == 10);
     for (int32_t d = 0; d < count - 1; d++) free(s.by_domain[d]);
     sample_free(&s);

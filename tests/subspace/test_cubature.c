@@ -57,7 +57,7 @@ static spl_cubature_pose *poses_of(const reduced *r, const double *q, int32_t co
 {
     spl_cubature_pose *pose = malloc((size_t)count * sizeof *pose);
     for (int32_t s = 0; s < count; s++)
-        pose[s] = (spl_cubature_pose){q + (size_t)s * (size_t)r->domain.rank, s % 2 ? held : NULL};
+        pose[s] = (spl_cubature_pose){.q = q + (size_t)s * (size_t)r->domain.rank, .held = s % 2 ? held : NULL};
     return pose;
 }
 
@@ -188,7 +188,7 @@ TEST(poses_without_forces)
     reduced r = arm(8);
     double *q = reduced_states(&r, 10, 0.08, 1), zero[8] = {0};
     spl_cubature_pose *pose = poses_of(&r, q, 10, NULL);
-    spl_cubature_pose rest[2] = {{zero, NULL}, {zero, NULL}};
+    spl_cubature_pose rest[2] = {{.q = zero}, {.q = zero}};
     REQUIRE(train(&r, &spl_law_corot, rest, 2, NULL, NULL));
     CHECK(r.domain.cubature_count == 0 && r.domain.training_error == 0);
     REQUIRE(train(&r, &spl_law_corot, rest, 0, NULL, NULL));
