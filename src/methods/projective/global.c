@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#define COLUMN_BYTES    64e6 /* of A^-1, at most */
-#define INNER_TOLERANCE 1e-3 /* of conjugate gradients with many ties: each global step only has to lead downhill */
+#define COLUMN_BYTES    256e6 /* of A^-1, at most; used as contacts need them */
+#define INNER_TOLERANCE 1e-3  /* of conjugate gradients with many ties: each global step only has to lead downhill */
 
 enum { INNER_MOST = 60 };
 
@@ -22,10 +22,10 @@ struct spl_global {
     const double *values;
     const spl_tie *tie;
     int32_t tie_count;
-    double *jacobi; /* by node: 1 / diagonal */
-    double *b, *x;  /* 3 a node */
-    float *work;    /* the same */
-    int32_t inner;  /* of the last solve */
+    double *jacobi;     /* by node: 1 / diagonal */
+    double *b, *x;      /* 3 a node */
+    float *work, *more; /* the same */
+    int32_t inner;      /* of the last solve */
 };
 
 static int32_t direct_of(const spl_global *g)
@@ -33,14 +33,34 @@ static int32_t direct_of(const spl_global *g)
     return g->ties ? spl_ties_capacity(g->ties) : 0;
 }
 
+/* By node: whether ties may have it; `in.may_touch` is by vertex, as are the nodes of `in.unknown`. */
+static bool *mark_nodes(const spl_global *g, int32_t *count)
+{
+    const spl_global_input *in = &g->in;
+    size_t n = (size_t)in->pattern->n;
+    bool *node = spl_new(&g->allocator, n, sizeof *node);
+    *count = 0;
+    for (int32_t v = 0; node && v < in->vertex_count; v++) {
+        if (in->unknown[v] < 0 || (in->may_touch && !in->may_touch[v])) continue;
+        *count += !node[in->unknown[v]];
+        node[in->unknown[v]] = true;
+    }
+    return node;
+}
+
 static supple_result make_ties(spl_global *g, supple_error *error)
 {
-    int32_t n = g->in.pattern->n, direct = g->in.direct_ties;
+    int32_t n = g->in.pattern->n, direct = g->in.direct_ties, rows;
     if (direct > g->in.tie_capacity) direct = g->in.tie_capacity;
     if (direct <= 0 || g->in.inner > 0) return SUPPLE_OK;
-    double most = COLUMN_BYTES / (4.0 * (n > 0 ? n : 1));
+    bool *node = mark_nodes(g, &rows);
+    if (!node) return spl_fail_memory(error, "the global system");
+    double most = COLUMN_BYTES / (4.0 * (rows > 0 ? rows : 1));
     int32_t columns = most < 4.0 * direct ? (int32_t)most : 4 * direct;
-    return columns < 4 ? SUPPLE_OK : spl_ties_create(n, columns / 4, columns, &g->allocator, &g->ties, error);
+    supple_result result = SUPPLE_OK;
+    if (columns >= 4) result = spl_ties_create(n, node, columns / 4, columns, &g->allocator, &g->ties, error);
+    spl_free(&g->allocator, node);
+    return result;
 }
 
 static supple_result build(spl_global *g, supple_error *error)
@@ -57,7 +77,8 @@ static supple_result build(spl_global *g, supple_error *error)
     g->jacobi = spl_new(a, n, sizeof *g->jacobi);
     g->b = spl_new(a, n, 3 * sizeof *g->b);
     g->x = spl_new(a, n, 3 * sizeof *g->x);
-    if (!g->jacobi || !g->b || !g->x) return spl_fail_memory(error, "the global system");
+    g->more = spl_new(a, n, 3 * sizeof *g->more);
+    if (!g->jacobi || !g->b || !g->x || !g->more) return spl_fail_memory(error, "the global system");
     result = spl_rows_create(g->in.pattern, a, &g->rows, error);
     return result == SUPPLE_OK ? spl_pcg_create(n, 3, a, g->pool, &g->pcg, error) : result;
 }
@@ -85,7 +106,7 @@ void spl_global_destroy(spl_global *g)
     spl_ties_destroy(g->ties);
     spl_rows_release(&g->rows, &a);
     spl_pcg_destroy(g->pcg);
-    void *blocks[] = {g->jacobi, g->b, g->x, g->work, g};
+    void *blocks[] = {g->jacobi, g->b, g->x, g->work, g->more, g};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
 }
 
@@ -115,8 +136,8 @@ supple_result spl_global_tie(spl_global *g, const spl_tie *tie, int32_t count, s
 {
     g->tie = tie;
     g->tie_count = count;
-    if (count > 0 && count <= direct_of(g))
-        return spl_ties_prepare(g->ties, g->factor, g->in.unknown, tie, count, error);
+    int32_t low = count < direct_of(g) ? count : direct_of(g); /* of more, these are in the preconditioner */
+    if (low > 0) return spl_ties_prepare(g->ties, g->factor, g->in.unknown, tie, low, error);
     if (g->jacobi) set_jacobi(g);
     return SUPPLE_OK;
 }
@@ -155,6 +176,7 @@ static void by_factor(void *context, const double *x, double *y, int32_t k)
     size_t n = (size_t)g->in.pattern->n * (size_t)k;
     for (size_t i = 0; i < n; i++) g->work[i] = (float)x[i];
     spl_factor_solve_float(g->factor, g->work, k, NULL);
+    if (g->ties && k == 3) spl_ties_apply(g->ties, g->factor, g->work, g->more, NULL);
     for (size_t i = 0; i < n; i++) y[i] = (double)g->work[i];
 }
 

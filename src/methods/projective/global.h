@@ -1,6 +1,7 @@
 /* The global step: (A + ties) dx = q, three right-hand sides in float, A's factor made once per time step.
  *
- * Few ties go by the low-rank update of ties.h, many by conjugate gradients with A's factor as preconditioner. Or, as
+ * Few ties go by the low-rank update of ties.h, many by conjugate gradients whose preconditioner is A's factor with the
+ * low-rank update of as many ties as there is room for. Or, as
  * the paper has it for GPUs (section 4.1), by a given number of conjugate gradient iterations with Jacobi's
  * preconditioner and without any factor. */
 #ifndef SPL_METHODS_PROJECTIVE_GLOBAL_H
@@ -12,11 +13,13 @@ typedef struct spl_global spl_global;
 
 typedef struct spl_global_input {
     const spl_pattern *pattern; /* must outlive it */
-    const int32_t *unknown;     /* by vertex: its node, or -1; as well */
-    int32_t tie_capacity;       /* ties at most; 0: none */
-    int32_t direct_ties;        /* up to here by the low-rank update */
-    int32_t inner;              /* > 0: so many Jacobi-preconditioned iterations instead of a factor */
-    bool plain;                 /* without SIMD, for tests */
+    int32_t vertex_count;
+    const int32_t *unknown; /* by vertex: its node, or -1; as well */
+    int32_t tie_capacity;   /* ties at most; 0: none */
+    int32_t direct_ties;    /* up to here by the low-rank update, as far as memory allows */
+    const bool *may_touch;  /* by vertex: whether ties may have it; NULL: all. Read at creation */
+    int32_t inner;          /* > 0: so many Jacobi-preconditioned iterations instead of a factor */
+    bool plain;             /* without SIMD, for tests */
 } spl_global_input;
 
 supple_result spl_global_create(const spl_global_input *in, const supple_allocator *a, spl_pool *pool, spl_global **out,

@@ -55,8 +55,9 @@ static const spl_parameter PARAMETERS[] = {
 enum {
     STEP = 10, /* iterations */
     EQUILIBRIUM = 500,
-    ROUND = 20,   /* between two searches for contacts, while they change */
-    DIRECT = 400, /* ties, up to which the low-rank update is faster (docs/projective.md) */
+    ROUND = 20,       /* between two searches for contacts, while they change */
+    DIRECT = 400,     /* ties, up to which the low-rank update is faster, */
+    NODES_A_TIE = 32, /* and of large bodies one for so many vertices (docs/projective.md) */
 };
 
 #define EARLY    10   /* times the tolerance, while contacts are still sought */
@@ -150,8 +151,20 @@ static supple_result make_pins(projective *m, const spl_method_context *c, doubl
     return SUPPLE_OK;
 }
 
+/* By vertex: whether contacts may have it. */
+static bool *mark_surface(const spl_tets *t, const supple_allocator *a)
+{
+    bool *may_touch = spl_new(a, (size_t)t->vertex_count, sizeof *may_touch);
+    for (int32_t k = 0; may_touch && k < 3 * t->surface_count; k++) may_touch[t->surface[k]] = true;
+    return may_touch;
+}
+
 static supple_result make_solver(projective *m, const spl_method_context *c, const double *spring, supple_error *error)
 {
+    const spl_tets *tets = &c->solid->body->tets;
+    int32_t large = tets->vertex_count / NODES_A_TIE;
+    bool *may_touch = mark_surface(tets, c->allocator);
+    if (!may_touch) return spl_fail_memory(error, "the contacts");
     spl_pd_input in = {.elements = &c->solid->elements,
                        .mu = c->solid->material.mu,
                        .lambda = m->corot ? m->lambda : NULL,
@@ -162,9 +175,12 @@ static supple_result make_solver(projective *m, const spl_method_context *c, con
                        .floor = 1e-12 * c->solid->stiffness_scale,
                        .pace = (spl_pace_kind)c->parameter[P_ACCELERATE],
                        .tie_capacity = m->touch.capacity,
-                       .direct_ties = DIRECT,
+                       .direct_ties = large > DIRECT ? large : DIRECT,
+                       .may_touch = may_touch,
                        .inner = c->parameter[P_SOLVER] > 0 ? (int32_t)c->parameter[P_INNER] : 0};
-    return spl_pd_create(&in, c->allocator, c->pool, &m->pd, error);
+    supple_result result = spl_pd_create(&in, c->allocator, c->pool, &m->pd, error);
+    spl_free(c->allocator, may_touch);
+    return result;
 }
 
 /* One line, and the processor goes on. */

@@ -158,9 +158,11 @@ static supple_result build(spl_pd *p, supple_error *error)
                              .plain = p->in.plain};
     if (result == SUPPLE_OK) result = spl_local_create(&local, a, &p->local, error);
     spl_global_input global = {.pattern = &p->assembly.pattern,
+                               .vertex_count = e->vertex_count,
                                .unknown = p->unknown,
                                .tie_capacity = p->in.tie_capacity,
                                .direct_ties = p->in.direct_ties,
+                               .may_touch = p->in.may_touch,
                                .inner = p->in.inner,
                                .plain = p->in.plain};
     if (result == SUPPLE_OK) result = spl_global_create(&global, a, p->pool, &p->global, error);

@@ -28,8 +28,9 @@ typedef struct spl_pd_input {
     const double *spring; /* by vertex: stiffness of its pins in all, N/m; NULL: none. Read at creation */
     double floor;         /* of the residual's scale, newtons */
     spl_pace_kind pace;
-    int32_t tie_capacity; /* these three: global.h */
+    int32_t tie_capacity; /* these four: global.h */
     int32_t direct_ties;
+    const bool *may_touch;
     int32_t inner;
     bool plain; /* without SIMD, for tests */
 } spl_pd_input;

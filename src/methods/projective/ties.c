@@ -9,8 +9,10 @@ enum { BATCH = 16 }; /* right-hand sides of one solve for columns */
 
 struct spl_ties {
     supple_allocator allocator;
-    int32_t n, capacity, columns;
-    float *column;   /* columns x n */
+    int32_t n, rows, capacity, columns;
+    int32_t *row;    /* by node: where columns have it, or -1 */
+    int32_t *rowed;  /* by row: its node */
+    float *column;   /* columns x rows; not zeroed, so that what is never used is no memory */
     int32_t *owner;  /* by column: its node, or -1 */
     int32_t *at;     /* by node: its column, or -1 */
     uint64_t *used;  /* by column: when, last */
@@ -36,15 +38,31 @@ spl_vec3 spl_tie_gap(const spl_tie *t, const double *x, size_t stride)
     return t->sided ? spl_scale(t->normal, fmin(spl_dot(d, t->normal), 0)) : d;
 }
 
-supple_result spl_ties_create(int32_t n, int32_t capacity, int32_t columns, const supple_allocator *a, spl_ties **out,
-                              supple_error *error)
+static bool number_rows(spl_ties *s, const bool *may_touch)
+{
+    s->row = spl_new(&s->allocator, (size_t)s->n, sizeof *s->row);
+    s->rowed = spl_new(&s->allocator, (size_t)s->n, sizeof *s->rowed);
+    if (!s->row || !s->rowed) return false;
+    for (int32_t i = 0; i < s->n; i++) {
+        s->row[i] = !may_touch || may_touch[i] ? s->rows : -1;
+        if (s->row[i] >= 0) s->rowed[s->rows++] = i;
+    }
+    return true;
+}
+
+supple_result spl_ties_create(int32_t n, const bool *may_touch, int32_t capacity, int32_t columns,
+                              const supple_allocator *a, spl_ties **out, supple_error *error)
 {
     *out = NULL;
     spl_ties *s = spl_new(a, 1, sizeof *s);
     if (!s) return spl_fail_memory(error, "the contacts");
     size_t c = (size_t)capacity;
     *s = (spl_ties){.allocator = *a, .n = n, .capacity = capacity, .columns = columns};
-    s->column = spl_new(a, (size_t)columns, (size_t)n * sizeof *s->column);
+    if (!number_rows(s, may_touch)) {
+        spl_ties_destroy(s);
+        return spl_fail_memory(error, "the contacts");
+    }
+    s->column = spl_resize(a, NULL, (size_t)columns, (size_t)s->rows * sizeof *s->column);
     s->owner = spl_new(a, (size_t)columns, sizeof *s->owner);
     s->used = spl_new(a, (size_t)columns, sizeof *s->used);
     s->at = spl_new(a, (size_t)n, sizeof *s->at);
@@ -68,7 +86,8 @@ void spl_ties_destroy(spl_ties *s)
 {
     if (!s) return;
     supple_allocator a = s->allocator;
-    void *blocks[] = {s->column, s->owner, s->used, s->at, s->batch, s->wanted, s->S, s->side, s->node, s->weight, s};
+    void *blocks[] = {s->row,    s->rowed, s->column, s->owner, s->used,   s->at, s->batch,
+                      s->wanted, s->S,     s->side,   s->node,  s->weight, s};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
 }
 
@@ -131,8 +150,8 @@ static supple_result solve_columns(spl_ties *s, spl_factor *factor, int32_t coun
         supple_result result = spl_factor_solve_float(factor, s->batch, k, error);
         if (result != SUPPLE_OK) return result;
         for (int32_t j = 0; j < k; j++) {
-            float *to = s->column + n * (size_t)s->wanted[first + j];
-            for (size_t i = 0; i < n; i++) to[i] = s->batch[i * (size_t)k + (size_t)j];
+            float *to = s->column + (size_t)s->rows * (size_t)s->wanted[first + j];
+            for (int32_t i = 0; i < s->rows; i++) to[i] = s->batch[(size_t)s->rowed[i] * (size_t)k + (size_t)j];
         }
     }
     s->solved = count;
@@ -148,10 +167,10 @@ static double entry(const spl_ties *s, int32_t i, int32_t j)
     for (int a = 0; a < 4; a++) {
         int32_t u = s->node[4 * i + a];
         if (u < 0) continue;
-        const float *column = s->column + (size_t)s->n * (size_t)s->at[u];
+        const float *column = s->column + (size_t)s->rows * (size_t)s->at[u];
         double part = 0;
         for (int b = 0; b < 4; b++)
-            if (s->node[4 * j + b] >= 0) part += s->weight[4 * j + b] * (double)column[s->node[4 * j + b]];
+            if (s->node[4 * j + b] >= 0) part += s->weight[4 * j + b] * (double)column[s->row[s->node[4 * j + b]]];
         sum += s->weight[4 * i + a] * part;
     }
     return sum;
@@ -187,6 +206,11 @@ supple_result spl_ties_prepare(spl_ties *s, spl_factor *factor, const int32_t *u
             int32_t v = tie[j].vertex[i];
             s->node[4 * j + i] = v < 0 ? -1 : unknown[v];
             s->weight[4 * j + i] = tie[j].coefficient[i];
+        }
+    for (int32_t i = 0; i < 4 * count; i++)
+        if (s->node[i] >= 0 && s->row[s->node[i]] < 0) {
+            s->count = 0;
+            return spl_fail(error, SUPPLE_ERROR_SOLVE, "projective: a contact inside of the body");
         }
     supple_result result = solve_columns(s, factor, list_columns(s), error);
     if (result != SUPPLE_OK) return result;

@@ -5,7 +5,8 @@
  *     (A + C^T K C)^-1 q = y - A^-1 C^T S^-1 C y,   y = A^-1 q
  *
  * exactly: two solves with A's factor and a small dense one. S needs columns of A^-1 at the vertices that touch; they
- * are kept from step to step (the least recently used goes first), since contacts last and A does not change. */
+ * are kept from step to step (the least recently used goes first), since contacts last and A does not change. Of a
+ * column only what is at nodes that may touch is ever read: the body's surface, a tenth of a large body. */
 #ifndef SPL_METHODS_PROJECTIVE_TIES_H
 #define SPL_METHODS_PROJECTIVE_TIES_H
 
@@ -28,9 +29,9 @@ spl_vec3 spl_tie_gap(const spl_tie *t, const double *x, size_t stride);
 
 typedef struct spl_ties spl_ties;
 
-/* Room for n nodes and so many ties, and for so many columns of A^-1. */
-supple_result spl_ties_create(int32_t n, int32_t capacity, int32_t columns, const supple_allocator *a, spl_ties **out,
-                              supple_error *error);
+/* Room for n nodes and so many ties, and for so many columns of A^-1. `may_touch`: by node; NULL: all may. */
+supple_result spl_ties_create(int32_t n, const bool *may_touch, int32_t capacity, int32_t columns,
+                              const supple_allocator *a, spl_ties **out, supple_error *error);
 void spl_ties_destroy(spl_ties *s); /* accepts NULL */
 
 /* A has changed: the columns are not its any more. */
@@ -40,7 +41,8 @@ void spl_ties_forget(spl_ties *s);
 int32_t spl_ties_capacity(const spl_ties *s);
 
 /* Prepares for these ties, at most the capacity: columns that are missing are solved for with `factor`, S is made and
- * factorised. `unknown` gives the vertices' nodes, -1 where held. SUPPLE_ERROR_SOLVE if S is not positive. */
+ * factorised. `unknown` gives the vertices' nodes, -1 where held. SUPPLE_ERROR_SOLVE if S is not positive, or a tie has
+ * a node that may not touch. */
 supple_result spl_ties_prepare(spl_ties *s, spl_factor *factor, const int32_t *unknown, const spl_tie *tie,
                                int32_t count, supple_error *error);
 
