@@ -343,7 +343,33 @@ double spl_exrotated_forces(spl_exrotated *s, const double *x)
 typedef struct product_loop {
     const spl_steklov_kernels *kernels;
     spl_product_loop loop;
+    size_t rows, columns;
 } product_loop;
+
+static product_loop loop_of(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign)
+{
+    const size_t *start = s->matrix.rows.start;
+    size_t ni = (size_t)s->order.interior, n = (size_t)s->order.count;
+    bool lower = block == SPL_BI || block == SPL_BB, right = block == SPL_IB || block == SPL_BB;
+    return (product_loop){.kernels = s->kernels,
+                          .loop = {.from = right ? s->split : start,
+                                   .to = block == SPL_ALL || right ? start + 1 : s->split,
+                                   .column = s->matrix.rows.column,
+                                   .value = s->matrix.value,
+                                   .x = x,
+                                   .y = y,
+                                   .x_first = right ? ni : 0,
+                                   .y_first = lower ? ni : 0,
+                                   .sign = sign,
+                                   .value_float = s->narrow,
+                                   .x_float = s->narrow_x},
+                          .rows = block == SPL_ALL ? n
+                                  : lower          ? n - ni
+                                                   : ni,
+                          .columns = block == SPL_ALL ? n
+                                     : right          ? n - ni
+                                                      : ni};
+}
 
 static void product_range(void *context, size_t begin, size_t end)
 {
@@ -353,21 +379,8 @@ static void product_range(void *context, size_t begin, size_t end)
 
 void spl_exrotated_multiply(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign)
 {
-    const size_t *start = s->matrix.rows.start;
-    size_t ni = (size_t)s->order.interior, n = (size_t)s->order.count;
-    bool lower = block == SPL_BI || block == SPL_BB, right = block == SPL_IB || block == SPL_BB;
-    product_loop p = {s->kernels,
-                      {.from = right ? s->split : start,
-                       .to = block == SPL_ALL || right ? start + 1 : s->split,
-                       .column = s->matrix.rows.column,
-                       .value = s->matrix.value,
-                       .x = x,
-                       .y = y,
-                       .x_first = right ? ni : 0,
-                       .y_first = lower ? ni : 0,
-                       .sign = sign}};
-    size_t rows = block == SPL_ALL ? n : lower ? n - ni : ni;
-    spl_parallel_for(s->pool, rows, 512, product_range, &p);
+    product_loop p = loop_of(s, block, x, y, sign);
+    spl_parallel_for(s->pool, p.rows, 512, product_range, &p);
 }
 
 static void narrow_range(void *context, size_t begin, size_t end)
@@ -381,7 +394,7 @@ static void narrow_range(void *context, size_t begin, size_t end)
 static void narrow_product_range(void *context, size_t begin, size_t end)
 {
     const product_loop *p = context;
-    p->kernels->product_float(&p->loop, begin, end);
+    p->kernels->product_float(&p->loop, p->loop.y_first + begin, p->loop.y_first + end);
 }
 
 void spl_exrotated_multiply_narrow(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign)
@@ -390,16 +403,7 @@ void spl_exrotated_multiply_narrow(const spl_exrotated *s, spl_quarter block, co
         spl_exrotated_multiply(s, block, x, y, sign);
         return;
     }
-    product_loop p = {s->kernels,
-                      {.from = s->matrix.rows.start,
-                       .to = block == SPL_ALL ? s->matrix.rows.start + 1 : s->split,
-                       .column = s->matrix.rows.column,
-                       .value_float = s->narrow,
-                       .x = x,
-                       .x_float = s->narrow_x,
-                       .y = y,
-                       .sign = sign}};
-    size_t rows = (size_t)(block == SPL_ALL ? s->order.count : s->order.interior);
-    spl_parallel_for(s->pool, rows, 2048, narrow_range, &p.loop);
-    spl_parallel_for(s->pool, rows, 512, narrow_product_range, &p);
+    product_loop p = loop_of(s, block, x, y, sign);
+    spl_parallel_for(s->pool, p.columns, 2048, narrow_range, &p.loop);
+    spl_parallel_for(s->pool, p.rows, 512, narrow_product_range, &p);
 }

@@ -71,8 +71,7 @@ typedef enum spl_quarter { SPL_ALL, SPL_II, SPL_IB, SPL_BI, SPL_BB } spl_quarter
 /* y = A x (sign 0), y += A x (1) or y -= A x (-1) of a block; x and y are that block's alone, 3 a node. */
 void spl_exrotated_multiply(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign);
 
-/* The same in float, where the system has that (else in double): half the memory to read, six digits. SPL_ALL or
- * SPL_II. Not reentrant. */
+/* The same in float, where the system has that (else in double): half the memory to read, six digits. Not reentrant. */
 void spl_exrotated_multiply_narrow(const spl_exrotated *s, spl_quarter block, const double *x, double *y, int sign);
 
 #endif

@@ -101,10 +101,10 @@ static void product_float(const spl_product_loop *l, size_t begin, size_t end)
     for (size_t row = begin; row < end; row++) {
         float s[3] = {0};
         for (size_t at = l->from[row]; at < l->to[row]; at++) {
-            const float *B = l->value_float + 9 * at, *p = l->x_float + 4 * (size_t)l->column[at];
+            const float *B = l->value_float + 9 * at, *p = l->x_float + 4 * ((size_t)l->column[at] - l->x_first);
             for (int r = 0; r < 3; r++) s[r] += B[r] * p[0] + B[3 + r] * p[1] + B[6 + r] * p[2];
         }
-        double *y = l->y + 3 * row;
+        double *y = l->y + 3 * (row - l->y_first);
         for (int r = 0; r < 3; r++) y[r] = l->sign == 0 ? (double)s[r] : y[r] + l->sign * (double)s[r];
     }
 }

@@ -86,12 +86,12 @@ static void product_float(const spl_product_loop *l, size_t begin, size_t end)
         __m128 a = _mm_setzero_ps(), b = a, c = a;
         const float *B = l->value_float + 9 * l->from[row];
         for (size_t at = l->from[row]; at < l->to[row]; at++, B += 9) {
-            const float *p = l->x_float + 4 * (size_t)l->column[at];
+            const float *p = l->x_float + 4 * ((size_t)l->column[at] - l->x_first);
             a = _mm_fmadd_ps(_mm_loadu_ps(B), _mm_broadcast_ss(p), a);
             b = _mm_fmadd_ps(_mm_loadu_ps(B + 3), _mm_broadcast_ss(p + 1), b);
             c = _mm_fmadd_ps(_mm_loadu_ps(B + 6), _mm_broadcast_ss(p + 2), c);
         }
-        double *y = l->y + 3 * row;
+        double *y = l->y + 3 * (row - l->y_first);
         spl_v4 s = _mm256_cvtps_pd(a + (b + c));
         if (l->sign) s = l->sign > 0 ? spl_load3(y) + s : spl_load3(y) - s;
         spl_store3(y, s);

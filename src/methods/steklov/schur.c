@@ -254,10 +254,10 @@ static void apply_whole(void *context, const double *x, double *y)
     double *outer = y + ni;
     if (ni > 0) spl_ic3_solve(s->ic, s->system->turn, x, y);
     memcpy(s->image, x + ni, nb * sizeof *s->image);
-    if (ni > 0) spl_exrotated_multiply(s->system, SPL_BI, y, s->image, -1);
+    if (ni > 0) spl_exrotated_multiply_narrow(s->system, SPL_BI, y, s->image, -1);
     spl_schur_precondition(s, s->image, outer);
     if (ni == 0) return;
-    spl_exrotated_multiply(s->system, SPL_IB, outer, s->side, 0);
+    spl_exrotated_multiply_narrow(s->system, SPL_IB, outer, s->side, 0);
     spl_ic3_solve(s->ic, s->system->turn, s->side, s->side);
     for (size_t i = 0; i < ni; i++) y[i] -= s->side[i];
 }

@@ -14,7 +14,7 @@
  * interior is part of theirs, so that nothing is left to relax.
  *
  * The preconditioner of the surface is the sparse K_b(0) of boundary.h, turned by the boundary's rotations (equation
- * 15), with the contacts' springs on its diagonal. */
+ * 15), with the contacts' springs on its diagonal where no zone answers them. */
 #ifndef SPL_METHODS_STEKLOV_SCHUR_H
 #define SPL_METHODS_STEKLOV_SCHUR_H
 

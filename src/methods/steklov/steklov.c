@@ -54,7 +54,7 @@ static const spl_parameter PARAMETERS[] = {
                     "the surface's operator: exact, by a squared polynomial, or as the paper prints it",
                     "exact|polynomial|printed"},
     [P_DEGREE] = {"degree", "", 4, 1, 50, "of operator=polynomial before it is squared", NULL},
-    [P_DISTANCE] = {"distance", "edges", 4, 1, 1000, "how far the surface's preconditioner reaches", NULL},
+    [P_DISTANCE] = {"distance", "edges", 2, 1, 1000, "how far the surface's preconditioner reaches", NULL},
     [P_BOUNDARY] = {"boundary", "", 0, 0, 1, "factor of the surface's preconditioner", "incomplete|cholesky"},
     [P_DROP] = {"drop", "", 0, 0, 1, "what that leaves out is forgotten, or added to its diagonal (slow)",
                 "plain|diagonal"},

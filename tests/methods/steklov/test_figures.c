@@ -88,8 +88,8 @@ TEST(a_sharp_bend_takes_the_surface_few_iterations)
 {
     static const char *const ways[] = {"formulation=volume precondition=none",
                                        "formulation=surface precondition=none",
-                                       "formulation=surface operator=polynomial boundary=cholesky",
-                                       "formulation=surface operator=polynomial",
+                                       "formulation=surface operator=polynomial distance=4 boundary=cholesky",
+                                       "formulation=surface operator=polynomial distance=4",
                                        "formulation=volume precondition=skinned",
                                        "formulation=volume precondition=direct",
                                        "formulation=surface"};

@@ -161,8 +161,8 @@ TEST(narrow_products_are_the_wide_ones)
         size_t n = 3 * (size_t)s.order.count;
         double *x = calloc(n, 8), *a = calloc(n, 8), *b = calloc(n, 8);
         for (size_t i = 0; i < n; i++) x[i] = noise(&seed);
-        for (int k = 0; k < 6; k++) {
-            spl_quarter block = k < 3 ? SPL_ALL : SPL_II;
+        for (int k = 0; k < 15; k++) {
+            spl_quarter block = (spl_quarter)(k / 3); /* all, and the four quarters */
             for (size_t i = 0; i < n; i++) a[i] = b[i] = (double)(i % 7);
             spl_exrotated_multiply(&s, block, x, a, k % 3 - 1);
             spl_exrotated_multiply_narrow(&s, block, x, b, k % 3 - 1);
