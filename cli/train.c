@@ -215,7 +215,7 @@ static void notes(void)
     printf("\nparameters:\n"
            "  modes=160            linear vibration modes of the whole body\n"
            "  derivatives=100      their modal derivatives\n"
-           "  pose-share=0.9       share of a basis that comes from poses; the rest is for vibrations\n"
+           "  pose-share=1         share of a basis that comes from poses; the rest is for vibrations\n"
            "  seam=0.3             what the places where domains meet weigh in the bases, of the domains' mass\n"
            "  even=0               1: the same rank everywhere\n"
            "  cubature-error=0.05  of the forces in training\n"

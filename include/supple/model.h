@@ -21,7 +21,7 @@ typedef struct supple_train_config {
     int32_t domains;         /* at most; 0: one for every bone with flesh of its own */
     int32_t modes;           /* linear vibration modes of the whole body (160) */
     int32_t derivatives;     /* modal derivatives (100) */
-    double pose_share;       /* of a basis: the rest is for vibrations (0.9) */
+    double pose_share;       /* of a basis: the rest is for vibrations (1) */
     double seam;             /* what the places where domains meet weigh in the bases, of the domains' mass (0.3) */
     double cubature_error;   /* of the forces in training (0.05) */
     double tolerance;        /* residual of the solved poses (1e-4) */

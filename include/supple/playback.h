@@ -84,7 +84,7 @@ typedef struct supple_player_config {
     int32_t iterations;  /* most Newton iterations of a step; 0: 3 in motion, 12 without (0) */
     double tolerance;    /* share of the forces at which a step ends (1e-4) */
     double gravity[3];   /* m/s^2, in the axes of the world (0 0 0) */
-    double kappa;        /* stiffness of the springs between domains, times E / edge (10) */
+    double kappa;        /* stiffness of the springs between domains, times E / edge (20) */
     double kappa_d;      /* their damping, times their stiffness, seconds (5e-4) */
     double alpha, beta;  /* Rayleigh damping by mass, 1/s (0.5), and by stiffness, s (2e-3) */
     bool precise;        /* all in double: the slow twin of the float kernels that play at a tolerance of 1e-5 or more
@@ -96,7 +96,7 @@ typedef struct supple_player_config {
                           * interpolated; 0: one step a call, of its dt (0) */
     int32_t colliders;   /* room for so many things of the world, up to 256; 0: nothing touches the flesh (0) */
     double contact;      /* stiffness of contacts with them by area, times E / edge (3000) */
-    double self_contact; /* the same of contacts between domains that do not meet at rest: a hand on the belly; 300 is
+    double self_contact; /* the same of contacts between domains that do not meet at rest: a hand on the belly; 1000 is
                           * good; 0: flesh goes through flesh (0) */
     const struct supple_player
         *like; /* a player of the same model and with the same two switches that outlives this one:

@@ -126,26 +126,34 @@ typedef struct work {
     rows pose, shape;
 } work;
 
-static bool make_weights(work *w, const spl_domains *domains, const supple_allocator *a)
+void spl_basis_weights(const spl_domains *domains, int32_t domain, double seam, double *weight)
 {
-    const spl_domain *d = w->domain;
+    const spl_domain *d = &domains->domain[domain];
     double mass = 0;
-    w->root = spl_new(a, (size_t)d->vertex_count, 3 * sizeof *w->root);
-    if (!w->root) return false;
     for (int32_t k = 0; k < d->vertex_count; k++) {
         mass += d->mass[k];
-        w->root[3 * k] = d->mass[k];
+        weight[k] = d->mass[k];
     }
     for (int32_t i = 0; i < domains->interface_count; i++) {
         const spl_interface *f = &domains->interface[i];
         double area = 0;
-        if (f->i != w->index && f->j != w->index) continue;
+        if (f->i != domain && f->j != domain) continue;
         for (int32_t k = 0; k < f->count; k++) area += f->area[k];
         for (int32_t k = 0; k < f->count; k++)
-            w->root[3 * (f->i == w->index ? f->at_i[k] : f->at_j[k])] += w->snapshots->seam * mass * f->area[k] / area;
+            weight[f->i == domain ? f->at_i[k] : f->at_j[k]] += seam * mass * f->area[k] / area;
     }
-    for (int32_t k = 0; k < d->vertex_count; k++)
-        w->root[3 * k] = w->root[3 * k + 1] = w->root[3 * k + 2] = sqrt(w->root[3 * k]);
+}
+
+static bool make_weights(work *w, const spl_domains *domains, const supple_allocator *a)
+{
+    size_t n = (size_t)w->domain->vertex_count;
+    w->root = spl_new(a, n, 3 * sizeof *w->root);
+    if (!w->root) return false;
+    spl_basis_weights(domains, w->index, w->snapshots->seam, w->root);
+    for (size_t k = n; k-- > 0;) { /* from the last, as they are spread to three */
+        double root = sqrt(w->root[k]);
+        w->root[3 * k] = w->root[3 * k + 1] = w->root[3 * k + 2] = root;
+    }
     return true;
 }
 

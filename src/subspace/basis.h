@@ -26,6 +26,9 @@ supple_result spl_basis_make(const spl_domains *domains, int32_t domain, const s
                              double pose_share, spl_pool *pool, const supple_allocator *a, double *basis,
                              int32_t *rank_out, int32_t *pose_rank, supple_error *error);
 
+/* What a domain's vertices weigh: their mass, and at interfaces `seam` of the domain's mass besides, by area. */
+void spl_basis_weights(const spl_domains *domains, int32_t domain, double seam, double *weight);
+
 /* Ranks by domain, `rank` in the mean, between three tenths of it and twice as much: columns go where they take away
  * most of the mean square displacement that poses have left. A torso with six neighbours needs several times the
  * columns of a toe for the same error. `load` is called before a domain's poses are read, domain after domain; NULL:

@@ -16,7 +16,7 @@ spl_player_options spl_player_options_default(void)
         .fst = true,
         .newton = 0,
         .tolerance = 1e-4,
-        .kappa = 10,
+        .kappa = 20,
         .kappa_d = 5e-4,
         .alpha = 0.5,
         .beta = 2e-3,

@@ -4,6 +4,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "subspace/agree.h"
 #include "subspace/basis.h"
 #include "subspace/cubature.h"
 #include "subspace/dents.h"
@@ -19,6 +20,7 @@ enum { FEW = 24 }; /* poses, of which none are frames */
 static const double moves_away = 0.02; /* of the diagonal: joints that move farther in their parent's axes */
 
 static const double dent_depth = 0.4; /* of the deeper of two dents that cubature learns from, times its radius */
+static const double heard = 10;       /* what a neighbour's word weighs at a seam, against the pose's (agree.h) */
 static const double vibration = 0.02; /* largest displacement of a vibration sample, of the diagonal */
 
 spl_train_options spl_train_options_default(void)
@@ -27,8 +29,9 @@ spl_train_options spl_train_options_default(void)
                                .rank = 20,
                                .modes = 160,
                                .derivatives = 100,
-                               .pose_share = 0.9,
+                               .pose_share = 1,
                                .seam = 0.3,
+                               .sweeps = 8,
                                .cubature_error = 0.05,
                                .tolerance = 1e-4,
                                .least_turn = 0.35,
@@ -231,9 +234,9 @@ static supple_result start_domain(training *w, int32_t index, spl_model_domain *
         memcpy(out->rest + 3 * k, w->solid->drive.rest + 3 * (size_t)d->vertex[k], 3 * sizeof *out->rest);
     supple_result result = spl_basis_make(&w->domains, index, &w->snapshots, w->rank[index], w->o->pose_share, w->pool,
                                           a, out->basis, &out->rank, &out->pose_rank, error);
-    if (result != SUPPLE_OK || w->o->dents == 0) return result;
-    return spl_dents_append(&w->dents, &w->domains, index, (int32_t)most, w->modal.vertex_count, out->basis, &out->rank,
-                            error);
+    if (result == SUPPLE_OK && out->rank < 1)
+        result = spl_fail(error, SUPPLE_ERROR_SOLVE, "domain %d never moves: nothing to learn from", (int)index);
+    return result;
 }
 
 /* q = U^T M u */
@@ -349,6 +352,33 @@ static supple_result make_ranks(training *w, supple_error *error)
     return result;
 }
 
+/* Dents behind the other columns, and what tets stand for the rest. */
+static supple_result finish_domain(training *w, int32_t index, spl_model_domain *out, supple_error *error)
+{
+    int32_t most = w->rank[index] + w->o->dents;
+    supple_result result = spl_poses_load(&w->poses, index, error);
+    if (result == SUPPLE_OK && w->o->dents > 0)
+        result =
+            spl_dents_append(&w->dents, &w->domains, index, most, w->modal.vertex_count, out->basis, &out->rank, error);
+    return result == SUPPLE_OK ? train_cubature(w, index, out, error) : result;
+}
+
+/* Where domains meet their bases say the same. */
+static supple_result agree(training *w, spl_model *m, supple_error *error)
+{
+    spl_agreement g = {.domains = &w->domains,
+                       .pose_count = w->poses.count,
+                       .pose = (double *const *)w->poses.displacement,
+                       .R = w->poses.R,
+                       .t = w->poses.t,
+                       .seam = w->o->seam,
+                       .weight = heard,
+                       .sweeps = w->o->sweeps,
+                       .load = load_domain,
+                       .context = w};
+    return spl_bases_agree(&g, m->domain, w->pool, &w->allocator, error);
+}
+
 static supple_result make_domains(training *w, spl_model *m, spl_train_report *report, supple_error *error)
 {
     supple_result result = make_ranks(w, error);
@@ -357,18 +387,20 @@ static supple_result make_domains(training *w, spl_model *m, spl_train_report *r
     m->domain = spl_new(&w->allocator, (size_t)count, sizeof *m->domain);
     if (!m->domain) return spl_fail_memory(error, "a model");
     m->domain_count = count;
+    double start = spl_now_ms();
     for (int32_t i = 0; i < count && result == SUPPLE_OK; i++) {
-        double start = spl_now_ms();
-        result = spl_progress(w->config, "cubature", (double)i / count, error);
+        result = spl_progress(w->config, "bases", (double)i / count, error);
         if (result == SUPPLE_OK) result = spl_poses_load(&w->poses, i, error);
         if (result == SUPPLE_OK) result = start_domain(w, i, &m->domain[i], error);
-        report->ms_bases += spl_now_ms() - start;
-        start = spl_now_ms();
-        if (result == SUPPLE_OK && m->domain[i].rank < 1)
-            result = spl_fail(error, SUPPLE_ERROR_SOLVE, "domain %d never moves: nothing to learn from", (int)i);
-        if (result == SUPPLE_OK) result = train_cubature(w, i, &m->domain[i], error);
-        report->ms_cubature += spl_now_ms() - start;
     }
+    if (result == SUPPLE_OK) result = agree(w, m, error);
+    report->ms_bases = spl_now_ms() - start;
+    start = spl_now_ms();
+    for (int32_t i = 0; i < count && result == SUPPLE_OK; i++) {
+        result = spl_progress(w->config, "cubature", (double)i / count, error);
+        if (result == SUPPLE_OK) result = finish_domain(w, i, &m->domain[i], error);
+    }
+    report->ms_cubature = spl_now_ms() - start;
     return result;
 }
 

@@ -11,8 +11,9 @@ typedef struct spl_train_options {
     int32_t dents;          /* further columns of a domain for contacts (dents.h), 0 */
     int32_t modes;          /* of linear vibration, 160 */
     int32_t derivatives;    /* modal ones, 100 */
-    double pose_share;      /* of a basis, 0.9 */
+    double pose_share;      /* of a basis, 1 */
     double seam;            /* what an interface weighs in the bases, of its domain's mass, 0.3 */
+    int32_t sweeps;         /* in which bases learn to agree at interfaces (agree.h), 8 */
     double cubature_error;  /* 0.05 */
     double tolerance;       /* of the poses' residuals, 1e-4 */
     double least_turn;      /* radians: joints that no clip turns take part by this much */
