@@ -16,6 +16,8 @@
 #define LEAST_SHARE   1e-3 /* of a contact that counts */
 #define LEAST_WEIGHT  0.1  /* of a vertex in a touching place: one that answers it */
 #define PUSH_EDGES    0.5  /* the most that contacts push beyond their offset */
+#define GAIN          0.5  /* of what springs leave, that steady ones push the more: not all, which overshoots */
+#define FADES_IN      0.01 /* edges: a contact as deep counts whole where flesh is damped */
 
 enum { GRAIN = 64, LOOK_ROOM = 96 /* vertices */ };
 
@@ -46,7 +48,9 @@ struct spl_contacts {
     spl_feasible *feasible; /* or NULL */
     int32_t *point_of;      /* by vertex of the body: its point, or -1 */
     int32_t *vertices;      /* room: 4 each contact */
+    double *touches;        /* beside it */
     double *push;           /* by vertex of the body: the memory's, for the feasible state */
+    bool steady;            /* what changes by little changes what is found by little */
     bool learns;            /* the frame has had a find */
     bool failed;            /* memory was out in a find */
 };
@@ -73,10 +77,11 @@ static supple_result choose_points(spl_contacts *c, supple_error *error)
     c->has = spl_new(a, n, 2 * sizeof *c->has);
     c->list = spl_new(a, n, 2 * sizeof *c->list);
     c->vertices = spl_new(a, n, 8 * sizeof *c->vertices);
+    c->touches = spl_new(a, n, 8 * sizeof *c->touches);
     c->push = spl_new(a, (size_t)s->solid->elements.vertex_count, sizeof *c->push);
     c->point_of = spl_new(a, (size_t)s->solid->elements.vertex_count, sizeof *c->point_of);
     if (!c->point || !c->body || !c->position || !c->memory || !c->found || !c->has || !c->list || !c->point_of ||
-        !c->push || !c->vertices)
+        !c->push || !c->vertices || !c->touches)
         return spl_fail_memory(error, "the contacts");
     for (int32_t v = 0; v < s->solid->elements.vertex_count; v++) c->point_of[v] = -1;
     for (int32_t v = 0, i = 0; v < s->vertex_count; v++)
@@ -128,6 +133,7 @@ void spl_contacts_destroy(spl_contacts *c)
     spl_free(&a, c->point_of);
     spl_free(&a, c->push);
     spl_free(&a, c->vertices);
+    spl_free(&a, c->touches);
     spl_free(&a, c);
 }
 
@@ -467,7 +473,7 @@ void spl_contacts_learn(spl_contacts *c, const double *x)
         if (k.corner[0] < 0) continue;
         refresh_self(c, x, &k);
         double left = k.depth - k.push; /* without what is pushed beyond the offset */
-        c->push[k.vertex] = fmin(fmax(k.push + left, 0), most);
+        c->push[k.vertex] = fmin(fmax(k.push + (c->steady ? GAIN : 1) * left, 0), most);
     }
     for (int32_t i = 0; c->feasible && i < c->point_count; i++) c->memory[i].push = c->push[c->body[i]];
 }
@@ -543,14 +549,26 @@ const spl_contact *spl_contacts_list(const spl_contacts *c, int32_t *count)
     return c->list;
 }
 
-const int32_t *spl_contacts_vertices(spl_contacts *c, int32_t *count)
+const int32_t *spl_contacts_vertices(spl_contacts *c, const double **share, int32_t *count)
 {
     *count = 4 * c->count;
+    *share = c->touches;
     for (int32_t i = 0; i < c->count; i++) {
-        c->vertices[4 * i] = c->list[i].vertex;
-        memcpy(c->vertices + 4 * i + 1, c->list[i].corner, sizeof c->list[i].corner);
+        const spl_contact *k = &c->list[i];
+        double touches = c->steady ? fmin(fmax(k->depth, 0) / (FADES_IN * c->shell.edge), 1) : 1;
+        c->vertices[4 * i] = k->vertex;
+        c->touches[4 * i] = touches;
+        for (int q = 0; q < 3; q++) {
+            c->vertices[4 * i + 1 + q] = k->corner[q];
+            c->touches[4 * i + 1 + q] = c->steady ? touches * fmin(3 * fabs(k->bary[q]), 1) : 1;
+        }
     }
     return c->vertices;
+}
+
+void spl_contacts_steady(spl_contacts *c)
+{
+    c->steady = true;
 }
 
 bool spl_contacts_failed(const spl_contacts *c)

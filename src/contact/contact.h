@@ -77,8 +77,15 @@ void spl_contacts_refresh(spl_contacts *c, const double *x);
  * frame's end, which this is. */
 void spl_contacts_learn(spl_contacts *c, const double *x);
 
-/* The vertices of the contacts of the last find, 4 each (-1: none), for spl_feasible_damp; valid until the next. */
-const int32_t *spl_contacts_vertices(spl_contacts *c, int32_t *count);
+/* From now on contacts of a feasible state change steadily with x, so that rounding, or another device, makes little of
+ * little: half of what springs leave is added to what they push, and flesh is damped by how deep and how near to each
+ * corner a contact is (spl_contacts_vertices). `mixed` and `steklov` do not ask for it: they have more vertices that go
+ * to and fro by it (docs/contact.md). */
+void spl_contacts_steady(spl_contacts *c);
+
+/* The vertices of the contacts of the last find, 4 each (-1: none), and how much of it touches there, for
+ * spl_feasible_damp; valid until the next. */
+const int32_t *spl_contacts_vertices(spl_contacts *c, const double **share, int32_t *count);
 
 /* Whether memory was out in a find with a feasible state. */
 bool spl_contacts_failed(const spl_contacts *c);

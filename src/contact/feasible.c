@@ -525,12 +525,12 @@ static supple_result release_stuck(spl_feasible *f, bool *any, supple_error *err
 }
 
 /* Marks vertices where flesh touches, fading out through the flesh around. */
-static void mark_touching(spl_feasible *f, const int32_t *vertex, int32_t count)
+static void mark_touching(spl_feasible *f, const int32_t *vertex, const double *share, int32_t count)
 {
     const spl_elements *e = &f->solid->elements;
     memset(f->touch, 0, (size_t)e->vertex_count * sizeof *f->touch);
     for (int32_t i = 0; i < count; i++)
-        if (vertex[i] >= 0) f->touch[vertex[i]] = 1;
+        if (vertex[i] >= 0) f->touch[vertex[i]] = fmax(f->touch[vertex[i]], share[i]);
     for (int ring = 0; ring < FADE; ring++)
         for (int32_t k = 0; k < e->count; k++) {
             const int32_t *t = e->tet + 4 * (size_t)k;
@@ -542,10 +542,10 @@ static void mark_touching(spl_feasible *f, const int32_t *vertex, int32_t count)
 
 /* Where flesh touches, it goes only part of the way from where bones carried it: sets of contacts that come and go in
  * turn settle by that, and what snaps over does so in a few frames. */
-void spl_feasible_damp(spl_feasible *f, const int32_t *vertex, int32_t count, double *x)
+void spl_feasible_damp(spl_feasible *f, const int32_t *vertex, const double *share, int32_t count, double *x)
 {
     if (count == 0 || f->fresh) return;
-    mark_touching(f, vertex, count);
+    mark_touching(f, vertex, share, count);
     for (size_t k = 0; k < coordinates(f); k++)
         if (f->held[k / 3] < 0) x[k] -= DAMPED * f->touch[k / 3] * (x[k] - f->x[k]);
 }

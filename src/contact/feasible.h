@@ -47,9 +47,9 @@ spl_pressed *spl_feasible_pressed(spl_feasible *f);
  * rising order of the vertex, valid until the next call of anything. -1 if memory is out. */
 int32_t spl_feasible_find(spl_feasible *f, const double *x, const double *more, const spl_meeting **list);
 
-/* Takes back a part of what x is from the state, where flesh touches: around `count` vertices (-1: none). Nothing in a
- * first frame. */
-void spl_feasible_damp(spl_feasible *f, const int32_t *vertex, int32_t count, double *x);
+/* Takes back a part of what x is from the state, where flesh touches: around `count` vertices (-1: none), each by its
+ * share, 0 to 1. Nothing in a first frame. */
+void spl_feasible_damp(spl_feasible *f, const int32_t *vertex, const double *share, int32_t count, double *x);
 
 /* The state goes to x, and x becomes the state. */
 supple_result spl_feasible_end(spl_feasible *f, double *x, supple_error *error);

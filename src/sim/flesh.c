@@ -571,12 +571,13 @@ static supple_result keep_apart(spl_flesh_sim *f, const spl_method_context *c, s
     bool moves = c->dt > 0 && c->velocity;
     spl_contacts_learn(f->contacts, f->x);
     int32_t touching;
-    const int32_t *vertex = spl_contacts_vertices(f->contacts, &touching);
+    const double *share;
+    const int32_t *vertex = spl_contacts_vertices(f->contacts, &share, &touching);
     if (!moves && touching > 0 && spl_feasible_still(f->feasible) && !f->force && !f->world.colliders) {
         memcpy(f->x, spl_feasible_x(f->feasible), n * sizeof *f->x); /* flesh that touches lies as it lay */
         return SUPPLE_OK;
     }
-    if (!moves) spl_feasible_damp(f->feasible, vertex, touching, f->x);
+    if (!moves) spl_feasible_damp(f->feasible, vertex, share, touching, f->x);
     if (moves) take_own_velocity(f, c);
     supple_result result = spl_contacts_failed(f->contacts) ? spl_fail_memory(error, "contacts")
                                                             : spl_feasible_end(f->feasible, f->x, error);

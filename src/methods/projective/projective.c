@@ -60,7 +60,8 @@ enum {
     NODES_A_TIE = 32, /* and of large bodies one for so many vertices (docs/projective.md) */
 };
 
-#define EARLY    10   /* times the tolerance, while contacts are still sought */
+#define EARLY    10   /* times the tolerance, while contacts are still sought; */
+#define STEADY   3    /* with bounded steps, where another iteration would tell in the contacts found next */
 #define SHORTEST 1e-6 /* seconds: less is no step */
 #define PUSH     1.0  /* m/s at which contacts are brought out */
 #define THUD     1e-4 /* share of a vertex's velocity that contact leaves after 1/60 s */
@@ -218,6 +219,7 @@ static supple_result projective_init(void *state, const spl_method_context *c, s
     if (result == SUPPLE_OK && c->contacts)
         result =
             spl_touch_create(c->contacts, (spl_touch_form)c->parameter[P_CONTACT_FORM], c->allocator, &m->touch, error);
+    if (c->contacts) spl_contacts_steady(c->contacts);
     if (result == SUPPLE_OK) result = make_solver(m, c, spring, error);
     if (result == SUPPLE_OK) result = make_engine(m, c, error);
     spl_free(c->allocator, spring);
@@ -380,13 +382,14 @@ static supple_result settle(projective *m, const spl_method_context *c, double *
     bool touches = m->touch.tie && c->contacts, same = !touches;
     int32_t limit = c->parameter[P_ITERATIONS] > 0 ? (int32_t)c->parameter[P_ITERATIONS] : EQUILIBRIUM;
     int32_t rounds = touches ? (int32_t)c->parameter[P_ROUNDS] : 1;
-    if (touches && spl_contacts_bounded(c->contacts)) rounds = (rounds + 1) / 2; /* what is left is stopped */
+    bool bounded = touches && spl_contacts_bounded(c->contacts);
+    if (bounded) rounds = (rounds + 1) / 2; /* what is left is stopped */
     for (int32_t k = 0; k < rounds && stats->iterations < limit; k++) {
         if (touches) same = find_contacts(m, c, x, stats) && k > 0;
         bool last = same || k + 1 == rounds; /* others need not be exact */
         int32_t most = limit - stats->iterations;
         if (!last && most > ROUND) most = ROUND;
-        double tolerance = (last ? 1 : EARLY) * c->parameter[P_TOLERANCE];
+        double tolerance = (last ? 1 : bounded ? STEADY : EARLY) * c->parameter[P_TOLERANCE];
         supple_result result = solve_once(m, c, most, tolerance, x, stats, error);
         if (result != SUPPLE_OK) return result;
         if (same && m->solved.converged) break;
