@@ -11,8 +11,8 @@
 #define SPL_METHODS_STEKLOV_EXROTATED_H
 
 #include "body/pins.h"
-#include "methods/steklov/kernels.h"
 #include "fem/order.h"
+#include "methods/steklov/kernels.h"
 #include "sparse/matrix3.h"
 
 typedef struct spl_exrotated {
