@@ -126,6 +126,73 @@ TEST(it_saves_iterations_and_nothing_breaks_without_it)
     unfold(&w);
 }
 
+/* ---- contacts that come and go ---- */
+
+static void multiply_flesh(void *context, const double *x, double *y)
+{
+    const folded *w = context;
+    spl_exrotated_multiply(&w->system, SPL_ALL, x, y, 0);
+}
+
+static void by_stiffness(void *context, const double *x, double *y)
+{
+    const folded *w = context;
+    for (size_t i = 0; i < 3 * (size_t)w->system.order.count; i++)
+        y[i] = x[i] / w->system.stiffness[w->system.order.vertex[i / 3]];
+}
+
+/* |elastic forces at x and the springs' of the known pairs that are on the wrong side there|; `force`: the former. */
+static double residual_of(folded *w, const double *x, double *force)
+{
+    size_t n = 3 * (size_t)w->system.order.count;
+    double *r = calloc(n, sizeof *r), sum = 0;
+    spl_exrotated_forces(&w->system, x);
+    for (size_t i = 0; i < n; i++) r[i] = force[i] = w->system.force[3 * (size_t)w->system.order.vertex[i / 3] + i % 3];
+    spl_springs_find(&w->springs, x, false);
+    spl_springs_pull(&w->springs, x, 0, r);
+    for (size_t i = 0; i < n; i++) sum += r[i] * r[i];
+    free(r);
+    return sqrt(sum);
+}
+
+/* One solve ends in balance with those contacts that press there, which are others than those it began with; and as
+ * well where the zone has no room. */
+TEST(sets_follow_within_a_solve)
+{
+    folded w;
+    spl_active a;
+    spl_zone z;
+    fold(&w, 28);
+    size_t n = 3 * (size_t)w.f.solid.elements.vertex_count;
+    double *x = calloc(n, 8), *force = calloc(n, 8);
+    spl_springs_find(&w.springs, w.x, true);
+    CHECK(w.springs.keep); /* from now on */
+    REQUIRE(spl_zone_create(&w.system, &w.springs, &z, NULL) == SUPPLE_OK);
+    REQUIRE(spl_active_create(&w.system, &w.springs, &a, NULL) == SUPPLE_OK);
+    for (int room = 1; room >= 0; room--) {
+        double start = residual_of(&w, w.x, force);
+        int32_t pairs = w.springs.pairs;
+        if (!room) z.arena.size = 1000, z.factor = NULL;
+        spl_zone_prepare(&z);
+        CHECK(z.ready == room);
+        spl_active_problem p = {&z, multiply_flesh, by_stiffness, &w, 1e-8 * start, 3000};
+        a.has_last = false;
+        spl_active_result solved = spl_active_solve(&a, &p, force);
+        CHECK(solved.finite && solved.definite && !solved.stalled && solved.residual <= p.goal && solved.changes > 0);
+        memcpy(x, w.x, n * sizeof *x);
+        for (size_t i = 0; i < 3 * (size_t)w.system.order.count; i++)
+            x[3 * (size_t)w.system.order.vertex[i / 3] + i % 3] += a.dx[i];
+        double end = residual_of(&w, x, force);
+        printf("    %d pairs become %d in %d iterations, the set changes %d times: %.1e of the residual is left\n",
+               pairs, w.springs.pairs, solved.iterations, solved.changes, end / start);
+        CHECK(end < 2e-8 * start && pairs > 20 && w.springs.pairs > 10 && w.springs.pairs != pairs);
+    }
+    spl_active_release(&a);
+    spl_zone_release(&z);
+    free(x), free(force);
+    unfold(&w);
+}
+
 /* ---- bones ---- */
 
 /* How far vertices that bones hold reach over the plane that halves the elbow, at a bend about z. */
@@ -190,4 +257,5 @@ TEST(springs_are_as_stiff_as_the_flesh_bears)
 }
 
 TEST_CASES(RUN(the_zone_is_solved_exactly), RUN(it_saves_iterations_and_nothing_breaks_without_it),
-           RUN(bones_taper_so_that_they_do_not_meet), RUN(springs_are_as_stiff_as_the_flesh_bears))
+           RUN(sets_follow_within_a_solve), RUN(bones_taper_so_that_they_do_not_meet),
+           RUN(springs_are_as_stiff_as_the_flesh_bears))
