@@ -43,8 +43,8 @@ static bool allocate(spl_poses *p)
     p->displacement = spl_new(a, domains, sizeof *p->displacement);
     p->held = spl_new(a, domains, sizeof *p->held);
     p->x = spl_new(a, n, 3 * sizeof *p->x);
-    bool ok = seen && p->sample && p->R && p->t && p->held_count && p->held_vertex && p->displacement && p->held &&
-              p->x;
+    bool ok =
+        seen && p->sample && p->R && p->t && p->held_count && p->held_vertex && p->displacement && p->held && p->x;
     for (int32_t d = 0; ok && d < p->domains->domain_count; d++) ok = list_held(p, d, seen);
     spl_free(a, seen);
     return ok;
@@ -63,12 +63,8 @@ supple_result spl_poses_create(const supple_scene *scene, spl_solid *solid, cons
                                const spl_samples *samples, size_t bytes, const supple_allocator *a, spl_poses *out,
                                supple_error *error)
 {
-    *out = (spl_poses){.allocator = *a,
-                       .scene = scene,
-                       .solid = solid,
-                       .domains = domains,
-                       .samples = samples,
-                       .bytes = bytes};
+    *out = (spl_poses){
+        .allocator = *a, .scene = scene, .solid = solid, .domains = domains, .samples = samples, .bytes = bytes};
     if (!allocate(out)) return spl_fail_memory(error, "the training poses");
     for (int32_t i = 0; i < samples->count; i++)
         if (samples->state[i] == SPL_SAMPLE_SOLVED) out->sample[out->count++] = i;
