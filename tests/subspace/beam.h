@@ -41,7 +41,7 @@ static inline void beam_column(beam_basis kind, const flesh *f, const spl_model_
 static inline void beam_fill_basis(beam_basis kind, const flesh *f, spl_model_domain *d, uint64_t *seed)
 {
     size_t n = 3 * (size_t)d->vertex_count, rank = (size_t)d->rank, at = 0;
-    double *column = malloc(n * sizeof *column);
+    double *column = calloc(n, sizeof *column);
     for (int32_t c = 0; at < rank; c++) {
         beam_column(kind, f, d, c, seed, column);
         double before = 0, after = 0;
