@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum { ROUNDS = 4 }; /* of contacts, in a step without dynamics */
-#define PART 0.6
 enum { PIECE = 32 }; /* tets a thread takes at once; a multiple of SPL_LANES */
 
 spl_player_options spl_player_options_default(void)
@@ -104,7 +103,7 @@ static bool take_lists(spl_player *p, const supple_allocator *a)
 /* Vectors: wide ones have [q, 1, 0 ...] for each domain, padded ones [f, 0 ...]. */
 static bool take_vectors(spl_player *p, const supple_allocator *a)
 {
-    double **wide[] = {&p->q, &p->qd, &p->qdd, &p->q_n, &p->qd_n, &p->qdd_n, &p->q_round, &p->trial};
+    double **wide[] = {&p->q, &p->qd, &p->qdd, &p->q_n, &p->qd_n, &p->qdd_n, &p->trial};
     double **padded[] = {&p->direction, &p->acting, &p->now.elastic, &p->now.linear, &p->next.elastic, &p->next.linear};
     size_t most = 0;
     for (int32_t i = 0; i < p->count; i++) {
@@ -258,10 +257,10 @@ void spl_player_destroy(spl_player *p)
     if (p->clash) spl_clash_release(p->clash, &a);
     spl_free(&a, p->clash);
     spl_blocks_release(&p->blocks);
-    void *all[] = {p->shown,       p->at,         p->centre,       p->set,         p->rigid,     p->rest,   p->frame,
-                   p->coupling,    p->piece,      p->sums,         p->q,           p->qd,        p->qdd,    p->q_n,
-                   p->q_round,     p->qd_n,       p->qdd_n,        p->trial,       p->direction, p->acting, p->room,
-                   p->now.elastic, p->now.linear, p->next.elastic, p->next.linear, p->press,     p->drift};
+    void *all[] = {p->shown,      p->at,           p->centre,      p->set,       p->rigid,  p->rest, p->frame,
+                   p->coupling,   p->piece,        p->sums,        p->q,         p->qd,     p->qdd,  p->q_n,
+                   p->qd_n,       p->qdd_n,        p->trial,       p->direction, p->acting, p->room, p->now.elastic,
+                   p->now.linear, p->next.elastic, p->next.linear, p->press,     p->drift};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) spl_free(&a, all[k]);
     spl_free(&a, p);
 }
@@ -359,16 +358,6 @@ static double outside(const spl_player *p)
     return most;
 }
 
-/* Which of a surface's places are the nearest, only the answer tells: sets of contacts took turns, and flesh with them.
- * So the domains that touch go a part of the way alone. `before` is where they were. */
-static void go_part(spl_player *p, const double *before)
-{
-    bool first = p->fresh && before == p->q_n;
-    for (int32_t i = 0; i < p->count && p->clash && !first; i++)
-        for (size_t k = p->at[i]; p->clash->touched[i] && k < p->at[i + 1]; k++)
-            p->q[k] = before[k] + PART * (p->q[k] - before[k]);
-}
-
 supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_player_stats *stats, supple_error *error)
 {
     size_t bytes = p->at[p->count] * sizeof(double);
@@ -386,13 +375,9 @@ supple_result spl_player_step(spl_player *p, const spl_player_input *in, spl_pla
         ok = spl_player_newton(p);
     }
     /* Without dynamics a step may take flesh far, and the surfaces meet elsewhere than where it started. */
-    bool still = !(in->dt > 0);
-    if (ok && still) go_part(p, p->q_n);
-    for (int32_t k = 1; ok && k < ROUNDS && p->clash && p->clash->count > 0 && still; k++) {
-        memcpy(p->q_round, p->q, bytes);
+    for (int32_t k = 1; ok && k < ROUNDS && p->clash && p->clash->count > 0 && !(in->dt > 0); k++) {
         spl_player_find_contacts(p);
         ok = spl_player_newton(p);
-        if (ok) go_part(p, p->q_round);
     }
     p->stats.residual = p->now.residual;
     p->stats.energy = p->now.energy - p->now.pressed + p->now.springs;

@@ -56,7 +56,6 @@ struct spl_player {
 
     double *q, *qd, *qdd;          /* wide: the state, and the iterate of a running step */
     double *q_n, *qd_n, *qdd_n;    /* wide: at its start */
-    double *q_round;               /* wide: where a round of contacts started */
     double *trial;                 /* wide */
     double *direction;             /* padded */
     double *acting;                /* padded: room for one kind of force */
