@@ -3,10 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum {
-    LANES = 4,   /* of the solves' work vectors, at most */
-    SLACK = 128, /* numbers beyond the panels: kernels may look at columns that are not there */
-};
+enum { LANES = 4 }; /* of the solves' work vectors, at most */
 
 const spl_symbolic *spl_ldlt_symbolic(const spl_ldlt *f)
 {
@@ -44,7 +41,7 @@ static bool allocate(spl_ldlt *f)
 {
     const supple_allocator *a = &f->allocator;
     const spl_symbolic *s = &f->symbolic;
-    size_t n = (size_t)s->n, panels = s->panel[s->count] + SLACK;
+    size_t n = (size_t)s->n, panels = s->panel[s->count] + SPL_LDLT_SLACK;
     f->memory = spl_new(a, panels + 8, sizeof *f->values);
     f->pivot = spl_new(a, n, sizeof *f->pivot);
     f->inverse = spl_new(a, n, sizeof *f->inverse);
@@ -57,10 +54,10 @@ static bool allocate(spl_ldlt *f)
     for (int32_t i = 0; i < f->slot_count; i++)
         if (!allocate_slot(&f->slots[i], s, a)) return false;
     if (!f->options.single) return true;
-    f->memory_float = spl_new(a, panels + 16, sizeof *f->values_float);
     f->inverse_float = spl_new(a, n, sizeof *f->inverse_float);
-    if (!f->memory_float || !f->inverse_float) return false;
-    f->values_float = align64(f->memory_float);
+    f->memory_float = f->options.once ? NULL : spl_new(a, panels + 16, sizeof *f->values_float);
+    if (!f->inverse_float || (!f->memory_float && !f->options.once)) return false;
+    f->values_float = f->options.once ? NULL : align64(f->memory_float);
     return spl_ldlt_parts_create(s, a, &f->parts);
 }
 

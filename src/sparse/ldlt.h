@@ -17,6 +17,7 @@ typedef struct spl_ldlt_failure {
 typedef struct spl_ldlt_options {
     bool indefinite;      /* pivots of both signs are fine (quasi-definite systems); only vanishing ones fail */
     bool single;          /* keep a float copy of the factor for spl_ldlt_solve_float */
+    bool once;            /* and nothing else: the doubles' memory becomes the floats', for one factorisation */
     bool plain;           /* use the plain kernels, for tests */
     const int32_t *order; /* of elimination, needed only at creation; NULL: a fill-reducing one is found */
 } spl_ldlt_options;
@@ -29,10 +30,12 @@ void spl_ldlt_destroy(spl_ldlt *f);
 
 const spl_symbolic *spl_ldlt_symbolic(const spl_ldlt *f);
 
-/* Factorises the matrix with these values. False: no factor (an earlier one is lost), and why. */
+/* Factorises the matrix with these values. False: no factor (an earlier one is lost), and why. With options.once it may
+ * be called once. */
 bool spl_ldlt_factorise(spl_ldlt *f, const double *values, spl_ldlt_failure *failure);
 
-/* x = A \ x, k interleaved right-hand sides; the factorisation must have succeeded. Not reentrant. */
+/* x = A \ x, k interleaved right-hand sides; the factorisation must have succeeded, without options.once. Not reentrant.
+ */
 void spl_ldlt_solve(spl_ldlt *f, double *x, int32_t k);
 void spl_ldlt_solve_float(spl_ldlt *f, float *x, int32_t k); /* needs options.single */
 

@@ -1,4 +1,5 @@
 /* The numerical factorisation: for each supernode, A's entries, minus the updates of its descendants, eliminated. */
+#include "core/memory.h"
 #include "sparse/ldlt_private.h"
 
 #include <math.h>
@@ -247,6 +248,29 @@ static void round_range(void *context, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) f->values_float[i] = (float)f->values[i];
 }
 
+/* The factor in float where it stood in double, and what that leaves over given back. A piece is read whole before it is
+ * written, to where earlier pieces were. */
+static void round_in_place(spl_ldlt *f)
+{
+    enum { PIECE = 512 };
+    size_t count = f->symbolic.panel[f->symbolic.count], shift = (size_t)((char *)f->values - (char *)f->memory);
+    char *to = (char *)f->values;
+    float piece[PIECE];
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        for (size_t k = 0; k < n; k++) piece[k] = (float)f->values[i + k];
+        memcpy(to + i * sizeof *piece, piece, n * sizeof *piece);
+    }
+    memset(to + count * sizeof *piece, 0, SPL_LDLT_SLACK * sizeof *piece);
+    f->values = NULL;
+    count += SPL_LDLT_SLACK;
+    char *block = spl_resize(&f->allocator, f->memory, count + 16, sizeof *piece);
+    if (block) f->memory = block;
+    size_t moved = (size_t)(-(intptr_t)f->memory & 63);
+    if (moved != shift) memmove((char *)f->memory + moved, (char *)f->memory + shift, count * sizeof *piece);
+    f->values_float = (float *)(void *)((char *)f->memory + moved);
+}
+
 bool spl_ldlt_factorise(spl_ldlt *f, const double *values, spl_ldlt_failure *failure)
 {
     const spl_symbolic *s = &f->symbolic;
@@ -261,7 +285,10 @@ bool spl_ldlt_factorise(spl_ldlt *f, const double *values, spl_ldlt_failure *fai
     }
     if (failure->unknown >= 0) return false;
     if (f->options.single) {
-        spl_parallel_for(f->pool, s->panel[s->count], 65536, round_range, f);
+        if (f->options.once)
+            round_in_place(f);
+        else
+            spl_parallel_for(f->pool, s->panel[s->count], 65536, round_range, f);
         for (int32_t i = 0; i < s->n; i++) f->inverse_float[i] = (float)f->inverse[i];
     }
     f->ready = true;

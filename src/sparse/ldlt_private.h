@@ -5,6 +5,9 @@
 #include "sparse/ldlt.h"
 #include "sparse/ldlt_parts.h"
 
+/* Numbers beyond the panels: kernels may look at columns that are not there. */
+enum { SPL_LDLT_SLACK = 128 };
+
 /* Work memory of one task. */
 typedef struct spl_ldlt_slot {
     int32_t *offset; /* n + 1: of a row in the panel that is being made */

@@ -221,12 +221,20 @@ TEST(reaches_give_what_whole_solves_give)
         REQUIRE(spl_ldlt_create(&m.pattern, &o, &a, NULL, &f, NULL) == SUPPLE_OK);
         REQUIRE(spl_ldlt_factorise(f, m.values, &failure));
         REQUIRE(spl_reach_create(f, &a, &w, NULL) == SUPPLE_OK);
+        spl_ldlt_options once = {.single = true, .once = true}; /* the same bits, from half of the memory */
+        spl_ldlt *g = NULL;
+        spl_reach *v = NULL;
+        REQUIRE(spl_ldlt_create(&m.pattern, &once, &a, NULL, &g, NULL) == SUPPLE_OK);
+        REQUIRE(spl_ldlt_factorise(g, m.values, &failure));
+        REQUIRE(spl_reach_create(g, &a, &v, NULL) == SUPPLE_OK);
         for (int round = 0; round < 5; round++) { /* the second finds the work memory as the first left it */
             int32_t in[2] = {(17 * round + 3) % N, (61 * round + 90) % N}, out[3] = {(29 * round) % N, in[0], N - 1};
-            float b[2 * 3 * SIDES], x[3 * 3 * SIDES];
+            float b[2 * 3 * SIDES], x[3 * 3 * SIDES], z[3 * 3 * SIDES];
             uint64_t seed = (uint64_t)round + 1;
             for (int i = 0; i < 2 * 3 * SIDES; i++) b[i] = (float)(lattice_random(&seed) - 0.5);
             spl_reach_solve(w, in, 2, b, out, 3, x);
+            spl_reach_solve(v, in, 2, b, out, 3, z);
+            CHECK(memcmp(x, z, sizeof x) == 0);
             for (int side = 0; side < SIDES; side++) {
                 double y[3 * N] = {0}, most = 0;
                 for (int i = 0; i < 2; i++)
@@ -238,6 +246,8 @@ TEST(reaches_give_what_whole_solves_give)
                         CHECK_NEAR(x[(3 * i + c) * SIDES + side], y[3 * out[i] + c], 1e-5 * most);
             }
         }
+        spl_reach_destroy(v);
+        spl_ldlt_destroy(g);
         spl_reach_destroy(w);
         spl_ldlt_destroy(f);
         matrix_free(&m);

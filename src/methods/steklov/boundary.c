@@ -133,7 +133,7 @@ static supple_result interior_pattern(const maker *m, spl_pattern *out, double *
 static supple_result factorise_interior(maker *m, supple_error *error)
 {
     const supple_allocator *a = &m->s->allocator;
-    spl_ldlt_options o = {.single = true, .plain = m->s->matrix.plain};
+    spl_ldlt_options o = {.single = true, .once = true, .plain = m->s->matrix.plain};
     spl_ldlt_failure failure;
     spl_pattern pattern = {0};
     double *value = NULL;
@@ -149,7 +149,7 @@ static supple_result factorise_interior(maker *m, supple_error *error)
         result = spl_fail(error, SUPPLE_ERROR_SOLVE,
                           "the interior of the flesh is not held by its boundary and bones (unknown %d, pivot %g)",
                           (int)failure.unknown, failure.pivot);
-    if (result == SUPPLE_OK) m->to->factor_bytes = (double)spl_ldlt_bytes(m->ldlt, false) * 1.5;
+    if (result == SUPPLE_OK) m->to->factor_bytes = (double)spl_ldlt_bytes(m->ldlt, false);
     spl_pattern_release(&pattern, a);
     spl_free(a, order);
     spl_free(a, value);
