@@ -571,7 +571,7 @@ static void run_parts(const options *o)
         const subject *b = o->quick ? &QUICK : o->large ? &LARGE[i] : &SMALL[i];
         if (!chosen(o, i)) continue;
         print_paper(b);
-        for (int k = 0; k < 2 && (!o->large || i < 2); k++) run(parts_row, b, &SURFACE[k], o); /* hero's K_b: > 7 GB */
+        for (int k = 0; k < 2; k++) run(parts_row, b, &SURFACE[k], o);
         for (int k = 0; k < 2; k++) run(parts_row, b, &VOLUME[k], o);
     }
     options whole = *o; /* two of the paper's sizes are quick enough for every run */
