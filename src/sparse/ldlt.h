@@ -34,8 +34,7 @@ const spl_symbolic *spl_ldlt_symbolic(const spl_ldlt *f);
  * be called once. */
 bool spl_ldlt_factorise(spl_ldlt *f, const double *values, spl_ldlt_failure *failure);
 
-/* x = A \ x, k interleaved right-hand sides; the factorisation must have succeeded, without options.once. Not reentrant.
- */
+/* x = A \ x, k interleaved right-hand sides, after a factorisation. Not reentrant; not with options.once. */
 void spl_ldlt_solve(spl_ldlt *f, double *x, int32_t k);
 void spl_ldlt_solve_float(spl_ldlt *f, float *x, int32_t k); /* needs options.single */
 

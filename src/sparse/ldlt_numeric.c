@@ -248,8 +248,8 @@ static void round_range(void *context, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) f->values_float[i] = (float)f->values[i];
 }
 
-/* The factor in float where it stood in double, and what that leaves over given back. A piece is read whole before it is
- * written, to where earlier pieces were. */
+/* The factor in float where it stood in double, and what that leaves over given back. A piece is read whole before it
+ * is written, to where earlier pieces were. */
 static void round_in_place(spl_ldlt *f)
 {
     enum { PIECE = 512 };
