@@ -342,6 +342,9 @@ def check_nothing_to_see(tool, folder):
         done = tool.good("skin", os.path.join(SOURCE, "tests", "data", "parts.glb"), "--method", "linear", "--frames", "0:0", "--slide",
                          "-o", os.path.join(folder, "bare.png"), *extra)
         assert done.err.count("no texture coordinates") == count, done.err
+    done = tool("skin", os.path.join(SOURCE, "tests", "data", "parts.glb"), "--motion", os.path.join(folder, "none.bvh"), "--slide",
+                "-o", os.path.join(folder, "bare.usda"))
+    assert done.code == 3 and "no texture coordinates" in done.err.splitlines()[0], done  # before anything is computed
 
 
 def main():
