@@ -229,7 +229,7 @@ class Glb:
 
 def check_atlas(tool, folder):
     """With a texture that slides every output has the atlas: the basis in the .glb gives back what the .obj has, to a quarter of a texel;
-    the image is the .obj's; any number of threads makes the same bytes; a limit is kept and said; off, nothing is made."""
+    the image is the .obj's; a .usda has it bound, an .abc beside it; any number of threads makes the same bytes; a limit is kept and said; off, nothing is made."""
     common = ("demo:hero", "--method", "linear", "--clip", 0, "--frames", "0:2", "--slide")
     torus = ("demo:torus", "--method", "linear", "--clip", "squash", "--frames", "0:2", "--slide")
     base = os.path.join(folder, "atlas")
@@ -256,7 +256,14 @@ def check_atlas(tool, folder):
         moved = max(moved, np.linalg.norm((uv - at_rest) * size, axis=1).max())
     print(f"    {len(parts) - 1} components, skin moves by up to {moved:.0f} texels, image {size}")
     assert moved > 3 and "map_Kd atlas.texture-0.png" in open(base + ".mtl", encoding="utf-8").read()
-    small = tool.good("skin", *torus, "--set", "slide.atlas=256", "-o", base + "-small.obj").err
+    small = tool.good("skin", *torus, "--set", "slide.atlas=256", "-o", base + "-small.obj", "-o", base + "-bound.usda", "-o", base + "-beside.abc").err
+    with open(base + "-small.texture-0.png", "rb") as file, open(base + "-bound.texture-0.png", "rb") as bound, open(base + "-beside.texture-0.png", "rb") as beside:
+        assert file.read() == bound.read() == beside.read()
+    with open(base + "-bound.usda", encoding="utf-8") as file:
+        text = file.read()
+    shader = text.split('uniform token info:id = "UsdUVTexture"')[1]
+    assert "asset inputs:file = @./atlas-bound.texture-0.png@" in shader and "rel material:binding" in text and 'inputs:varname = "st"' in text
+    assert len(texture_coordinates(base + "-bound.usda")) == 3
     with open(base + "-small.texture-0.png", "rb") as file:
         assert max(struct.unpack(">II", file.read(24)[16:])) <= 256
     assert "256 texels a side is hit" in small and "is hit" not in said, small
