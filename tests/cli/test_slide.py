@@ -201,6 +201,34 @@ def check_example(tool, folder):
     assert slid < 1.1 and stuck > 1.2
 
 
+def areas(path):
+    """Of a .obj's triangles, on the body and in the texture."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.startswith(("v ", "f "))]
+    x = np.array([line[1:4] for line in lines if line[0] == "v"], float)
+    x = x[[[int(corner.split("/")[0]) - 1 for corner in line[1:]] for line in lines if line[0] == "f"]]
+    uv = read_obj(path).reshape(-1, 3, 2)
+    a, b = uv[:, 1] - uv[:, 0], uv[:, 2] - uv[:, 0]
+    return np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1), abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+
+
+def check_mouth(tool, folder):
+    """A mouth that opens (figure 5b): lips hold their skin, what is around them spreads; shut, all is as it was."""
+    subprocess.run([sys.executable, os.path.join(SOURCE, "examples", "slide-bodies.py"), "mouth", folder], check=True)
+    body, out = [os.path.join(folder, "mouth" + end) for end in (".glb", ".pc2")], os.path.join(folder, "open.obj")
+    tool.good("skin", body[0], "--motion", body[1], "--slide", "-o", out)
+    (rest, chart), (opened, slid), (_, shut) = (areas(os.path.join(folder, f"open.{frame:04d}.obj")) for frame in (0, 15, 30))
+
+    def variance(skin):  # of the stretch of area, by area at rest
+        stretch, part = opened / (rest * skin / chart), rest / rest.sum()
+        return (part * (stretch - (part * stretch).sum())**2).sum()
+
+    glued, free = variance(chart), variance(slid)
+    print(f"    variance of stretch: {glued:.4f} glued, {free:.4f} slid")
+    assert glued > 0.003 and free < glued / 4
+    assert abs(shut / chart - 1).max() < 0.05
+
+
 def read_obj(path):
     """Texture coordinates by corner of a .obj's faces, v down."""
     points, corners = [], []
@@ -368,6 +396,7 @@ def main():
         cases.run("sharp_edges", check_sharp_edges, tool, folder)
         cases.run("borders", check_borders, tool, folder)
         cases.run("example", check_example, tool, folder)
+        cases.run("mouth", check_mouth, tool, folder)
         cases.run("atlas", check_atlas, tool, folder)
         cases.run("texture", check_texture, tool, folder)
         cases.run("nothing_to_see", check_nothing_to_see, tool, folder)
