@@ -19,9 +19,9 @@ static const double by_part[SPL_PART_COUNT] = {
     [SPL_PART_MIDDLE] = 0.0015,   [SPL_PART_RING] = 0.0015,     [SPL_PART_PINKY] = 0.0015};
 
 /* Elbows and knees: loose around the joint that begins a forearm or a shin, out to a share of the bone. */
-static const double at_hinge = 0.016, hinge_reach = 0.4;
+static const double at_hinge = 0.022, hinge_reach = 0.4;
 
-static const double of_depth = 0.35;   /* of the way to the bone */
+static const double of_depth = 0.5;    /* of the way to the bone */
 static const double at_border = 0.001; /* metres */
 static const double growth = 0.2;      /* along the surface: neighbours differ by no more than that strain */
 static const double holds = 0.15;      /* of a vertex's weight: less does not say how deep bones are */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SAMPLE_VERSION = 2 };
+enum { SAMPLE_VERSION = 2, HOPELESS = 8 /* poses from the first on: where none of them converges none will */ };
 static const double stride = 1.0; /* radians: the farthest that a joint moves in one step of continuation */
 
 /* ---- poses ---- */
@@ -421,6 +421,40 @@ static supple_result solve_one(solve *v, worker *w, int32_t i, supple_error *err
     return result;
 }
 
+/* The joint that is farthest from where it rests in the poses that did not converge. */
+static int32_t suspect(const spl_samples *s)
+{
+    int32_t found = 0;
+    double most = -1;
+    for (int32_t j = 0; j < s->joint_count; j++) {
+        double sum = 0;
+        for (int32_t i = 0; i < s->count; i++)
+            if (s->state[i] == SPL_SAMPLE_FAILED) sum += spl_joint_move_distance(NULL, &moves_of(s, i)[j], s->far[j]);
+        if (sum > most) most = sum, found = j;
+    }
+    return found;
+}
+
+supple_result spl_samples_refuse(const spl_samples *s, const supple_scene *scene, int32_t count, supple_error *error)
+{
+    return spl_fail(error, SUPPLE_ERROR_SOLVE,
+                    "none of %d training poses converged; farthest from its rest in them is joint '%.60s': other "
+                    "clips, limits or stiffer flesh may help",
+                    (int)count, s->joint_count > 0 ? scene->node[s->node[suspect(s)]].name : "");
+}
+
+/* Nobody waits for hundreds of poses of which none will do. Whether it happens depends on no thread. */
+static supple_result give_up(solve *v, supple_error *error)
+{
+    const spl_samples *s = v->s;
+    int32_t failed = 0;
+    pthread_mutex_lock(&v->lock);
+    while (failed < s->count && failed < HOPELESS && s->state[failed] == SPL_SAMPLE_FAILED) failed++;
+    supple_result result = failed == HOPELESS ? spl_samples_refuse(s, v->scene, failed, error) : SUPPLE_OK;
+    pthread_mutex_unlock(&v->lock);
+    return result;
+}
+
 /* The first pose that is open and whose parent is done; -1: none is. */
 static int32_t find_ready(const solve *v)
 {
@@ -467,6 +501,7 @@ static void solve_poses(void *context, size_t begin, size_t end)
     for (int32_t i = take_pose(v); i >= 0; i = take_pose(v)) {
         supple_error error = {0};
         supple_result result = solve_one(v, w, i, &error);
+        if (result == SUPPLE_OK) result = give_up(v, &error);
         int done = atomic_fetch_add(&v->done, 1) + 1;
         /* the host's callbacks are called by the host's own thread alone */
         if (result == SUPPLE_OK && pthread_equal(pthread_self(), v->caller))

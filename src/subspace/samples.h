@@ -46,11 +46,15 @@ supple_result spl_samples_create(const supple_scene *scene, const int32_t *node,
                                  supple_error *error);
 void spl_samples_release(spl_samples *s);
 
-/* Solves what is open. Poses that do not converge are dropped with a warning; SUPPLE_ERROR_CANCELLED if the host stops
- * it, with what was solved kept in files. The options' folder and law, and the config, must outlive the samples. */
+/* Solves what is open. Poses that do not converge are dropped with a warning; SUPPLE_ERROR_SOLVE, as soon as it is
+ * known, where none of the first eight does; SUPPLE_ERROR_CANCELLED if the host stops it, with what was solved kept in
+ * files. The options' folder and law, and the config, must outlive the samples. */
 supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
                                 const spl_sample_options *options, const supple_config *config, spl_pool *pool,
                                 supple_error *error);
+
+/* The error of `count` poses of which none converged: it names a joint. */
+supple_result spl_samples_refuse(const spl_samples *s, const supple_scene *scene, int32_t count, supple_error *error);
 
 /* Where a solved pose has the vertices, 3 x vertex_count: from memory, or from its file. */
 supple_result spl_samples_read(const spl_samples *s, int32_t i, double *x, supple_error *error);

@@ -126,7 +126,7 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
     report->found = w->samples.found;
     report->dropped = w->samples.dropped;
     if (w->poses.count > 0) return SUPPLE_OK;
-    return spl_fail(error, SUPPLE_ERROR_SOLVE, "none of the %d training poses converged", (int)o->samples);
+    return spl_samples_refuse(&w->samples, w->scene, (int32_t)o->samples, error);
 }
 
 /* ---- vibrations ---- */

@@ -201,6 +201,34 @@ def check_example(tool, folder):
     assert slid < 1.1 and stuck > 1.2
 
 
+def areas(path):
+    """Of a .obj's triangles, on the body and in the texture."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.startswith(("v ", "f "))]
+    x = np.array([line[1:4] for line in lines if line[0] == "v"], float)
+    x = x[[[int(corner.split("/")[0]) - 1 for corner in line[1:]] for line in lines if line[0] == "f"]]
+    uv = read_obj(path).reshape(-1, 3, 2)
+    a, b = uv[:, 1] - uv[:, 0], uv[:, 2] - uv[:, 0]
+    return np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1), abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+
+
+def check_mouth(tool, folder):
+    """A mouth that opens (figure 5b): lips hold their skin, what is around them spreads; shut, all is as it was."""
+    subprocess.run([sys.executable, os.path.join(SOURCE, "examples", "slide-bodies.py"), "mouth", folder], check=True)
+    body, out = [os.path.join(folder, "mouth" + end) for end in (".glb", ".pc2")], os.path.join(folder, "open.obj")
+    tool.good("skin", body[0], "--motion", body[1], "--slide", "-o", out)
+    (rest, chart), (opened, slid), (_, shut) = (areas(os.path.join(folder, f"open.{frame:04d}.obj")) for frame in (0, 15, 30))
+
+    def variance(skin):  # of the stretch of area, by area at rest
+        stretch, part = opened / (rest * skin / chart), rest / rest.sum()
+        return (part * (stretch - (part * stretch).sum())**2).sum()
+
+    glued, free = variance(chart), variance(slid)
+    print(f"    variance of stretch: {glued:.4f} glued, {free:.4f} slid")
+    assert glued > 0.003 and free < glued / 4
+    assert abs(shut / chart - 1).max() < 0.05
+
+
 def read_obj(path):
     """Texture coordinates by corner of a .obj's faces, v down."""
     points, corners = [], []
@@ -229,7 +257,7 @@ class Glb:
 
 def check_atlas(tool, folder):
     """With a texture that slides every output has the atlas: the basis in the .glb gives back what the .obj has, to a quarter of a texel;
-    the image is the .obj's; any number of threads makes the same bytes; a limit is kept and said; off, nothing is made."""
+    the image is the .obj's; a .usda has it bound, an .abc beside it; any number of threads makes the same bytes; a limit is kept and said; off, nothing is made."""
     common = ("demo:hero", "--method", "linear", "--clip", 0, "--frames", "0:2", "--slide")
     torus = ("demo:torus", "--method", "linear", "--clip", "squash", "--frames", "0:2", "--slide")
     base = os.path.join(folder, "atlas")
@@ -256,7 +284,14 @@ def check_atlas(tool, folder):
         moved = max(moved, np.linalg.norm((uv - at_rest) * size, axis=1).max())
     print(f"    {len(parts) - 1} components, skin moves by up to {moved:.0f} texels, image {size}")
     assert moved > 3 and "map_Kd atlas.texture-0.png" in open(base + ".mtl", encoding="utf-8").read()
-    small = tool.good("skin", *torus, "--set", "slide.atlas=256", "-o", base + "-small.obj").err
+    small = tool.good("skin", *torus, "--set", "slide.atlas=256", "-o", base + "-small.obj", "-o", base + "-bound.usda", "-o", base + "-beside.abc").err
+    with open(base + "-small.texture-0.png", "rb") as file, open(base + "-bound.texture-0.png", "rb") as bound, open(base + "-beside.texture-0.png", "rb") as beside:
+        assert file.read() == bound.read() == beside.read()
+    with open(base + "-bound.usda", encoding="utf-8") as file:
+        text = file.read()
+    shader = text.split('uniform token info:id = "UsdUVTexture"')[1]
+    assert "asset inputs:file = @./atlas-bound.texture-0.png@" in shader and "rel material:binding" in text and 'inputs:varname = "st"' in text
+    assert len(texture_coordinates(base + "-bound.usda")) == 3
     with open(base + "-small.texture-0.png", "rb") as file:
         assert max(struct.unpack(">II", file.read(24)[16:])) <= 256
     assert "256 texels a side is hit" in small and "is hit" not in said, small
@@ -342,6 +377,9 @@ def check_nothing_to_see(tool, folder):
         done = tool.good("skin", os.path.join(SOURCE, "tests", "data", "parts.glb"), "--method", "linear", "--frames", "0:0", "--slide",
                          "-o", os.path.join(folder, "bare.png"), *extra)
         assert done.err.count("no texture coordinates") == count, done.err
+    done = tool("skin", os.path.join(SOURCE, "tests", "data", "parts.glb"), "--motion", os.path.join(folder, "none.bvh"), "--slide",
+                "-o", os.path.join(folder, "bare.usda"))
+    assert done.code == 3 and "no texture coordinates" in done.err.splitlines()[0], done  # before anything is computed
 
 
 def main():
@@ -358,6 +396,7 @@ def main():
         cases.run("sharp_edges", check_sharp_edges, tool, folder)
         cases.run("borders", check_borders, tool, folder)
         cases.run("example", check_example, tool, folder)
+        cases.run("mouth", check_mouth, tool, folder)
         cases.run("atlas", check_atlas, tool, folder)
         cases.run("texture", check_texture, tool, folder)
         cases.run("nothing_to_see", check_nothing_to_see, tool, folder)

@@ -384,12 +384,12 @@ static const char *joint_of(const person *r, int32_t vertex)
 TEST(tethers_are_short_on_face_and_hands_and_long_on_the_trunk)
 {
     person r = make_person();
-    double most[4] = {0}, steepest = 0;
-    static const char *const name[] = {"head", "hand", "foot", "chest"};
+    double most[5] = {0}, steepest = 0;
+    static const char *const name[] = {"head", "hand", "foot", "chest", "forearm"};
     for (int32_t v = 0; v < r.net.surface.vertex_count; v++) {
         const char *joint = joint_of(&r, v);
         CHECK(r.length[v] > 0 && r.length[v] < 0.03);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 5; k++)
             if (strncmp(joint, name[k], strlen(name[k])) == 0) most[k] = fmax(most[k], r.length[v]);
         for (int32_t e = r.net.surface.link_first[v]; e < r.net.surface.link_first[v + 1]; e++) {
             int32_t u = r.net.surface.link[e];
@@ -399,6 +399,7 @@ TEST(tethers_are_short_on_face_and_hands_and_long_on_the_trunk)
     }
     CHECK(most[0] > 0 && most[0] < 0.006 && most[1] > 0 && most[1] < 0.008 && most[2] > 0 && most[2] < 0.006);
     CHECK(most[3] > 0.015 && steepest <= 0.2 + 1e-9);
+    CHECK(most[4] > 0.017); /* elbows */
     free_person(&r);
 }
 

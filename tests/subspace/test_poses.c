@@ -169,4 +169,45 @@ TEST(files_instead_of_memory)
     training_free(&t);
 }
 
-TEST_CASES(RUN(bits_in_any_number_of_passes), RUN(memory_holds_one_domain), RUN(files_instead_of_memory))
+static bool count_poses(void *user, const char *stage, double share)
+{
+    int *calls = user;
+    *calls += strcmp(stage, "training poses") == 0 && share > 0;
+    return true;
+}
+
+/* Where none of the first eight poses converges (here none may take a step), nobody waits for the others, and a joint
+ * is named; fewer are all tried. */
+TEST(hopeless_poses_end_early)
+{
+    training t = training_make("arm", 0.4, 8, NULL);
+    REQUIRE(t.ok);
+    spl_joint_ranges r;
+    REQUIRE(spl_joint_ranges_infer(t.demo.scene, NULL, 0, 0.3, &r, NULL) == SUPPLE_OK);
+    spl_train_options o = small_options(MANY, NULL, 0);
+    spl_sample_options none = {.law = o.law, .tolerance = 1e-30, .max_iterations = 0};
+    for (int32_t count = 6; count <= MANY; count += MANY - 6) {
+        spl_joint_move *move = calloc((size_t)count * (size_t)r.joint_count, sizeof *move);
+        supple_config config = supple_config_default();
+        supple_error error = {0};
+        spl_samples s;
+        int calls = 0;
+        config.progress = count_poses;
+        config.progress_user = &calls;
+        spl_joint_ranges_draw(&r, count, 1, move);
+        REQUIRE(spl_samples_create(t.demo.scene, r.node, r.joint_count, move, count, &t.solid, &s, NULL) == SUPPLE_OK);
+        supple_result result = spl_samples_solve(&s, t.demo.scene, &t.solid, &none, &config, NULL, &error);
+        CHECK(result == (count < 8 ? SUPPLE_OK : SUPPLE_ERROR_SOLVE) && calls <= 8);
+        if (count < 8) CHECK(s.dropped == count && spl_samples_refuse(&s, t.demo.scene, count, &error) != SUPPLE_OK);
+        printf("    %s\n", error.message);
+        CHECK(strncmp(error.message, count < 8 ? "none of 6 " : "none of 8 ", 10) == 0);
+        CHECK(strstr(error.message, "joint 'forearm'") != NULL);
+        spl_samples_release(&s);
+        free(move);
+    }
+    spl_joint_ranges_release(&r);
+    training_free(&t);
+}
+
+TEST_CASES(RUN(bits_in_any_number_of_passes), RUN(memory_holds_one_domain), RUN(files_instead_of_memory),
+           RUN(hopeless_poses_end_early))
