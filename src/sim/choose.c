@@ -15,18 +15,18 @@
 /* ---- what it costs ---- */
 
 /* Microseconds on one core of 2023 (docs/choosing.md has the runs): per tetrahedron of an equilibrium, of one in
- * contact by springs, and by bounded steps, and of a step in motion; per vertex of the visual mesh; and milliseconds a
- * frame whatever the size. */
+ * contact by springs, and by bounded steps, of a step in motion, and of one by bounded steps; per vertex of the visual
+ * mesh; and milliseconds a frame whatever the size. */
 typedef struct cost {
     const spl_method *method;
-    double tet, contact, bounded, step, vertex, fixed;
+    double tet, contact, bounded, step, bounded_step, vertex, fixed;
 } cost;
 
 static const cost costs[] = {
-    {&spl_method_linear, 0, 0, 0, 0, 0.0035, 0},      {&spl_method_dualquat, 0, 0, 0, 0, 0.003, 0},
-    {&spl_method_mixed, 0.8, 3.5, 8, 0, 0.03, 0},     {&spl_method_projective, 3, 5, 7.5, 0.4, 0.03, 0},
-    {&spl_method_steklov, 1.3, 2.8, 4.5, 0, 0.03, 0}, {&spl_method_subspace, 0, 0, 0, 0, 0.03, 5},
-    {&spl_method_reference, 20, 60, 60, 0, 0.03, 0},
+    {&spl_method_linear, 0, 0, 0, 0, 0, 0.0035, 0},      {&spl_method_dualquat, 0, 0, 0, 0, 0, 0.003, 0},
+    {&spl_method_mixed, 0.8, 3.5, 8, 0, 0, 0.03, 0},     {&spl_method_projective, 3, 5, 7.5, 0.4, 1.2, 0.03, 0},
+    {&spl_method_steklov, 1.3, 2.8, 4.5, 0, 0, 0.03, 0}, {&spl_method_subspace, 0, 0, 0, 0, 0, 0.03, 5},
+    {&spl_method_reference, 20, 60, 60, 0, 0, 0.03, 0},
 };
 
 #define POLISH_US                                                                                                      \
@@ -55,7 +55,7 @@ double spl_choose_cost(const spl_method *method, const supple_scene *scene, cons
         if (costs[i].method == method) c = costs[i];
     double us = c.vertex * vertices + (sc->slide ? SLIDE_US * vertices : 0);
     if (sc->dynamics)
-        us += steps * c.step * tets;
+        us += steps * (touches && asks_self(sc) ? c.bounded_step : c.step) * tets;
     else
         us += (!touches ? c.tet : asks_self(sc) ? c.bounded : c.contact) * tets + (touches ? POLISH_US * vertices : 0);
     return us * 1e-3 + (sc->dynamics && c.fixed > 0 ? steps * STEP_MS : c.fixed);

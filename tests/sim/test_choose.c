@@ -156,6 +156,10 @@ TEST(frames_per_second)
     double at30 = spl_choose_cost(&spl_method_projective, scene, &sc, 10000) -
                   spl_choose_cost(&spl_method_projective, scene, &sc, 0);
     CHECK_NEAR(at30, 2 * at60, 1e-12);
+    sc.collide = SUPPLE_COLLIDE_SELF; /* bounded steps cost in motion, too */
+    double bounded = spl_choose_cost(&spl_method_projective, scene, &sc, 10000) -
+                     spl_choose_cost(&spl_method_projective, scene, &sc, 0);
+    CHECK(bounded > 2 * at30);
     supple_scene_destroy(scene);
 }
 

@@ -58,6 +58,7 @@ typedef struct spl_warp_problem {
     double tolerance;   /* on the residual of --metrics */
     int32_t max_iterations;
     bool follow_up; /* another solve of a frame: its correction says nothing of the next frame's */
+    bool same;      /* rotations, turns and spin are those of the last problem: so is A */
 } spl_warp_problem;
 
 typedef struct spl_warp_stats {

@@ -38,6 +38,10 @@ struct spl_warp {
     float *single;     /* the same in float */
     double *force;     /* 3 x vertices */
     double *magnitude; /* vertices */
+    double *elastic;   /* 3 x vertices: the part of the force that A answers, */
+    double *seen;      /* at this x of the last problem */
+    bool assembled;    /* A is the last problem's */
+    bool pulled;       /* elastic is */
     spl_stars stars;
     spl_pcg *pcg;
     spl_past past;

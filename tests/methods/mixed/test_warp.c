@@ -361,6 +361,49 @@ TEST(the_rest_factor_follows_a_rotation)
     problem_free(&p);
 }
 
+/* Solves that differ in their springs alone keep A and, where x is the same, the elastic forces: the bits of solves
+ * that make both anew. Other rotations are other solves. */
+TEST(what_stays_the_same_is_not_made_again)
+{
+    for (int solver = SPL_WARP_LEVELS; solver <= SPL_WARP_DIRECT; solver++) {
+        problem p;
+        problem_make(&p, 3, 4, 0.7);
+        int32_t n = p.box.mesh.vertex_count, at = 0;
+        spl_warp_input in = input_of(&p, (spl_warp_solver)solver);
+        spl_warp_problem s = solve_of(&p, 1e-3);
+        spl_warp_stats stats;
+        spl_warp *w[2] = {NULL, NULL};
+        double *x[2] = {problem_start(&p), problem_start(&p)};
+        while (p.held[at] >= 0) at++;
+        spl_contact_spring spring = {
+            .vertex = at, .corner = {-1, -1, -1}, .normal = spl_v3(0, 1, 0), .stiffness = 1e4, .along = true};
+        for (int k = 0; k < 2; k++) {
+            s = solve_of(&p, 1e-3);
+            REQUIRE(spl_warp_create(&in, &p.allocator, p.pool, &w[k], NULL) == SUPPLE_OK);
+            CHECK(spl_warp_solve(w[k], &s, x[k], &stats, NULL) == SUPPLE_OK && stats.ms_assembly > 0);
+            s.follow_up = true;
+            s.tolerance = 1e-9;
+            s.touch = &spring;
+            s.touch_count = 1;
+            s.same = k == 1;
+            CHECK(spl_warp_solve(w[k], &s, x[k], &stats, NULL) == SUPPLE_OK && stats.converged);
+            CHECK((stats.ms_assembly > 0) == (k == 0));
+        }
+        CHECK(!memcmp(x[0], x[1], 3 * (size_t)n * sizeof **x));
+        for (int32_t i = 0; i < 9 * p.box.e.count; i++) p.rotation[i] = i % 9 % 4 == 0;
+        for (int k = 0; k < 2; k++) {
+            s.same = false;
+            CHECK(spl_warp_solve(w[k], &s, x[k], &stats, NULL) == SUPPLE_OK && stats.converged &&
+                  stats.ms_assembly > 0);
+            spl_warp_destroy(w[k]);
+        }
+        CHECK(!memcmp(x[0], x[1], 3 * (size_t)n * sizeof **x));
+        free(x[0]);
+        free(x[1]);
+        problem_free(&p);
+    }
+}
+
 TEST(limits_and_faults)
 {
     problem p;
@@ -425,5 +468,5 @@ TEST(memory_may_run_out)
 }
 
 TEST_CASES(RUN(the_condensed_system_is_the_whole_one_with_six_multipliers), RUN(with_nine_multipliers_it_locks),
-           RUN(all_solvers_agree_with_newton), RUN(the_rest_factor_follows_a_rotation), RUN(limits_and_faults),
-           RUN(memory_may_run_out))
+           RUN(all_solvers_agree_with_newton), RUN(the_rest_factor_follows_a_rotation),
+           RUN(what_stays_the_same_is_not_made_again), RUN(limits_and_faults), RUN(memory_may_run_out))
