@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 200, SHORT_TICK_MS = 5, MOST_AT_ONCE = 1024, KILLED = 128 };
+enum { TICK_MS = 200, SHORT_TICK_MS = 5, MOST_AT_ONCE = 1024, IN_VIEW = 256, KILLED = 128 };
 static const double PATIENCE_S = 3; /* between a polite signal and the other one */
 
 double cli_batch_now(void)
@@ -267,12 +267,12 @@ static void show(const cli_batch *b)
     cli_progress_line(line);
 }
 
-/* Starts what may start. */
+/* Starts what may start, of the next IN_VIEW that wait. */
 static void fill(cli_batch *b, double *need, bool *waits, int *running)
 {
     while (*running < b->at_once && !cli_interrupted()) {
-        for (int i = 0; i < b->job_count; i++) {
-            waits[i] = b->job[i].state == CLI_BATCH_WAITING;
+        for (int i = 0, seen = 0; i < b->job_count; i++) {
+            waits[i] = b->job[i].state == CLI_BATCH_WAITING && seen++ < IN_VIEW;
             if (waits[i] && !(need[i] > 0)) need[i] = cli_batch_need(b, &b->job[i]);
         }
         int next = cli_batch_pick(need, waits, b->job_count, b->single ? 0 : cli_batch_free(b), *running);
@@ -333,7 +333,7 @@ bool cli_batch_run(cli_batch *b)
     bool *waits = calloc((size_t)b->job_count + 1, sizeof *waits);
     struct pollfd *ready = calloc(MOST_AT_ONCE, sizeof *ready);
     int *who = calloc(MOST_AT_ONCE, sizeof *who);
-    bool good = need && waits && ready && who;
+    bool good = need && waits && ready && who && cli_children_follow();
     while (good) {
         fill(b, need, waits, &running);
         if (running == 0 && (cli_interrupted() || count(b).waiting == 0)) break;

@@ -216,5 +216,6 @@ static int end_output(int code)
 int main(int argc, char **argv)
 {
     cli_ignore_write_signals();
+    cli_follow_parent();
     return end_output(answer(argc, argv));
 }

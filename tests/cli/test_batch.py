@@ -232,6 +232,23 @@ def check_interrupted(tool, ground):
     assert not any(".partial-" in path for path in files(out)), files(out)
 
 
+def check_alone(tool, ground):
+    """kill -9 of the batch alone: its children stop, and leave nothing unfinished."""
+    characters, out = ground.make("one.glb")
+    process = subprocess.Popen([tool.path, "batch", characters, "-o", out, "--frames", "0:30", "--resolution", "40", "--method", "reference", "--clip", "bend"],
+                               stderr=subprocess.DEVNULL)
+    running = lambda: out in subprocess.run(["pgrep", "-fa", "skin.*--metrics"], capture_output=True, text=True).stdout
+    end = time.monotonic() + 60
+    while not running() and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    process.kill()
+    process.wait()
+    while running() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not running() and files(out) == {}, files(out)
+
+
 def check_time_limit(tool, ground):
     characters, out = ground.make("one.glb")
     done = tool("batch", characters, "-o", out, "--clip", "bend", "--frames", "0:60", "--resolution", 60, "--method", "reference", "--time-limit", 0.5)
@@ -450,6 +467,7 @@ def main():
         cases.run("killed", check_killed, tool, ground)
         if not SANITIZED:
             cases.run("interrupted", check_interrupted, tool, ground)
+            cases.run("killed_alone", check_alone, tool, ground)
             cases.run("memory", check_memory, tool, ground)
         cases.run("time_limit", check_time_limit, tool, ground)
         cases.run("list", check_list, tool, ground)
