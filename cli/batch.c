@@ -2,6 +2,7 @@
 
 #include "beside.h"
 #include "dynamics_options.h"
+#include "hints.h"
 #include "progress.h"
 #include "solver.h"
 
@@ -276,17 +277,29 @@ static int tell(const cli_batch *b)
     return 0;
 }
 
+/* Whether the reports can be written, before hours of work. */
+static int check_reports(const cli_batch *b)
+{
+    char path[CLI_BATCH_PATH + 16];
+    snprintf(path, sizeof path, "%s/report.html", b->folder);
+    int code = cli_check_writable(path);
+    snprintf(path, sizeof path, "%s/report.json", b->folder);
+    return code ? code : cli_check_writable(path);
+}
+
 static int work(cli_batch *b)
 {
     bool only_report = cli_get(b->arguments, "--report", 0) != NULL;
     if (cli_get(b->arguments, "--print", 0)) return print_lines(b);
+    int code = b->single ? 0 : check_reports(b);
+    if (code) return code;
     bool whole = true;
     if (!only_report) {
         prepare(b);
         whole = cli_batch_run(b);
     }
     if (b->no_memory) return cli_batch_memory_error();
-    int code = b->single || (!whole && cli_interrupted()) ? 0 : cli_batch_report(b);
+    code = b->single || (!whole && cli_interrupted()) ? 0 : cli_batch_report(b);
     if (!whole) {
         cli_say("stopped; the same command goes on where this one was");
         return cli_interrupted_exit();

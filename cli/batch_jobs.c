@@ -47,7 +47,7 @@ static const cli_option *option_of(const reader *r, const char *key)
             strcmp(o->name, "--method") == 0 || strcmp(o->name, "--clip") == 0 || strcmp(o->name, "--ending") == 0;
         if ((i < first && !own) || strncmp(o->name, "--", 2) != 0) continue;
         if (strcmp(o->name + 2, key) == 0) return o;
-        if (o->repeats && strncmp(o->name + 2, key, n) == 0 && strcmp(key + n, "s") == 0) return o;
+        if (o->repeats && strlen(key) == n + 1 && key[n] == 's' && strncmp(key, o->name + 2, n) == 0) return o;
     }
     return NULL;
 }

@@ -336,6 +336,10 @@ int cli_batch_folder(cli_batch *b, const char *path, cli_batch_entry *entry)
     cli_words names = {0};
     if (!getcwd(here, sizeof here)) return cli_usage_error("the current folder is gone");
     int code = many ? list_characters(path, &names) : 0;
+    if (!many && !b->single && strncmp(path, "demo:", 5) != 0 && !(there && S_ISREG(st.st_mode))) {
+        cli_say("%.300s: %s", path, there ? "is no folder, no list of jobs and no character" : strerror(errno));
+        code = SUPPLE_ERROR_INPUT;
+    }
     if (!many) cli_words_add(&names, "%s", path);
     for (int i = 0; i < names.count && code == 0; i++) {
         char *within = NULL;

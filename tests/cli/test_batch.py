@@ -342,6 +342,11 @@ def check_command_line(tool, ground):
     tool.bad(2, ["none.json"], "batch", characters, "-o", out, "--material", "none.json")
     tool.bad(3, ["no characters"], "batch", empty, "-o", out)
     tool.bad(3, ["none.json"], "batch", "none.json", "-o", out)
+    tool.bad(3, ["none.glb"], "batch", "none.glb", "-o", out)
+    tool.bad(3, ["/dev/null"], "batch", "/dev/null", "-o", out)
+    os.makedirs(os.path.join(out + "-report", "report.html"))
+    tool.bad(4, ["report.html"], "batch", characters, "-o", out + "-report", *FAST)
+    assert os.listdir(out + "-report") == ["report.html"], "it was found when all was done"
     tool.bad(4, ["one.glb"], "batch", characters, "-o", os.path.join(characters, "one.glb"))
     tool.bad(4, ["folder"], "batch", characters, "-o", os.path.join(out, "a", "b"))
 
