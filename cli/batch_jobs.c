@@ -42,12 +42,13 @@ static const cli_option *option_of(const reader *r, const char *key)
     const cli_option *options = r->b->arguments->options;
     for (int i = 0; i < last; i++) {
         const cli_option *o = &options[i];
-        size_t n = strlen(o->name + 2);
+        char plural[NUMBER];
         bool own =
             strcmp(o->name, "--method") == 0 || strcmp(o->name, "--clip") == 0 || strcmp(o->name, "--ending") == 0;
         if ((i < first && !own) || strncmp(o->name, "--", 2) != 0) continue;
         if (strcmp(o->name + 2, key) == 0) return o;
-        if (o->repeats && strlen(key) == n + 1 && key[n] == 's' && strncmp(key, o->name + 2, n) == 0) return o;
+        snprintf(plural, sizeof plural, "%ss", o->name + 2);
+        if (o->repeats && strcmp(plural, key) == 0) return o;
     }
     return NULL;
 }

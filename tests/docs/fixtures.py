@@ -11,7 +11,7 @@ SMALL = {
     "mesh": [("--resolution", "24")],
     "weights": [("--resolution", "24")],
     "compare": [("--frames", "0:1"), ("--resolution", "24"), ("--methods", "linear,mixed")],
-    "batch": [("--frames", "0:1"), ("--resolution", "24")],
+    "batch": [("--frames", "0:1"), ("--resolution", "24"), ("--no-pictures", None)],
     "train": [("--resolution", "40"), ("--samples", "2"), ("--rank", "4"), ("--from-clips", None), ("--set", "modes=8"), ("--set", "derivatives=2")],
 }
 # And what is not: another body than the model's, a whole cycle cut, options that do not go together.
