@@ -18,7 +18,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 extern const cli_verb cli_verb_skin, cli_verb_info, cli_verb_mesh, cli_verb_weights, cli_verb_train, cli_verb_demo,
-    cli_verb_compare, cli_verb_bench;
+    cli_verb_compare, cli_verb_batch, cli_verb_bench;
 
 /* "supple: " and one line on stderr. What names of files or words of the command line bring along (control characters,
  * newlines, broken UTF-8) becomes '?'. */

@@ -226,6 +226,7 @@ static void offer_operand(const cli_verb *verb, const char *word)
     if (!demo && strncmp(verb->usage, "IN", 2) == 0)
         printf(":files %s%s%s\n", scene_endings, strcmp(verb->name, "info") == 0 ? " supple" : "",
                strcmp(verb->name, "mesh") == 0 ? " msh mesh vtk" : "");
+    if (strncmp(verb->usage, "FOLDER", 6) == 0) printf(":files json %s\n", scene_endings);
     if (strchr(verb->usage, '|')) { /* "[NAME|all]": words of the verb's own */
         char list[WORD];
         snprintf(list, sizeof list, "%.*s", (int)strcspn(verb->usage + 1, "] "), verb->usage + 1);

@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_verb *const verbs[] = {&cli_verb_skin,  &cli_verb_info, &cli_verb_mesh,    &cli_verb_weights,
-                                        &cli_verb_train, &cli_verb_demo, &cli_verb_compare, &cli_verb_bench};
+static const cli_verb *const verbs[] = {&cli_verb_skin,    &cli_verb_info,  &cli_verb_mesh,
+                                        &cli_verb_weights, &cli_verb_train, &cli_verb_demo,
+                                        &cli_verb_compare, &cli_verb_batch, &cli_verb_bench};
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs, EXIT_USAGE = 2 };
 
 static void say(const char *format, va_list args)
@@ -215,5 +216,6 @@ static int end_output(int code)
 int main(int argc, char **argv)
 {
     cli_ignore_write_signals();
+    cli_follow_parent();
     return end_output(answer(argc, argv));
 }

@@ -4,7 +4,9 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,6 +120,21 @@ bool cli_interrupted(void)
 int cli_interrupted_exit(void)
 {
     return 128 + (interrupted ? (int)interrupted : SIGINT);
+}
+
+static const char FOLLOWED[] = "SUPPLE_PARENT"; /* in the environment: the process to follow */
+
+bool cli_children_follow(void)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%ld", (long)getpid());
+    return setenv(FOLLOWED, number, 1) == 0;
+}
+
+void cli_follow_parent(void)
+{
+    const char *number = getenv(FOLLOWED);
+    if (number && strtol(number, NULL, 10) == (long)getppid()) prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
 void cli_ignore_write_signals(void)

@@ -43,6 +43,13 @@ bool cli_interrupted(void);
  * kill). */
 int cli_interrupted_exit(void);
 
+/* From here on children of this process that are the tool too are asked to stop when this process ends, however it
+ * does. False without memory. */
+bool cli_children_follow(void);
+
+/* The child's side: asks the system for it, where the parent wants it. */
+void cli_follow_parent(void);
+
 /* A closed pipe and a file over its limit are errors of the write, so that what is unfinished can be removed. */
 void cli_ignore_write_signals(void);
 

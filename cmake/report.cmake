@@ -14,8 +14,8 @@ endif()
 add_custom_target(supple_report ${SUPPLE_REPORT_ALL} DEPENDS ${SUPPLE_REPORT_DIR}/report.html)
 install(FILES ${SUPPLE_REPORT_DIR}/report.html DESTINATION ${CMAKE_INSTALL_DATADIR}/supple OPTIONAL)
 
-# Without it the tool writes its pages itself, in the same style and words.
-foreach(name style.css words.json)
+# Without it the tool writes its pages itself, in the same style and words; the page of `supple batch` always.
+foreach(name style.css words.json batch.css sort.js)
   get_filename_component(stem ${name} NAME_WE)
   set(made ${CMAKE_BINARY_DIR}/generated/report_${stem}.c)
   add_custom_command(OUTPUT ${made}

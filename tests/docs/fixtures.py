@@ -11,6 +11,7 @@ SMALL = {
     "mesh": [("--resolution", "24")],
     "weights": [("--resolution", "24")],
     "compare": [("--frames", "0:1"), ("--resolution", "24"), ("--methods", "linear,mixed")],
+    "batch": [("--frames", "0:1"), ("--resolution", "24"), ("--no-pictures", None)],
     "train": [("--resolution", "40"), ("--samples", "2"), ("--rank", "4"), ("--from-clips", None), ("--set", "modes=8"), ("--set", "derivatives=2")],
 }
 # And what is not: another body than the model's, a whole cycle cut, options that do not go together.
@@ -202,6 +203,6 @@ class Fixtures:
 
     def copy(self, path):
         shutil.copytree(self.folder, path, symlinks=True)
-        for name in ("examples", "scripts"):
+        for name in ("bench", "examples", "scripts"):
             os.symlink(os.path.join(self.root, name), os.path.join(path, name))
         return path
