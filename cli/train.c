@@ -265,8 +265,8 @@ static void notes(void)
            "  seed=1               of what is drawn at random\n");
     printf("\nEvery solved pose is kept in a folder until the model is there: after Ctrl-C, a kill or a power cut the "
            "same\n"
-           "command goes on where it was. On many machines: docs/training-on-many-machines.md. The model belongs to "
-           "this character, this body and these materials.\n");
+           "command goes on where it was. The model belongs to this character, this body and these materials. On many\n"
+           "machines: docs/training-on-many-machines.md.\n");
 }
 
 const cli_verb cli_verb_train = {

@@ -19,6 +19,7 @@
 enum { NAME = 64 }; /* of a file beside the poses */
 
 static const double beats = 6;         /* touches in a lease */
+static const double watched = 1.0 / 3; /* of a lease: for so long an old claim is watched */
 static const double slowest_ms = 5000; /* between two, whatever the lease: others may have a shorter one */
 
 static void claim_name(int32_t pose, char name[NAME])
@@ -201,7 +202,7 @@ supple_result spl_claims_scan(spl_claims *c, bool *gone, supple_error *error)
         if (fd >= 0) close(fd);
         return result;
     }
-    for (int32_t i = 0; i < c->count; i++) c->pose[i].there = c->pose[i].held = false;
+    for (int32_t i = 0; i < c->count; i++) c->pose[i].there = c->pose[i].held = c->pose[i].suspect = false;
     for (const struct dirent *e; (e = readdir(dir));) note(c, e->d_name);
     closedir(dir);
     return SUPPLE_OK;
@@ -254,10 +255,13 @@ static bool is_stale(spl_claims *c, int32_t pose, const char *name, bool *vacant
     if (*vacant || same_key(who, spl_digest_of(c->text, strlen(c->text)))) return false;
     double ms = spl_now_ms();
     bool changed = !same_key(who, seen->who) || touched != seen->touched || seen->since == 0;
-    if (changed) *seen = (spl_claim){seen->there, seen->held, who, touched, ms};
+    if (changed)
+        *seen = (spl_claim){.there = seen->there, .held = seen->held, .who = who, .touched = touched, .since = ms};
     touch(c);
     if (!look(c, c->own, &us, &now)) return false;
-    return (double)(now - touched) / 1e6 > c->lease || ms - seen->since > c->lease;
+    bool old = (double)(now - touched) / 1e6 > c->lease;
+    seen->suspect = old;
+    return ms - seen->since > c->lease * (old ? watched : 1);
 }
 
 /* Two may find one claim stale: only one of them moves it, and who comes late may move the other's new one. */

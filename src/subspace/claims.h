@@ -7,10 +7,11 @@
  *
  * A link is made by the file server or not at all, on NFS too, where a file that must not be there yet (O_EXCL) was not
  * always safe; and where the answer is lost, what the claim says tells whose it is. A claim is stale when its file was
- * not touched for a lease. No machine's own clock is asked: the time is that of our own file, touched by the same
- * server at this moment. Should the server's clock jump, a claim that we have watched for a lease of our own monotonic
- * clock without a touch is stale, too. A stale claim is moved to a name of our own, which one of several can do, and
- * looked at once more: if it is not what was stale, it is put back. When two solve one pose after all (a process
+ * not touched for a lease, by the time of our own file, touched by the same server at this moment, and was not touched
+ * while we watched it for a third of a lease, or when we watched it for a lease, whatever times say. So no machine's
+ * clock is asked but our own monotonic one, and nobody who lives is taken for dead where clocks differ or jump, even on
+ * file systems whose clients write the times. A stale claim is moved to a name of our own, which one of several can do,
+ * and looked at once more: if it is not what was stale, it is put back. When two solve one pose after all (a process
  * that slept longer than its lease) both write the same bytes. */
 #ifndef SPL_SUBSPACE_CLAIMS_H
 #define SPL_SUBSPACE_CLAIMS_H
@@ -27,6 +28,7 @@ enum { SPL_CLAIM_TEXT = 128 };
 typedef struct spl_claim {
     bool there;      /* its file is */
     bool held;       /* by another process, when we last looked */
+    bool suspect;    /* and old, but not watched for long enough */
     spl_key who;     /* whose claim was seen there */
     int64_t touched; /* the server's time of its last touch, ns */
     double since;    /* our own time at which that was first seen, ms */

@@ -46,11 +46,23 @@ static void give_tools(spl_pose_queue *q, spl_pose_tools *w)
 int32_t spl_queue_ready(const spl_pose_queue *q)
 {
     const spl_samples *s = q->s;
+    int32_t best = -1;
     for (int32_t i = 0; i < s->count; i++) {
         bool ready = s->parent[i] < 0 || s->state[s->parent[i]] != SPL_SAMPLE_OPEN;
-        if (ready && !q->taken[i] && s->state[i] == SPL_SAMPLE_OPEN) return i;
+        if (!ready || q->taken[i] || s->state[i] != SPL_SAMPLE_OPEN) continue;
+        if (best < 0 || q->height[i] > q->height[best]) best = i;
     }
-    return -1;
+    return best;
+}
+
+static void measure_chains(spl_pose_queue *q)
+{
+    const spl_samples *s = q->s;
+    for (int32_t i = s->count - 1; i >= 0; i--) {
+        int32_t parent = s->parent[i];
+        q->height[i]++; /* what waits for it was counted: a parent is always lower */
+        if (parent >= 0 && q->height[parent] < q->height[i]) q->height[parent] = q->height[i];
+    }
 }
 
 int32_t spl_sample_start(const spl_samples *s, int32_t i)
@@ -263,9 +275,11 @@ static supple_result prepare(spl_pose_queue *q, const spl_solid *solid, spl_pool
     bool remote = o->exchange && o->exchange->rank > 0, files = o->folder && !o->skinned && !remote;
     size_t n = (size_t)s->count, size;
     q->taken = spl_new(&s->allocator, n, sizeof *q->taken);
+    q->height = spl_new(&s->allocator, n, sizeof *q->height);
     if (!files && !remote && spl_mul(n, 3 * (size_t)s->vertex_count, &size))
         s->x = spl_new(&s->allocator, size, sizeof *s->x);
-    if (!q->taken || (!files && !remote && !s->x)) return spl_fail_memory(error, "the training poses");
+    if (!q->taken || !q->height || (!files && !remote && !s->x)) return spl_fail_memory(error, "the training poses");
+    measure_chains(q);
     supple_result result = files ? open_files(q, error) : SUPPLE_OK;
     if (result == SUPPLE_OK && any_open(s)) result = make_tools(q, solid, pool, error);
     for (int32_t i = 0; i < s->count; i++) q->total += s->state[i] == SPL_SAMPLE_OPEN;
@@ -279,6 +293,7 @@ static void release(spl_pose_queue *q)
     for (int32_t i = 0; i < q->tools_count; i++) spl_pose_tools_release(&q->tools[i], a);
     spl_free(a, q->tools);
     spl_free(a, q->taken);
+    spl_free(a, q->height);
 }
 
 static void start_waiting(spl_pose_queue *q)

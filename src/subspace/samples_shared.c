@@ -18,19 +18,24 @@ static bool is_ready(const spl_pose_queue *q, int32_t i)
     return !q->taken[i] && !is_done(q, i) && (parent < 0 || is_done(q, parent));
 }
 
-/* A pose that is ready and that nobody held when we looked: one of our own, or the next one from where our part of the
- * list begins, so that few try to take the same; -1: there is none. */
+/* A pose that is ready and that nobody held when we looked: of our own, or of all, that for which the longest chain
+ * waits. Among equals the next one from where our part of the list begins, so that few try to take the same; -1: there
+ * is none. */
 static int32_t find_ready(const spl_pose_queue *q)
 {
     const spl_sample_options *o = &q->s->options;
-    int32_t count = q->s->count, first = (int32_t)((int64_t)count * (o->share - 1) / o->shares);
-    for (int64_t i = o->share - 1; i < count; i += o->shares)
-        if (!q->claims.pose[i].held && is_ready(q, (int32_t)i)) return (int32_t)i;
-    for (int32_t k = 0; k < count; k++) {
-        int32_t i = (first + k) % count;
-        if (!q->claims.pose[i].held && is_ready(q, i)) return i;
+    int32_t count = q->s->count, first = (int32_t)((int64_t)count * (o->share - 1) / o->shares), best = -1;
+    for (int64_t i = o->share - 1; i < count; i += o->shares) {
+        if (q->claims.pose[i].held || !is_ready(q, (int32_t)i)) continue;
+        if (best < 0 || q->height[i] > q->height[best]) best = (int32_t)i;
     }
-    return -1;
+    bool own = best >= 0;
+    for (int32_t k = 0; !own && k < count; k++) {
+        int32_t i = (first + k) % count;
+        if (q->claims.pose[i].held || !is_ready(q, i)) continue;
+        if (best < 0 || q->height[i] > q->height[best]) best = i;
+    }
+    return best;
 }
 
 /* What it continues from is read where others solved it; false: it is damaged, and open again. */
@@ -78,12 +83,14 @@ static int32_t take_stale(spl_pose_queue *q, supple_error *error, supple_result 
     return -1;
 }
 
-/* Whether something may still come for us: we stay to the end, or poses are open that nobody holds. */
+/* Whether something may still come for us: we stay to the end, or poses are open that nobody holds, or a dead process.
+ */
 static bool may_come(const spl_pose_queue *q)
 {
     for (int32_t i = 0; i < q->s->count; i++) {
         if (is_done(q, i) || q->taken[i]) continue;
-        if (!q->s->options.part || !q->claims.pose[i].held) return true;
+        const spl_claim *c = &q->claims.pose[i];
+        if (!q->s->options.part || !c->held || c->suspect) return true;
     }
     return false;
 }
@@ -109,7 +116,7 @@ int32_t spl_shared_take(spl_pose_queue *q, bool *wait)
     }
     if (result != SUPPLE_OK) fail_locked(q, result, &error);
     double longest = fmin(longest_pause, q->claims.lease / 6);
-    q->pause_ms = i >= 0 ? 0 : fmin(fmax(shortest_pause, 1.5 * q->pause_ms), fmax(longest, shortest_pause));
+    q->pause_ms = i >= 0 ? 0 : fmin(fmax(shortest_pause, 1.2 * q->pause_ms), fmax(longest, shortest_pause));
     *wait = result == SUPPLE_OK && !q->gone && may_come(q);
     return i;
 }

@@ -93,20 +93,44 @@ TEST(one_of_two_gets_a_pose)
     spl_claims_close(&b);
 }
 
+/* As if it had watched a claim for that long. */
+static void watch(spl_claims *c, int32_t pose, double seconds)
+{
+    c->pose[pose].since -= 1000 * seconds;
+}
+
 /* The last touch against that of a file that is touched now: this machine's clock is not asked. */
 TEST(a_claim_that_nobody_renews_is_taken_over)
 {
     spl_claims a;
     begin(&a, 60);
     bool gone;
-    leave_claim("pose-00001.claim", 59);
+    leave_claim("pose-00001.claim", 50);
     leave_claim("pose-00002.claim", 61);
     CHECK(!take(&a, 1) && !take(&a, 2));
+    CHECK(!take_over(&a, 1) && !take_over(&a, 2) && !a.pose[1].suspect && a.pose[2].suspect);
+    watch(&a, 1, 19), watch(&a, 2, 19);
+    CHECK(!take_over(&a, 1) && !take_over(&a, 2));
+    watch(&a, 1, 2), watch(&a, 2, 2);
     CHECK(!take_over(&a, 1) && take_over(&a, 2) && !take_over(&a, 2));
     CHECK(spl_claims_scan(&a, &gone, NULL) == SUPPLE_OK && !gone);
     CHECK(take_over(&a, 5)); /* given back since it looked */
     spl_claims_give(&a, 2);
     CHECK(!is_there("pose-00002.claim"));
+    spl_claims_close(&a);
+}
+
+/* Clocks went ahead, or the claim's owner writes times by a slow one of its own: it is renewed, and stays. */
+TEST(who_is_slow_is_not_dead)
+{
+    spl_claims a;
+    begin(&a, 60);
+    for (int k = 0; k < 5; k++) {
+        leave_claim("pose-00001.claim", 7200 - 10 * k);
+        CHECK(!take_over(&a, 1) && a.pose[1].suspect);
+        watch(&a, 1, 19);
+        CHECK(!take_over(&a, 1));
+    }
     spl_claims_close(&a);
 }
 
@@ -157,6 +181,10 @@ static void *take_stale(void *context)
         while (atomic_load(t->round) < r) sched_yield();
         bool taken = false;
         spl_claims_take_over(&t->claims, 1, &taken, NULL);
+        watch(&t->claims, 1, 30);
+        atomic_fetch_add(t->round + r, 1);
+        while (atomic_load(t->round + r) < TAKERS) sched_yield();
+        spl_claims_take_over(&t->claims, 1, &taken, NULL);
         t->won += taken;
         atomic_fetch_add(t->round + r, 1);
     }
@@ -181,7 +209,7 @@ TEST(several_take_over_at_once)
         unlink(path);
         leave_claim("pose-00001.claim", 3600);
         atomic_store(round, r);
-        while (atomic_load(round + r) < TAKERS) sched_yield();
+        while (atomic_load(round + r) < 2 * TAKERS) sched_yield();
         int won = 0;
         for (int k = 0; k < TAKERS; k++) won += t[k].won;
         none += won == before;
@@ -253,6 +281,6 @@ TEST(every_allocation_may_fail)
     CHECK(open_failing(&a) == SUPPLE_OK && f.live == 0);
 }
 
-TEST_CASES(RUN(one_of_two_gets_a_pose), RUN(a_claim_that_nobody_renews_is_taken_over), RUN(clocks_may_jump),
-           RUN(a_living_process_keeps_its_claims), RUN(several_take_over_at_once), RUN(strange_names_are_passed_over),
-           RUN(a_folder_that_goes_away), RUN(every_allocation_may_fail))
+TEST_CASES(RUN(one_of_two_gets_a_pose), RUN(a_claim_that_nobody_renews_is_taken_over), RUN(who_is_slow_is_not_dead),
+           RUN(clocks_may_jump), RUN(a_living_process_keeps_its_claims), RUN(several_take_over_at_once),
+           RUN(strange_names_are_passed_over), RUN(a_folder_that_goes_away), RUN(every_allocation_may_fail))
