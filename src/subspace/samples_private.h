@@ -89,6 +89,7 @@ typedef struct spl_pose_queue {
     supple_error error;
     spl_claims claims; /* where the folder is shared */
     double pause_ms;   /* until it is looked at again */
+    double looked;     /* when it was, ms */
     bool gone;         /* it was removed */
     bool said;         /* that we wait */
 } spl_pose_queue;

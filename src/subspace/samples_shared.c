@@ -18,22 +18,18 @@ static bool is_ready(const spl_pose_queue *q, int32_t i)
     return !q->taken[i] && !is_done(q, i) && (parent < 0 || is_done(q, parent));
 }
 
-/* A pose that is ready and that nobody held when we looked: of our own, or of all, that for which the longest chain
- * waits. Among equals the next one from where our part of the list begins, so that few try to take the same; -1: there
- * is none. */
+/* Of the poses that are ready and that nobody held when we looked, that for which the longest chain waits; among equals
+ * one of our own, or the next one from where our part of the list begins, so that few try to take the same. -1: none.
+ */
 static int32_t find_ready(const spl_pose_queue *q)
 {
     const spl_sample_options *o = &q->s->options;
-    int32_t count = q->s->count, first = (int32_t)((int64_t)count * (o->share - 1) / o->shares), best = -1;
-    for (int64_t i = o->share - 1; i < count; i += o->shares) {
-        if (q->claims.pose[i].held || !is_ready(q, (int32_t)i)) continue;
-        if (best < 0 || q->height[i] > q->height[best]) best = (int32_t)i;
-    }
-    bool own = best >= 0;
-    for (int32_t k = 0; !own && k < count; k++) {
-        int32_t i = (first + k) % count;
-        if (q->claims.pose[i].held || !is_ready(q, i)) continue;
-        if (best < 0 || q->height[i] > q->height[best]) best = i;
+    int32_t count = q->s->count, first = (int32_t)((int64_t)count * (o->share - 1) / o->shares), best = -1, most = 0;
+    for (int32_t k = 0; k < count; k++) {
+        int32_t i = (first + k) % count, weight = 2 * q->height[i] + (i % o->shares == o->share - 1);
+        if (weight <= most || q->claims.pose[i].held || !is_ready(q, i)) continue;
+        best = i;
+        most = weight;
     }
     return best;
 }
@@ -52,6 +48,12 @@ static bool read_start(spl_pose_queue *q, int32_t i)
     return true;
 }
 
+static supple_result look_again(spl_pose_queue *q, supple_error *error)
+{
+    q->looked = spl_now_ms();
+    return spl_claims_scan(&q->claims, &q->gone, error);
+}
+
 /* A pose that nobody holds, claimed and ready; -1: there is none. */
 static int32_t take_free(spl_pose_queue *q, supple_error *error, supple_result *result)
 {
@@ -59,9 +61,11 @@ static int32_t take_free(spl_pose_queue *q, supple_error *error, supple_result *
     for (int32_t i = find_ready(q); i >= 0; i = find_ready(q)) {
         *result = spl_claims_take(&q->claims, i, &taken, error);
         if (*result != SUPPLE_OK) return -1;
-        if (!taken) continue;
-        if (read_start(q, i)) return i;
-        spl_claims_give(&q->claims, i);
+        if (taken && read_start(q, i)) return i;
+        if (taken) spl_claims_give(&q->claims, i);
+        if (taken || spl_now_ms() - q->looked < shortest_pause) continue;
+        *result = look_again(q, error); /* what we knew is old */
+        if (*result != SUPPLE_OK || q->gone) return -1;
     }
     return -1;
 }
@@ -110,7 +114,7 @@ int32_t spl_shared_take(spl_pose_queue *q, bool *wait)
     supple_result result = SUPPLE_OK;
     int32_t i = take_free(q, &error, &result);
     if (i < 0 && result == SUPPLE_OK) {
-        result = spl_claims_scan(&q->claims, &q->gone, &error);
+        result = look_again(q, &error);
         if (result == SUPPLE_OK && !q->gone) i = take_free(q, &error, &result);
         if (result == SUPPLE_OK && !q->gone && i < 0) i = take_stale(q, &error, &result);
     }

@@ -12,8 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tool import Tool, same_files  # noqa: E402
 
 # Poses of some 0.1 s (long) and 0.05 s (short) of one core; all are done from files of tetrahedra that the cache has.
-LONG = ("--samples", "128", "--rank", "6", "--set", "max-tets=3000", "--set", "modes=8", "--set", "derivatives=2")
-SHORT = ("--samples", "16", "--rank", "6", "--set", "max-tets=2500", "--set", "modes=8", "--set", "derivatives=2")
+LONG = ("demo:hero", "--samples", "100", "--rank", "6", "--set", "max-tets=4000", "--set", "modes=8", "--set", "derivatives=2")
+SHORT = ("demo:arm", "--samples", "16", "--rank", "6", "--set", "max-tets=2500", "--set", "modes=8", "--set", "derivatives=2")
 BUSY = re.compile(r"(\d+) of \d+ poses solved here, (\d+) of them taken over; busy ([\d.]+)% of ([\d.]+) s")
 TOGETHER = re.compile(r"(\d+) of \d+ poses solved by (\d+) processes, busy ([\d.]+)% of ([\d.]+) s")
 
@@ -26,7 +26,7 @@ class Work:
         for kind in (LONG, SHORT):
             path = self.path("alone.supple")
             start = time.monotonic()
-            self.tool.good("train", "demo:arm", "-o", path, *kind, "--threads", "1", timeout=600)
+            self.tool.good("train", *kind, "-o", path, "--threads", "1", timeout=600)
             self.models[kind], self.alone[kind] = path, time.monotonic() - start
 
     def path(self, name):
@@ -35,7 +35,7 @@ class Work:
         return os.path.join(self.folder, f"{self.made:03d}-{name}")
 
     def command(self, kind, *arguments):
-        return [self.tool.path, "train", "demo:arm", *kind, "--threads", "1", *map(str, arguments)]
+        return [self.tool.path, "train", *kind, "--threads", "1", *map(str, arguments)]
 
     def worker(self, kind, poses, share, *arguments, before=()):
         return subprocess.Popen([*before, *self.command(kind, "--poses", poses, "--solve", share, *arguments)], stdin=subprocess.DEVNULL,

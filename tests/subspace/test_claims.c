@@ -192,7 +192,7 @@ static void *take_stale(void *context)
 }
 
 /* All find the same stale claim at once: somebody gets it every time, and hardly ever two. */
-TEST(several_take_over_at_once)
+TEST(several_threads_take_over_at_once)
 {
     atomic_int round[ROUNDS + 1] = {0}; /* the round, and how many are done with each */
     taker t[TAKERS];
@@ -282,5 +282,5 @@ TEST(every_allocation_may_fail)
 }
 
 TEST_CASES(RUN(one_of_two_gets_a_pose), RUN(a_claim_that_nobody_renews_is_taken_over), RUN(who_is_slow_is_not_dead),
-           RUN(clocks_may_jump), RUN(a_living_process_keeps_its_claims), RUN(several_take_over_at_once),
+           RUN(clocks_may_jump), RUN(a_living_process_keeps_its_claims), RUN(several_threads_take_over_at_once),
            RUN(strange_names_are_passed_over), RUN(a_folder_that_goes_away), RUN(every_allocation_may_fail))
