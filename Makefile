@@ -18,7 +18,7 @@ COMPILE = cmake --build $(BUILD) -j $(JOBS)
 FORMATTED = git ls-files '*.c' '*.h' '*.cc'
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test report benches bench results instructions format format-check tidy sanitize coverage fuzz corpus interop docs install clean
+.PHONY: help deps build run test report benches bench results instructions format format-check tidy sanitize coverage fuzz corpus interop cluster docs install clean
 
 help: ## this list
 	@echo "Supple: physics-based skinning for rigged characters. make TARGET, with VARIABLE=VALUE where named:"
@@ -103,6 +103,11 @@ interop: ## our files in the Khronos validator, Blender, three.js in Chromium; p
 	@scripts/install-deps build test interop
 	@$(MAKE) --no-print-directory report
 	@scripts/run-interop $(BUILD)
+
+cluster: ## one training by many processes: a shared folder, MPI, Slurm (as root); installs Open MPI and Slurm
+	@scripts/install-deps build cluster
+	@$(MAKE) --no-print-directory build
+	@scripts/run-cluster $(BUILD)
 
 docs: ## the library's reference in out/api/html, by Doxygen; fails if something public is undocumented
 	@scripts/install-deps docs

@@ -4,6 +4,7 @@
 #include "progress.h"
 #include "ranges.h"
 #include "solver.h"
+#include "train_many.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -23,8 +24,14 @@ static const cli_option options[] = {
     {"--from-clips", NULL, "learn from frames of these clips alone, without poses drawn from the joints' ranges",
      false},
     {"--limits", "FILE.json", "how far joints turn (docs/subspace.md), over what the clips say", false},
-    {"--folder", "DIR", "where solved poses are kept until the model is there (OUT.supple.poses)", false},
+    {"--poses", "DIR", "where solved poses are kept until the model is there (OUT.supple.poses)", false},
     {"--keep", NULL, "leave them there afterwards", false},
+    {"--solve", "K/N", "one of N processes that share the folder of poses, on any machines: no model", false},
+    {"--finish", NULL, "after those, or beside them: what is missing, and the model", false},
+    {"--lease", "SECONDS", "without a sign of life a process there is dead, and its pose is solved by another (60)",
+     false},
+    {"--mpi", NULL, "one of several processes that mpirun has started: mpirun -n 8 supple train --mpi ...", false},
+    {"--sbatch", "N", "print a script that submits N workers and the finish to Slurm, and do nothing", false},
     {"--body", "KIND", "tets or prism (tets)", false},
     {"--resolution", "N", "cells along the body's longest axis (chosen by the thinnest limbs)", false},
     {"--part", "NAME=ROLE", "role of a part, by name or number: flesh, follow, own, rigid or skip (by its shape)",
@@ -104,16 +111,24 @@ static int find_clips(const cli_arguments *arguments, const supple_scene *scene,
     return 0;
 }
 
-static int read_request(const cli_arguments *arguments, supple_train_config *tc, supple_body_config *bc)
+/* A process that makes no model needs no name for one, if it knows the folder. */
+static int check_output(const cli_arguments *arguments, const cli_many *many)
 {
-    const char *path = cli_get(arguments, "-o", 0), *text;
-    int code = 0;
+    const char *path = cli_get(arguments, "-o", 0);
+    if (arguments->operand_count > 0 && !path && many->part && cli_count(arguments, "--poses") > 0) return 0;
     if (arguments->operand_count == 0 || !path)
         return cli_usage_error("no %s: supple train IN -o OUT.supple", arguments->operand_count ? "output" : "input");
     size_t n = strlen(path);
     if (n < 8 || strcmp(path + n - 7, ".supple") != 0)
         return cli_usage_error("%.200s: a model is written as .supple", path);
-    code = cli_check_writable(path);
+    return cli_check_writable(path);
+}
+
+static int read_request(const cli_arguments *arguments, supple_train_config *tc, supple_body_config *bc, cli_many *many)
+{
+    const char *text;
+    int code = cli_many_read(arguments, tc, many);
+    if (code == 0) code = check_output(arguments, many);
     if (code == 0) code = whole_number(arguments, "--samples", 1, 100000, &tc->samples);
     if (code == 0) code = whole_number(arguments, "--rank", 1, 512, &tc->rank);
     if (code == 0) code = whole_number(arguments, "--dents", 0, 256, &tc->dents);
@@ -140,7 +155,9 @@ static void remove_folder(const char *folder)
     if (!dir) return;
     for (struct dirent *e; (e = readdir(dir));) {
         char path[PATH_SIZE];
-        if (strncmp(e->d_name, "pose-", 5) != 0) continue;
+        if (strncmp(e->d_name, "pose-", 5) != 0 && strncmp(e->d_name, "worker-", 7) != 0 &&
+            strncmp(e->d_name, "training", 8) != 0)
+            continue;
         int n = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         if (n > 0 && (size_t)n < sizeof path) unlink(path);
     }
@@ -158,29 +175,50 @@ static void report(const char *path, const supple_model_info *i)
             i->ms_bases / 1e3, i->ms_cubature / 1e3);
 }
 
-static int train(const cli_arguments *arguments, supple_train_config *tc, const supple_config *config)
+/* The model, or poses alone. */
+static supple_result make(const cli_arguments *arguments, const supple_scene *scene, const supple_train_config *tc,
+                          const supple_config *config, bool part, supple_error *error)
+{
+    const char *path = cli_get(arguments, "-o", 0);
+    supple_model *model = NULL;
+    if (part) return supple_poses_solve(scene, tc, config, error);
+    supple_result result = supple_model_train(scene, tc, config, &model, error);
+    if (result == SUPPLE_OK) result = supple_model_save(model, path, config, error);
+    if (result == SUPPLE_OK) report(path, supple_model_get_info(model));
+    if (result == SUPPLE_OK && cli_count(arguments, "--keep") == 0) remove_folder(tc->folder);
+    supple_model_destroy(model);
+    return result;
+}
+
+static int train(const cli_arguments *arguments, supple_train_config *tc, const supple_config *config, bool part)
 {
     supple_error error;
     supple_scene *scene = NULL;
-    supple_model *model = NULL;
     int32_t clips[MOST_CLIPS];
-    const char *path = cli_get(arguments, "-o", 0);
     supple_result result = supple_scene_load_file(arguments->operands[0], config, &scene, &error);
     if (result != SUPPLE_OK) return cli_fail(&error);
     int code = find_clips(arguments, scene, clips, &tc->clip_count);
     if (code == 0) {
         tc->clips = tc->clip_count > 0 ? clips : NULL;
-        result = supple_model_train(scene, tc, config, &model, &error);
-        if (result == SUPPLE_OK) result = supple_model_save(model, path, config, &error);
-        if (result == SUPPLE_OK) report(path, supple_model_get_info(model));
-        if (result == SUPPLE_OK && cli_count(arguments, "--keep") == 0) remove_folder(tc->folder);
+        result = make(arguments, scene, tc, config, part, &error);
         if (result == SUPPLE_ERROR_CANCELLED)
             cli_say("what is solved is kept in %s: the same command goes on from there", tc->folder);
         code = result == SUPPLE_OK ? 0 : cli_fail(&error);
     }
-    supple_model_destroy(model);
     supple_scene_destroy(scene);
     return code;
+}
+
+/* One of several: the notes of the first are enough, and who solves one pose at a time needs one thread. */
+static int join(const cli_arguments *arguments, cli_many *many, supple_train_config *tc, supple_config *config,
+                cli_progress *progress)
+{
+    int code = cli_many_join(many, tc);
+    if (code || many->exchange.rank == 0) return code;
+    if (cli_count(arguments, "--threads") == 0) config->thread_count = 1;
+    if (!config->verbose) config->log = NULL;
+    progress->shown = false;
+    return 0;
 }
 
 static int run(const cli_arguments *arguments)
@@ -190,9 +228,11 @@ static int run(const cli_arguments *arguments)
     char folder[PATH_SIZE];
     supple_train_config tc = supple_train_config_default();
     supple_body_config bc = supple_body_config_default();
-    int code = read_request(arguments, &tc, &bc);
+    cli_many many;
+    int code = read_request(arguments, &tc, &bc, &many);
     if (code) return code;
-    tc.folder = cli_get(arguments, "--folder", 0);
+    if (many.sbatch > 0) return cli_many_print_jobs(arguments, many.sbatch);
+    tc.folder = cli_get(arguments, "--poses", 0);
     if (!tc.folder) {
         int n = snprintf(folder, sizeof folder, "%s.poses", cli_get(arguments, "-o", 0));
         if (n < 0 || (size_t)n >= sizeof folder) return cli_usage_error("-o: the path is too long");
@@ -205,8 +245,10 @@ static int run(const cli_arguments *arguments)
     config.progress = cli_progress_stage;
     config.progress_user = &progress;
     cli_catch_interrupt();
-    code = train(arguments, &tc, &config);
+    if (many.mpi) code = join(arguments, &many, &tc, &config, &progress);
+    if (code == 0) code = train(arguments, &tc, &config, many.part);
     cli_progress_end(&progress);
+    cli_many_leave(&many, code);
     return code;
 }
 
@@ -223,7 +265,8 @@ static void notes(void)
            "  seed=1               of what is drawn at random\n");
     printf("\nEvery solved pose is kept in a folder until the model is there: after Ctrl-C, a kill or a power cut the "
            "same\n"
-           "command goes on where it was. The model belongs to this character, this body and these materials.\n");
+           "command goes on where it was. The model belongs to this character, this body and these materials. On many\n"
+           "machines: docs/training-on-many-machines.md.\n");
 }
 
 const cli_verb cli_verb_train = {

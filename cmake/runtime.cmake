@@ -3,7 +3,7 @@
 option(BUILD_SHARED_LIBS "Build libsupple_playback as a shared library" ON)
 file(GLOB SUPPLE_RUNTIME_SOURCES CONFIGURE_DEPENDS src/subspace/*.c src/fem/law*.c)
 list(FILTER SUPPLE_RUNTIME_SOURCES EXCLUDE REGEX
-  "/subspace/(basis|cubature|dents|domains.*|lanczos|modal|model_public|nnls|own_make|ranges|relax|rig_make|visual_make|samples|train.*)\\.c$")
+  "/subspace/(basis|cubature|dents|domains.*|lanczos|modal|model_public|nnls|own_make|ranges|relax|rig_make|visual_make|samples.*|claims|train.*)\\.c$")
 foreach(name core/digest core/error core/file core/hash core/memory core/store_read core/store_write core/threads
     core/timer math/mat3 math/mat4 math/quat math/svd3 math/svd3_avx2 fem/principal body/drive body/riders_frame body/upsample_apply body/upsample_apply_avx2
     body/upsample_body_avx2 body/upsample_normal body/upsample_room body/upsample_store contact/collider geom/surface geom/topology geom/tree geom/tree_query

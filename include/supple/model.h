@@ -31,6 +31,10 @@ typedef struct supple_train_config {
     bool from_clips;         /* all poses are frames of these clips; else most are drawn from the joints' ranges */
     const char *limits_file; /* joint limits (docs/subspace.md), or NULL */
     const char *folder;      /* where solved poses are kept, so that training that was cut short goes on; or NULL */
+    int32_t share, shares;   /* several processes work in that folder (docs/training-on-many-machines.md), of so many
+                              * shares this one begins with the share-th, from 1; 0 shares: none else does (0) */
+    double lease;            /* seconds without a sign after which another process there is taken for dead (60) */
+    const struct supple_exchange *exchange; /* or several processes share the poses by messages; NULL: none do */
     bool quick; /* in seconds: at most 24 poses, nearly solved, 24 modes and 10 derivatives; nothing is kept */
     const supple_body_config *body_config; /* of the body to train; NULL: the defaults. Own tetrahedra are refused */
     const char *material_file;             /* or NULL */
@@ -42,6 +46,11 @@ SUPPLE_API supple_train_config supple_train_config_default(void);
 /* Trains a model. Takes minutes to hours; reports progress and can be cancelled. */
 SUPPLE_API supple_result supple_model_train(const supple_scene *scene, const supple_train_config *train_config,
                                             const supple_config *config, supple_model **out, supple_error *error);
+
+/* Solves poses and makes no model: for one of several processes that share a folder, or get their poses by messages
+ * (rank 0 of those calls supple_model_train). Ends when there is none left to begin. */
+SUPPLE_API supple_result supple_poses_solve(const supple_scene *scene, const supple_train_config *train_config,
+                                            const supple_config *config, supple_error *error);
 
 /* Writes a model (.supple); supple_model_load reads it. */
 SUPPLE_API supple_result supple_model_save(const supple_model *model, const char *path, const supple_config *config,

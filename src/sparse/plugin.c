@@ -9,6 +9,7 @@
 struct supple_plugin {
     void *handle;
     const supple_solver_backend *solver;
+    const supple_exchange_backend *exchange;
 };
 
 static bool is_complete(const supple_solver_backend *b)
@@ -17,14 +18,30 @@ static bool is_complete(const supple_solver_backend *b)
            b->solve && b->entries && b->destroy;
 }
 
+static bool is_complete_exchange(const supple_exchange_backend *b)
+{
+    return b && b->version == SUPPLE_EXCHANGE_VERSION && b->name && b->join && b->leave && b->abandon;
+}
+
+static const supple_exchange_backend *find_exchange(void *handle)
+{
+    const supple_exchange_backend *(*backend)(void) = NULL;
+    void *symbol = dlsym(handle, "supple_mpi_backend");
+    if (!symbol) return NULL;
+    memcpy(&backend, &symbol, sizeof backend); /* ISO C has no cast from void * to a function */
+    const supple_exchange_backend *found = backend();
+    return is_complete_exchange(found) ? found : NULL;
+}
+
 /* The plug-in exports one function, which returns its table. */
 static const supple_solver_backend *find_backend(void *handle)
 {
     const supple_solver_backend *(*backend)(const char *variant) = NULL;
     void *symbol = dlsym(handle, "supple_cholmod_backend");
     if (!symbol) return NULL;
-    memcpy(&backend, &symbol, sizeof backend); /* ISO C has no cast from void * to a function */
-    return backend(NULL);
+    memcpy(&backend, &symbol, sizeof backend);
+    const supple_solver_backend *found = backend(NULL);
+    return is_complete(found) ? found : NULL;
 }
 
 supple_result supple_plugin_open(const char *path, supple_plugin **out, supple_error *error)
@@ -39,7 +56,8 @@ supple_result supple_plugin_open(const char *path, supple_plugin **out, supple_e
                         reason ? reason : "no reason given");
     }
     const supple_solver_backend *solver = find_backend(handle);
-    if (!is_complete(solver)) {
+    const supple_exchange_backend *exchange = find_exchange(handle);
+    if (!solver && !exchange) {
         dlclose(handle);
         return spl_fail(error, SUPPLE_ERROR_INPUT,
                         "plug-in %.120s has no solver for this version of supple; use the one built with it", path);
@@ -50,7 +68,7 @@ supple_result supple_plugin_open(const char *path, supple_plugin **out, supple_e
         dlclose(handle);
         return spl_fail_memory(error, "a plug-in");
     }
-    *plugin = (supple_plugin){handle, solver};
+    *plugin = (supple_plugin){handle, solver, exchange};
     *out = plugin;
     return SUPPLE_OK;
 }
@@ -58,6 +76,11 @@ supple_result supple_plugin_open(const char *path, supple_plugin **out, supple_e
 const supple_solver_backend *supple_plugin_solver(const supple_plugin *plugin)
 {
     return plugin ? plugin->solver : NULL;
+}
+
+const supple_exchange_backend *supple_plugin_exchange(const supple_plugin *plugin)
+{
+    return plugin ? plugin->exchange : NULL;
 }
 
 void supple_plugin_close(supple_plugin *plugin)

@@ -22,6 +22,7 @@ supple_train_config supple_train_config_default(void)
                                  .seam = o.seam,
                                  .cubature_error = o.cubature_error,
                                  .tolerance = o.tolerance,
+                                 .lease = 60,
                                  .seed = o.seed};
 }
 
@@ -53,7 +54,10 @@ static supple_result check(const supple_train_config *c, const supple_scene *sce
                   {"pose share", c->pose_share, 0, 1},
                   {"seam", c->seam, 0, 100},
                   {"cubature error", c->cubature_error, 1e-6, 1},
-                  {"tolerance", c->tolerance, 1e-12, 0.1}};
+                  {"tolerance", c->tolerance, 1e-12, 0.1},
+                  {"shares", c->shares, 0, 1000000},
+                  {"share", c->share, c->shares > 0, c->shares},
+                  {"lease", c->lease, 0.1, 86400}};
     if (c->cookie != TRAIN_COOKIE)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "train config: start from supple_train_config_default()");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
@@ -64,6 +68,10 @@ static supple_result check(const supple_train_config *c, const supple_scene *sce
         if (c->clips[i] < 0 || c->clips[i] >= scene->clip_count)
             return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "clip %d: there are %d", (int)c->clips[i],
                             (int)scene->clip_count);
+    if ((c->shares > 0 || c->exchange) && c->quick)
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "quick training keeps no poses that could be shared");
+    if (c->shares > 0 && (!c->folder || c->exchange))
+        return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "shares of the poses: a folder is shared, or messages are");
     if (c->body_config && c->body_config->tet_file)
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT,
                         "a model remembers how its body is made, which a file of tetrahedra does not say");
@@ -101,6 +109,10 @@ static spl_train_options options_of(const supple_train_config *c)
     o.frames = c->from_clips;
     o.limits = c->limits_file;
     o.folder = c->folder;
+    o.share = c->share;
+    o.shares = c->shares;
+    o.lease = c->lease;
+    o.exchange = c->exchange;
     o.cut.most = c->domains;
     if (c->quick) make_quick(&o);
     return o;
@@ -163,6 +175,31 @@ static void close_workshop(workshop *w)
     spl_pool_destroy(w->pool);
 }
 
+static supple_result check_all(const supple_train_config *c, const supple_scene *scene, const supple_config *config,
+                               supple_error *error)
+{
+    supple_result result = spl_config_check(config, error);
+    if (result == SUPPLE_OK) result = check(c, scene, error);
+    if (result != SUPPLE_OK || scene->skin_count > 0) return result;
+    return spl_fail(error, SUPPLE_ERROR_INPUT, "%.120s: no skin: there are no joints to train", scene->path);
+}
+
+supple_result supple_poses_solve(const supple_scene *scene, const supple_train_config *train_config,
+                                 const supple_config *config, supple_error *error)
+{
+    supple_config host = config ? *config : supple_config_default();
+    supple_train_config c = train_config ? *train_config : supple_train_config_default();
+    supple_body_config bc = c.body_config ? *c.body_config : supple_body_config_default();
+    supple_result result = check_all(&c, scene, config, error);
+    if (result != SUPPLE_OK) return result;
+    workshop w = {0};
+    spl_train_options o = options_of(&c);
+    result = open_workshop(&w, scene, &c, &bc, &host, error);
+    if (result == SUPPLE_OK) result = spl_train_poses(scene, &w.solid, &o, &host, w.pool, error);
+    close_workshop(&w);
+    return result;
+}
+
 supple_result supple_model_train(const supple_scene *scene, const supple_train_config *train_config,
                                  const supple_config *config, supple_model **out, supple_error *error)
 {
@@ -170,11 +207,8 @@ supple_result supple_model_train(const supple_scene *scene, const supple_train_c
     supple_config host = config ? *config : supple_config_default();
     supple_train_config c = train_config ? *train_config : supple_train_config_default();
     supple_body_config bc = c.body_config ? *c.body_config : supple_body_config_default();
-    supple_result result = spl_config_check(config, error);
-    if (result == SUPPLE_OK) result = check(&c, scene, error);
+    supple_result result = check_all(&c, scene, config, error);
     if (result != SUPPLE_OK) return result;
-    if (scene->skin_count == 0)
-        return spl_fail(error, SUPPLE_ERROR_INPUT, "%.120s: no skin: there are no joints to train", scene->path);
     supple_allocator a = spl_allocator_of(&host);
     supple_model *model = spl_new(&a, 1, sizeof *model);
     if (!model) return spl_fail_memory(error, "a model");

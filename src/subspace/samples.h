@@ -12,6 +12,8 @@
 #include "fem/law.h"
 #include "rig/turns.h"
 
+#include <supple/plugin.h>
+
 typedef enum spl_sample_state { SPL_SAMPLE_OPEN, SPL_SAMPLE_SOLVED, SPL_SAMPLE_FAILED } spl_sample_state;
 
 typedef struct spl_sample_options {
@@ -21,6 +23,11 @@ typedef struct spl_sample_options {
     const char *folder;     /* for files of solved poses; NULL: none are kept. It is made where missing */
     bool skinned;           /* the bones' weights pose the body; nothing is solved and nothing kept */
     int32_t relax;          /* skinned: steps towards the solution from there (relax.h) */
+    int32_t share, shares;  /* other processes solve poses in the same folder (claims.h), of shares this one begins with
+                             * the share-th; 0: none do */
+    double lease;           /* seconds after which a process that gave no sign is dead */
+    bool part;              /* ends when there is nothing left to begin, although others may not be done */
+    const supple_exchange *exchange; /* or they get poses from rank 0, which keeps them; NULL: no others */
 } spl_sample_options;
 
 typedef struct spl_samples {
@@ -46,9 +53,10 @@ supple_result spl_samples_create(const supple_scene *scene, const int32_t *node,
                                  supple_error *error);
 void spl_samples_release(spl_samples *s);
 
-/* Solves what is open. Poses that do not converge are dropped with a warning; SUPPLE_ERROR_SOLVE, as soon as it is
- * known, where none of the first eight does; SUPPLE_ERROR_CANCELLED if the host stops it, with what was solved kept in
- * files. The options' folder and law, and the config, must outlive the samples. */
+/* Solves what is open, alone or as one of several processes. Poses that do not converge are dropped with a warning;
+ * SUPPLE_ERROR_SOLVE, as soon as it is known, where none of the first eight does; SUPPLE_ERROR_CANCELLED if the host
+ * stops it, with what was solved kept in files. The options' folder and law, and the config, must outlive the samples.
+ */
 supple_result spl_samples_solve(spl_samples *s, const supple_scene *scene, const spl_solid *solid,
                                 const spl_sample_options *options, const supple_config *config, spl_pool *pool,
                                 supple_error *error);

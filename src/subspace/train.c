@@ -102,7 +102,7 @@ static supple_result take_poses(const training *w, spl_joint_move *move, supple_
                                    move + (size_t)drawn * (size_t)w->ranges.joint_count, error);
 }
 
-static supple_result make_poses(training *w, spl_train_report *report, supple_error *error)
+static supple_result solve_poses(training *w, bool part, supple_error *error)
 {
     const spl_train_options *o = w->o;
     supple_result result = spl_joint_ranges_infer(w->scene, o->clip, o->clip_count, o->least_turn, &w->ranges, error);
@@ -117,8 +117,24 @@ static supple_result make_poses(training *w, spl_train_report *report, supple_er
                                     error);
     spl_free(&w->allocator, move);
     if (result != SUPPLE_OK) return result;
-    spl_sample_options so = {o->law, o->tolerance, 75, o->folder, o->skinned, o->relax};
-    result = spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
+    spl_sample_options so = {.law = o->law,
+                             .tolerance = o->tolerance,
+                             .max_iterations = 75,
+                             .folder = o->folder,
+                             .skinned = o->skinned,
+                             .relax = o->relax,
+                             .share = o->share,
+                             .shares = o->shares,
+                             .lease = o->lease,
+                             .part = part,
+                             .exchange = o->exchange};
+    return spl_samples_solve(&w->samples, w->scene, w->solid, &so, w->config, w->pool, error);
+}
+
+static supple_result make_poses(training *w, spl_train_report *report, supple_error *error)
+{
+    const spl_train_options *o = w->o;
+    supple_result result = solve_poses(w, false, error);
     if (result != SUPPLE_OK) return result;
     result = spl_poses_create(w->scene, w->solid, &w->domains, &w->samples, o->bytes, &w->allocator, &w->poses, error);
     if (result != SUPPLE_OK) return result;
@@ -584,6 +600,20 @@ static void release(training *w)
     spl_samples_release(&w->samples);
     spl_joint_ranges_release(&w->ranges);
     spl_domains_release(&w->domains);
+}
+
+supple_result spl_train_poses(const supple_scene *scene, spl_solid *solid, const spl_train_options *options,
+                              const supple_config *config, spl_pool *pool, supple_error *error)
+{
+    training w = {.scene = scene,
+                  .solid = solid,
+                  .o = options,
+                  .config = config,
+                  .pool = pool,
+                  .allocator = spl_allocator_of(config)};
+    supple_result result = solve_poses(&w, true, error);
+    release(&w);
+    return result;
 }
 
 supple_result spl_train(const supple_scene *scene, spl_solid *solid, const spl_train_options *options,

@@ -23,7 +23,7 @@ OPTIONS = {
     "mesh": "-o --resolution --part --size --set --no-cache --threads --progress".split(),
     "weights": "-o --weights --influences --resolution --part --set --metrics --no-cache --threads --progress".split(),
     "compare": "-o --methods --clips --model --json --reference-time --page-limit --frames --set --threads --progress".split(),
-    "train": "-o --samples --rank --clip --limits --folder --set --no-cache --threads --progress".split(),
+    "train": "-o --samples --rank --clip --limits --poses --set --no-cache --threads --progress".split(),
     "bench": "--json --compare --fail --quick --full".split(),
 }
 DEMOS = "hero arm beam cylinder torus sack turtle".split()

@@ -39,6 +39,7 @@ NOT_RUN = {
     r"make( |$)": "`make -n` instead: .ci/run has a stage for each, and a build inside a test would build this build",
     r"cmake -S \. -B build-runtime": "tests/meta/test_playback.py configures, builds and installs exactly this, then plays with it",
     r"cmake --build build-runtime": "the same",
+    r"sh jobs\.sh": "there is no Slurm here: tests/cli/test_train_many.py runs such a script, tests/cluster with a real one",
     r"cc hello\.c ": "tests/meta/test_package.py builds examples/hello.c so, on an installation of its own",
     r"scripts/run-tests ": "it is what runs this test",
     r"cmake -B build": "the build that this test runs in was made so",

@@ -148,7 +148,8 @@ TEST(files_instead_of_memory)
     double *x[2] = {malloc(n * sizeof(double)), malloc(n * sizeof(double))};
     spl_joint_ranges_draw(&ranges, FEW, 3, move);
     for (int k = 0; k < 2; k++) {
-        spl_sample_options so = {&spl_law_corot, 1e-4, 75, k ? folder : NULL, false, 0};
+        spl_sample_options so = {
+            .law = &spl_law_corot, .tolerance = 1e-4, .max_iterations = 75, .folder = k ? folder : NULL};
         REQUIRE(spl_samples_create(t.demo.scene, ranges.node, ranges.joint_count, move, FEW, &t.solid, &s[k], NULL) ==
                 SUPPLE_OK);
         REQUIRE(spl_samples_solve(&s[k], t.demo.scene, &t.solid, &so, NULL, NULL, NULL) == SUPPLE_OK);
