@@ -90,6 +90,7 @@ SUPPLE_API const char *supple_harm_exceeds(const supple_harm *harm, bool moving)
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
 typedef struct supple_stats {
     double ms_total, ms_pose, ms_contact, ms_solve, ms_upsample, ms_slide; /* the step, and its stages */
+    double ms_checks; /* trust, and what `measure` asks for: time that is in no stage and not in ms_total */
     int32_t iterations;                                                    /* of the method's own kind */
     bool converged;                 /* the method's own tolerance was reached, where it has one */
     double residual, energy;        /* force that is left over, by its scale (docs/command-line.md); joules */
