@@ -122,6 +122,7 @@ void cli_metrics_frame(cli_metrics *m, const char *clip, int frame, double time,
     json_t *ms = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "total", real(s->ms_total), "pose", real(s->ms_pose), "contact",
                            real(s->ms_contact), "solve", real(s->ms_solve), "upsample", real(s->ms_upsample), "slide",
                            real(s->ms_slide));
+    json_object_set_new(ms, "checks", real(s->ms_checks));
     json_t *o = json_pack("{s:s,s:i,s:f,s:o,s:o,s:o,s:o,s:o}", "clip", clip, "frame", frame, "time", time, "ms", ms,
                           "iterations", count(s->iterations), "residual", real(s->residual), "energy", real(s->energy),
                           "volume_ratio", real(s->volume_ratio));

@@ -90,17 +90,18 @@ SUPPLE_API const char *supple_harm_exceeds(const supple_harm *harm, bool moving)
 /* What one step did. Times in milliseconds. A real value that has no meaning for the method is NAN, a count -1. */
 typedef struct supple_stats {
     double ms_total, ms_pose, ms_contact, ms_solve, ms_upsample, ms_slide; /* the step, and its stages */
-    int32_t iterations;                                                    /* of the method's own kind */
-    bool converged;                 /* the method's own tolerance was reached, where it has one */
-    double residual, energy;        /* force that is left over, by its scale (docs/command-line.md); joules */
-    double volume_ratio;            /* volume over that at rest */
-    double min_det_f, max_strain;   /* smallest det F, largest |singular value - 1| of a tetrahedron */
-    int32_t inverted;               /* tetrahedra turned inside out; also without `measure` */
-    int32_t contacts;               /* that were answered */
-    int32_t crossed;                /* pairs of triangles of what is shown that cross, and did not at rest */
-    double max_penetration;         /* metres: how deep what is shown lies in itself (docs/contact.md), at trust 1 */
-    double max_fold;                /* metres: the same, of creases in themselves alone */
-    double own_penetration;         /* metres: the same where trust is below 1, as the file's own skinning has it */
+    double ms_checks;             /* trust, and what `measure` asks for: time that is in no stage and not in ms_total */
+    int32_t iterations;           /* of the method's own kind */
+    bool converged;               /* the method's own tolerance was reached, where it has one */
+    double residual, energy;      /* force that is left over, by its scale (docs/command-line.md); joules */
+    double volume_ratio;          /* volume over that at rest */
+    double min_det_f, max_strain; /* smallest det F, largest |singular value - 1| of a tetrahedron */
+    int32_t inverted;             /* tetrahedra turned inside out; also without `measure` */
+    int32_t contacts;             /* that were answered */
+    int32_t crossed;              /* pairs of triangles of what is shown that cross, and did not at rest */
+    double max_penetration;       /* metres: how deep what is shown lies in itself (docs/contact.md), at trust 1 */
+    double max_fold;              /* metres: the same, of creases in themselves alone */
+    double own_penetration;       /* metres: the same where trust is below 1, as the file's own skinning has it */
     double verify_mean, verify_max; /* distance of the body from `reference`, shares of the diagonal */
     double max_bend_deg;            /* largest angle between a bone and its parent */
     double yield_deg;               /* largest turn of a limb that yields; NAN where none may */

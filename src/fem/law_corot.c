@@ -1,7 +1,8 @@
 /* arap and corot: psi = mu sum (s_i - 1)^2 + lambda / 2 (sum s_i - 3)^2 in the principal stretches; arap has lambda 0.
  * The twist eigenvalues are 2 mu + 2 (lambda (sum s - 3) - 2 mu) / (s_i + s_j): what dR/dF contributes. */
-#include "fem/law.h"
+#include "fem/corot4.h"
 #include "fem/principal.h"
+#include "math/cpu.h"
 
 static double energy_at(const spl_stretch *f, double mu, double lambda)
 {
@@ -108,3 +109,8 @@ const spl_law spl_law_corot = {
     .projected = corot_projected,
     .both = corot_both,
 };
+
+bool spl_corot4_knows(const spl_law *law)
+{
+    return spl_cpu_has_avx2() && (law == &spl_law_arap || law == &spl_law_corot);
+}

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "fem/corot4.h"
 #include "math/svd3.h"
 
 #include <string.h>
@@ -56,23 +57,49 @@ typedef struct pull {
     double *corner, *energy; /* the forces at the tets' corners; partial sums */
 } pull;
 
+static double pull_one(const pull *p, size_t k)
+{
+    const spl_elements *e = p->e->elements;
+    if (p->e->exempt && p->e->exempt[k]) {
+        memset(p->corner + 12 * k, 0, 12 * sizeof *p->corner);
+        return 0;
+    }
+    spl_law_input in = {.F = spl_element_F(e, (int32_t)k, p->x), .mu = p->e->mu[k], .lambda = p->e->lambda[k]};
+    if (p->e->rotation)
+        for (int i = 0; i < 9; i++) in.R.m[i] = p->e->rotation[9 * k + (size_t)i];
+    spl_mat3 P;
+    double energy = e->volume[k] * p->e->law->both(&in, &P);
+    spl_element_forces(e, (int32_t)k, &P, p->corner + 12 * k);
+    return energy;
+}
+
+/* Tets k to k + 3 at a time; returns how many were done, and adds up their energy. */
+static size_t pull_four(const pull *p, size_t k, double *energy)
+{
+#ifdef SPL_HAVE_AVX2
+    const spl_elastic *e = p->e;
+    const spl_corot4 four = {e->elements, e->mu, e->lambda, e->law == &spl_law_arap, p->x};
+    double each[4];
+    if (!spl_corot4_pull_avx2(&four, k, p->corner + 12 * k, each)) return 0;
+    *energy += (each[0] + each[1]) + (each[2] + each[3]);
+    return 4;
+#else
+    (void)p, (void)k, (void)energy;
+    return 0;
+#endif
+}
+
 static void pull_corners(void *context, size_t begin, size_t end)
 {
     const pull *p = context;
-    const spl_elements *e = p->e->elements;
+    bool four = !p->e->exempt && spl_corot4_knows(p->e->law);
     for (size_t chunk = begin; chunk < end; chunk++) {
         double energy = 0;
-        for (size_t k = chunk * CHUNK; k < chunk_end(e, chunk); k++) {
-            if (p->e->exempt && p->e->exempt[k]) {
-                memset(p->corner + 12 * k, 0, 12 * sizeof *p->corner);
-                continue;
-            }
-            spl_law_input in = {.F = spl_element_F(e, (int32_t)k, p->x), .mu = p->e->mu[k], .lambda = p->e->lambda[k]};
-            if (p->e->rotation)
-                for (int i = 0; i < 9; i++) in.R.m[i] = p->e->rotation[9 * k + (size_t)i];
-            spl_mat3 P;
-            energy += e->volume[k] * p->e->law->both(&in, &P);
-            spl_element_forces(e, (int32_t)k, &P, p->corner + 12 * k);
+        size_t k = chunk * CHUNK, last = chunk_end(p->e->elements, chunk);
+        while (k < last) {
+            size_t done = four && k + 4 <= last ? pull_four(p, k, &energy) : 0;
+            if (done == 0) energy += pull_one(p, k);
+            k += done > 0 ? done : 1;
         }
         p->energy[chunk] = energy;
     }

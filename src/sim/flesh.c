@@ -639,7 +639,9 @@ static void measure(spl_flesh_sim *f, const spl_flesh_frame *frame, supple_stats
     const spl_barrier *barrier = f->feasible ? spl_feasible_barrier(f->feasible) : solution.barrier;
     double missing = f->feasible ? spl_feasible_missing(f->feasible) : solution.missing;
     if (barrier && f->excuses.ease) spl_excuses_frame(&f->excuses, barrier, missing, f->cleared, c->clip, f->frame);
+    double start = spl_now_ms();
     if (f->measures) spl_measure_frame(&f->measure, &solution, f->x, c->pool, stats);
+    stats->ms_checks += spl_now_ms() - start;
     for (int32_t k = 0; solution.exempt && stats->inverted > 0 && k < f->solid.elements.count; k++)
         stats->inverted -= solution.exempt[k];
 }
@@ -667,6 +669,8 @@ supple_result spl_flesh_sim_follow(spl_flesh_sim *f, const spl_pose *pose, spl_p
     supple_result result = spl_drive_pose(&f->solid.drive, pose, error);
     if (result != SUPPLE_OK) return result;
     spl_follow_pose(&f->follow, pose, f->x);
+    double start = spl_now_ms();
     spl_measure_frame(&f->measure, NULL, f->x, pool, stats);
+    stats->ms_checks += spl_now_ms() - start;
     return SUPPLE_OK;
 }

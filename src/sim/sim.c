@@ -570,9 +570,17 @@ static bool is_finite(const supple_sim *sim)
     return finite;
 }
 
+static void show(supple_sim *sim, supple_stats *stats)
+{
+    double start = spl_now_ms();
+    spl_amount_show(sim, stats);
+    stats->ms_checks += spl_now_ms() - start;
+}
+
 /* The end of a frame that was made in the other buffer: it is shown, and measured as it is shown, if it is sound. */
 static supple_result end_frame(supple_sim *sim, supple_result result, supple_stats *stats, supple_error *error)
 {
+    double start = spl_now_ms();
     if (result == SUPPLE_OK && !is_finite(sim)) {
         result = spl_fail(error, SUPPLE_ERROR_SOLVE, "the mesh is beyond what numbers can hold in this pose");
         spl_sim_forget(sim);
@@ -581,6 +589,7 @@ static supple_result end_frame(supple_sim *sim, supple_result result, supple_sta
     }
     if (result == SUPPLE_OK && sim->amount.mode != SPL_AMOUNT_SEEING) result = spl_sim_cross_frame(sim, stats, error);
     if (result != SUPPLE_OK) swap_positions(sim);
+    stats->ms_checks += spl_now_ms() - start;
     return result;
 }
 
@@ -598,7 +607,7 @@ static supple_result run_frame(supple_sim *sim, double start, double dt, supple_
     sim->amount.take = -1;
     bool kept = !isfinite(dt) && spl_amount_replay(sim, sim->context.clip, sim->context.time, &stats);
     if (result == SUPPLE_OK && !kept) result = spl_sim_deform(sim, &stats, error);
-    if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
+    if (result == SUPPLE_OK) show(sim, &stats);
     if (result == SUPPLE_OK && sim->amount.mode != SPL_AMOUNT_SEEING)
         result = spl_sim_slide_frame(sim, sim->context.clip, sim->context.time, dt, &stats, error);
     result = end_frame(sim, result, &stats, error);
@@ -622,7 +631,7 @@ static supple_result run_dynamics(supple_sim *sim, int32_t clip, double time, co
     if (result == SUPPLE_OK)
         result = matrices ? spl_dynamics_pose(sim, matrices, time, &stats, error)
                           : spl_dynamics_clip(sim, clip, time, &stats, error);
-    if (result == SUPPLE_OK) spl_amount_show(sim, &stats);
+    if (result == SUPPLE_OK) show(sim, &stats);
     if (result == SUPPLE_OK)
         result = spl_sim_slide_frame(sim, matrices ? -1 : clip, time, matrices ? time : (double)NAN, &stats, error);
     result = end_frame(sim, result, &stats, error);

@@ -119,14 +119,23 @@ static void gather_scalar(void *context, size_t begin, size_t end)
     }
 }
 
+/* The elements' blocks lie anywhere in tens of megabytes: each is asked for some turns ahead. */
 static void gather_blocks(void *context, size_t begin, size_t end)
 {
+    enum { AHEAD = 12 };
     const gather *g = context;
+    const uint32_t *source = g->s->source;
+    size_t last = g->s->start[end];
     for (size_t e = begin; e < end; e++) {
         double sum[9] = {0};
         for (size_t q = g->s->start[e]; q < g->s->start[e + 1]; q++) {
-            const double *m = g->from + 9 * (size_t)(g->s->source[q] / 2);
-            if (g->s->source[q] & 1)
+            const double *m = g->from + 9 * (size_t)(source[q] / 2);
+            if (q + AHEAD < last) {
+                const double *next = g->from + 9 * (size_t)(source[q + AHEAD] / 2);
+                __builtin_prefetch(next);
+                __builtin_prefetch(next + 8);
+            }
+            if (source[q] & 1)
                 for (int i = 0; i < 9; i++) sum[i] += m[3 * (i % 3) + i / 3];
             else
                 for (int i = 0; i < 9; i++) sum[i] += m[i];

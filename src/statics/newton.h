@@ -5,11 +5,14 @@
 #ifndef SPL_STATICS_NEWTON_H
 #define SPL_STATICS_NEWTON_H
 
+#include "fem/order.h"
 #include "fem/residual.h"
 #include "sparse/assembly.h"
 #include "sparse/factor.h"
 #include "sparse/ic0.h"
+#include "sparse/matrix3.h"
 #include "sparse/pcg.h"
+#include "statics/levels.h"
 #include "statics/statics.h"
 
 /* The system where an extra has elements (extended.c). */
@@ -30,23 +33,26 @@ struct spl_statics {
     spl_pool *pool;
     const spl_elements *elements;
     spl_statics_options options;
-    int32_t *held;       /* by vertex */
-    int32_t *unknown;    /* by vertex: its node in the system, -1 where held */
-    int32_t *vertex;     /* by node */
-    int32_t *component;  /* by vertex: its piece of the mesh */
-    int32_t *anchors;    /* by piece: held vertices */
-    int32_t *pinned;     /* by piece: held and pinned ones, of the running solve */
-    int32_t free_count;  /* nodes */
-    int32_t piece_count; /* pieces */
-    double volume;       /* of the rest shape */
-    bool *exempt;        /* by tet: left out of the running solve */
-    bool exempts;        /* its law is a barrier */
+    int32_t *held; /* by vertex */
+    spl_node_order order;
+    const int32_t *unknown; /* by vertex: its node in the system, -1 where held */
+    const int32_t *vertex;  /* by node */
+    int32_t *component;     /* by vertex: its piece of the mesh */
+    int32_t *anchors;       /* by piece: held vertices */
+    int32_t *pinned;        /* by piece: held and pinned ones, of the running solve */
+    int32_t free_count;     /* nodes */
+    int32_t piece_count;    /* pieces */
+    double volume;          /* of the rest shape */
+    bool *exempt;           /* by tet: left out of the running solve */
+    bool exempts;           /* its law is a barrier */
 
     spl_stars stars;
     spl_assembly assembly;
-    spl_rows rows;
+    spl_rows rows;      /* or matrix */
     spl_factor *factor; /* direct */
-    spl_ic0 *ic0;       /* or PCG */
+    spl_ic0 *ic0;       /* or PCG ... */
+    spl_levels *levels; /* ... with these instead */
+    spl_matrix3 matrix; /* likewise */
     spl_pcg *pcg;
     spl_extended extended;
 
@@ -90,6 +96,7 @@ typedef struct spl_newton {
     int patience;     /* steps before it grows */
     bool last_full;   /* the last step was taken whole */
     bool assembled;   /* s->elastic_values has the elements' */
+    bool turned;      /* the preconditioner's levels have been, in this solve */
     bool still;       /* and moved nothing by more than options.still */
     spl_point at;
 } spl_newton;

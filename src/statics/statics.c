@@ -23,31 +23,43 @@ void spl_statics_destroy(spl_statics *s)
     spl_rows_release(&s->rows, &a);
     spl_factor_destroy(s->factor);
     spl_ic0_destroy(s->ic0);
+    spl_levels_destroy(s->levels);
+    spl_matrix3_release(&s->matrix, &a);
+    spl_node_order_release(&s->order);
     spl_pcg_destroy(s->pcg);
     spl_extended_release(&s->extended, &a);
-    void *blocks[] = {s->held,   s->unknown,       s->vertex,    s->component, s->anchors, s->pinned,
-                      s->values, s->block,         s->diagonal,  s->force,     s->scratch, s->element_values,
-                      s->trial,  s->spread,        s->magnitude, s->product,   s->rhs,     s->direction,
-                      s->exempt, s->elastic_values};
+    void *blocks[] = {s->held,     s->component, s->anchors,        s->pinned,    s->values, s->block,
+                      s->diagonal, s->force,     s->scratch,        s->trial,     s->spread, s->magnitude,
+                      s->product,  s->rhs,       s->element_values, s->direction, s->exempt, s->elastic_values};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) spl_free(&a, blocks[i]);
     spl_free(&a, s);
 }
 
-/* Numbers the free vertices. */
-static bool number_nodes(spl_statics *s, const int32_t *held)
+/* Numbers the free vertices: for levels in parts, else as they come. */
+static supple_result number_nodes(spl_statics *s, const int32_t *held, supple_error *error)
 {
     const supple_allocator *a = &s->allocator;
     size_t n = (size_t)s->elements->vertex_count;
     s->held = spl_new(a, n, sizeof *s->held);
-    s->unknown = spl_new(a, n, sizeof *s->unknown);
-    s->vertex = spl_new(a, n, sizeof *s->vertex);
-    if (!s->held || !s->unknown || !s->vertex) return false;
+    if (!s->held) return spl_fail_memory(error, "a static solver");
     memcpy(s->held, held, n * sizeof *held);
-    for (size_t v = 0; v < n; v++) {
-        s->unknown[v] = held[v] >= 0 ? -1 : s->free_count;
-        if (held[v] < 0) s->vertex[s->free_count++] = (int32_t)v;
+    spl_node_order *o = &s->order;
+    supple_result result = SUPPLE_OK;
+    if (s->options.rest) {
+        result = spl_node_order_create(s->elements, held, NULL, s->options.rest->position, a, o, error);
+    } else {
+        *o = (spl_node_order){
+            .allocator = *a, .node = spl_new(a, n, sizeof *o->node), .vertex = spl_new(a, n, sizeof *o->vertex)};
+        if (!o->node || !o->vertex) return spl_fail_memory(error, "a static solver");
+        for (size_t v = 0; v < n; v++) {
+            o->node[v] = held[v] >= 0 ? -1 : o->count;
+            if (held[v] < 0) o->vertex[o->count++] = (int32_t)v;
+        }
     }
-    return true;
+    s->unknown = o->node;
+    s->vertex = o->vertex;
+    s->free_count = o->count;
+    return result;
 }
 
 /* Pieces of the mesh: vertices that tets connect. A piece that nothing holds has rigid motions that cost nothing. */
@@ -107,8 +119,14 @@ static supple_result prepare_system(spl_statics *s, supple_error *error)
     if (result == SUPPLE_OK)
         result = spl_assembly_create(e->tet, (size_t)e->count, 4, e->vertex_count, s->unknown, s->free_count, 3, a,
                                      &s->assembly, error);
-    if (result == SUPPLE_OK) result = spl_rows_create(&s->assembly.pattern, a, &s->rows, error);
     if (result == SUPPLE_OK) result = spl_pcg_create(3 * (size_t)s->free_count, 1, a, s->pool, &s->pcg, error);
+    if (result == SUPPLE_OK && s->options.rest && s->free_count > 0) {
+        const spl_levels_input in = {e, &s->stars, &s->order, &s->assembly, s->options.rest};
+        result = spl_levels_create(&in, a, s->pool, &s->levels, error);
+        if (result == SUPPLE_OK) return spl_matrix3_create(&s->assembly.pattern, a, &s->matrix, error);
+        if (result == SUPPLE_ERROR_SOLVE) result = SUPPLE_OK; /* no factors: one of every matrix will do */
+    }
+    if (result == SUPPLE_OK) result = spl_rows_create(&s->assembly.pattern, a, &s->rows, error);
     if (result != SUPPLE_OK) return result;
     return s->options.solver == SPL_STATICS_DIRECT
                ? spl_factor_create(&s->assembly.pattern, &direct, a, s->pool, &s->factor, error)
@@ -127,12 +145,13 @@ supple_result spl_statics_create(const spl_elements *elements, const int32_t *he
     s->elements = elements;
     s->options = options ? *options : spl_statics_options_default();
     for (int32_t k = 0; k < elements->count; k++) s->volume += elements->volume[k];
-    supple_result result = SUPPLE_OK;
-    if (!number_nodes(s, held) || !find_pieces(s)) result = spl_fail_memory(error, "a static solver");
+    supple_result result = number_nodes(s, held, error);
+    if (result == SUPPLE_OK && !find_pieces(s)) result = spl_fail_memory(error, "a static solver");
     if (result == SUPPLE_OK) result = prepare_system(s, error);
     if (result == SUPPLE_OK && !take_memory(s)) result = spl_fail_memory(error, "a static solver");
     for (int32_t v = 0; result == SUPPLE_OK && v < elements->vertex_count; v++)
         s->anchors[s->component[v]] += held[v] >= 0;
+    s->options.rest = NULL; /* the caller's, for the creation alone */
     if (result == SUPPLE_OK)
         *out = s;
     else

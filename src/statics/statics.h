@@ -31,10 +31,21 @@ typedef enum spl_statics_solver {
     SPL_STATICS_PCG,    /* conjugate gradients, incomplete Cholesky: less memory on large meshes */
 } spl_statics_solver;
 
+/* The shape at rest, of which a preconditioner for PCG is made once (levels.h), instead of an incomplete factor of
+ * every matrix: for problems without an extra. All is read at creation. */
+typedef struct spl_statics_rest {
+    const spl_law *law;
+    const double *position;    /* 3 a vertex */
+    const double *mu, *lambda; /* by tet */
+    const spl_pin *pin;
+    int32_t pin_count;
+} spl_statics_rest;
+
 typedef struct spl_statics_options {
     spl_statics_solver solver;
-    double tolerance;       /* on the residual below */
-    int32_t max_iterations; /* Newton steps */
+    const spl_statics_rest *rest; /* or NULL */
+    double tolerance;             /* on the residual below */
+    int32_t max_iterations;       /* Newton steps */
     const supple_solver_backend *backend;
     double size;  /* L of the residual: diagonal of the rest shape's bounding box; 0: cube root of its volume */
     double still; /* a whole step that moves no vertex by more than this ends the solve, metres; 0: never */

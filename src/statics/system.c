@@ -1,6 +1,7 @@
 /* The linear system of one Newton step: element Hessians, their sum, the factor, the solve. */
 #include "core/error.h"
 #include "core/timer.h"
+#include "fem/corot4.h"
 #include "statics/newton.h"
 
 #include <math.h>
@@ -12,27 +13,13 @@ static const double ISLAND = 1e-6;
 
 enum { DIRECT_LIMIT = 500, PCG_LIMIT = 5000 }; /* conjugate gradients with a factor of nearly the matrix; with IC(0) */
 
+/* Residual above which the preconditioner is turned afresh for every step; below, once a solve will do. */
+static const double TURN_ABOVE = 0.01;
+
 typedef struct hessians {
     const spl_newton *n;
     spl_hessian kind;
 } hessians;
-
-/* K_ij = W g_i^T H g_j: entry (a, b) is W sum_cd g_i[c] H[3 c + a][3 d + b] g_j[d], for pairs i >= j. */
-static void stiffness(const double H[81], const double *g, double volume, double *out)
-{
-    double T[4][27]; /* T_j[3 b + a + 9 c] = sum_d H[3 c + a][3 d + b] g_j[d] */
-    for (int j = 0; j < 4; j++)
-        for (int b = 0; b < 3; b++)
-            for (int r = 0; r < 9; r++) {
-                double sum = 0;
-                for (int d = 0; d < 3; d++) sum += H[9 * (3 * d + b) + r] * g[3 * j + d];
-                T[j][9 * (r / 3) + 3 * b + r % 3] = volume * sum;
-            }
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j <= i; j++, out += 9)
-            for (int q = 0; q < 9; q++)
-                out[q] = g[3 * i] * T[j][q] + g[3 * i + 1] * T[j][9 + q] + g[3 * i + 2] * T[j][18 + q];
-}
 
 static void law_hessian(const hessians *h, const spl_law_input *in, double H[81])
 {
@@ -49,24 +36,54 @@ static void law_hessian(const hessians *h, const spl_law_input *in, double H[81]
     for (int i = 0; i < 81; i++) H[i] = share * H[i] + (1 - share) * whole[i];
 }
 
+static bool all_held(const spl_statics *s, size_t k)
+{
+    const int32_t *t = s->elements->tet + 4 * k;
+    return s->held[t[0]] >= 0 && s->held[t[1]] >= 0 && s->held[t[2]] >= 0 && s->held[t[3]] >= 0;
+}
+
+static void element_hessian(const hessians *h, size_t k)
+{
+    const spl_statics *s = h->n->s;
+    const spl_statics_problem *p = h->n->problem;
+    double *out = s->element_values + 90 * k, H[81];
+    if (all_held(s, k)) return;
+    if (h->n->elastic.exempt && h->n->elastic.exempt[k]) {
+        memset(out, 0, 90 * sizeof *out);
+        return;
+    }
+    spl_law_input in = {.F = spl_element_F(s->elements, (int32_t)k, h->n->x), .mu = p->mu[k], .lambda = p->lambda[k]};
+    if (p->rotation) memcpy(in.R.m, p->rotation + 9 * k, sizeof in.R.m);
+    law_hessian(h, &in, H);
+    spl_element_stiffness(s->elements, (int32_t)k, H, out);
+}
+
+/* Of tets k to k + 3; false: not done. */
+static bool four_hessians(const hessians *h, size_t k)
+{
+#ifdef SPL_HAVE_AVX2
+    const spl_statics *s = h->n->s;
+    const spl_statics_problem *p = h->n->problem;
+    const spl_corot4 four = {s->elements, p->mu, p->lambda, h->n->elastic.law == &spl_law_arap, h->n->x};
+    if (all_held(s, k) && all_held(s, k + 1) && all_held(s, k + 2) && all_held(s, k + 3)) return true;
+    return spl_corot4_stiffness_avx2(&four, k, h->kind == SPL_HESSIAN_BLENDED ? h->n->blend : 0,
+                                     s->element_values + 90 * k);
+#else
+    (void)h, (void)k;
+    return false;
+#endif
+}
+
 static void element_hessians(void *context, size_t begin, size_t end)
 {
     const hessians *h = context;
-    const spl_statics *s = h->n->s;
-    const spl_statics_problem *p = h->n->problem;
-    for (size_t k = begin; k < end; k++) {
-        const int32_t *t = s->elements->tet + 4 * k;
-        double *out = s->element_values + 90 * k, H[81];
-        if (s->held[t[0]] >= 0 && s->held[t[1]] >= 0 && s->held[t[2]] >= 0 && s->held[t[3]] >= 0) continue;
-        if (h->n->elastic.exempt && h->n->elastic.exempt[k]) {
-            memset(out, 0, 90 * sizeof *out);
-            continue;
+    bool four = h->kind != SPL_HESSIAN_LAPLACE && !h->n->elastic.exempt && spl_corot4_knows(h->n->elastic.law);
+    for (size_t k = begin; k < end;) {
+        if (four && k + 4 <= end && four_hessians(h, k)) {
+            k += 4;
+        } else {
+            element_hessian(h, k++);
         }
-        spl_law_input in = {
-            .F = spl_element_F(s->elements, (int32_t)k, h->n->x), .mu = p->mu[k], .lambda = p->lambda[k]};
-        if (p->rotation) memcpy(in.R.m, p->rotation + 9 * k, sizeof in.R.m);
-        law_hessian(h, &in, H);
-        stiffness(H, s->elements->gradient + 12 * k, s->elements->volume[k], out);
     }
 }
 
@@ -177,8 +194,15 @@ supple_result spl_system_factorise(spl_newton *n, bool plain)
     bool extra = has_extra(n) && !plain;
     if (spl_newton_extends(n) && !plain) return factorise_extended(n);
     if (extra) add_extra_blocks(n);
-    supple_result result = s->factor ? spl_factor_factorise(s->factor, s->values, n->error)
-                                     : spl_ic0_factorise(s->ic0, s->values, NULL, n->error);
+    supple_result result = SUPPLE_OK;
+    if (s->levels) {
+        if (!n->turned || n->at.residual > TURN_ABOVE) spl_levels_turn(s->levels, n->x);
+        n->turned = true;
+        spl_matrix3_fill(&s->matrix, s->values, s->pool);
+    } else {
+        result = s->factor ? spl_factor_factorise(s->factor, s->values, n->error)
+                           : spl_ic0_factorise(s->ic0, s->values, NULL, n->error);
+    }
     if (extra) restore_blocks(s);
     n->stats->factorisations++;
     n->stats->ms.factorise += spl_now_ms() - began;
@@ -201,7 +225,10 @@ static void multiply(void *context, const double *v, double *y, int32_t k)
         spl_rows_multiply(&s->extended.rows, s->extended.values, v, k, y, s->pool);
         return;
     }
-    spl_rows_multiply(&s->rows, s->values, v, k, y, s->pool);
+    if (s->levels)
+        spl_matrix3_multiply(&s->matrix, v, y, s->pool);
+    else
+        spl_rows_multiply(&s->rows, s->values, v, k, y, s->pool);
     if (w->plain || !has_extra(w->n)) return;
     size_t bytes = 3 * (size_t)s->elements->vertex_count * sizeof *v;
     memset(s->spread, 0, bytes);
@@ -217,6 +244,10 @@ static void precondition(void *context, const double *v, double *y, int32_t k)
 {
     const linear *w = context;
     spl_statics *s = w->n->s;
+    if (s->levels) {
+        spl_levels_apply(s->levels, v, y, k);
+        return;
+    }
     if (s->ic0) {
         spl_ic0_solve(spl_newton_extends(w->n) && !w->plain ? s->extended.ic0 : s->ic0, v, y, k);
         return;
@@ -225,7 +256,17 @@ static void precondition(void *context, const double *v, double *y, int32_t k)
     if (spl_factor_solve(s->factor, y, k, NULL) != SUPPLE_OK) y[0] = NAN; /* ends the iteration as not finite */
 }
 
-/* Accurate enough for quadratic convergence: the error of the step is to fall with the residual. */
+/* How far a system is solved (Eisenstat and Walker 1996): loosely far from the solution, where Newton's model is worth
+ * no more, and at the end no further than the solve's own tolerance asks. IC(0) has always solved for quadratic
+ * convergence, and what it solves, with contact, is wedged in more easily. */
+static double forcing(const spl_newton *n)
+{
+    static const double LOOSEST = 0.1, BEYOND = 0.3;
+    double r = n->at.residual;
+    if (!n->s->levels) return fmax(1e-10, fmin(1e-3, 0.1 * r));
+    return fmin(LOOSEST, fmax(sqrt(r), BEYOND * n->s->options.tolerance / r));
+}
+
 static supple_result iterate(spl_newton *n, bool plain)
 {
     spl_statics *s = n->s;
@@ -234,8 +275,8 @@ static supple_result iterate(spl_newton *n, bool plain)
                          .multiply_context = &w,
                          .precondition = precondition,
                          .precondition_context = &w,
-                         .tolerance = fmax(1e-10, fmin(1e-3, 0.1 * n->at.residual)),
-                         .max_iterations = s->ic0 ? PCG_LIMIT : DIRECT_LIMIT};
+                         .tolerance = forcing(n),
+                         .max_iterations = s->ic0 || s->levels ? PCG_LIMIT : DIRECT_LIMIT};
     memset(s->direction, 0, 3 * (size_t)s->free_count * sizeof *s->direction);
     spl_pcg_result r = spl_pcg_solve(s->pcg, &p, s->rhs, s->direction, 1);
     n->stats->inner += r.iterations;
@@ -249,7 +290,7 @@ supple_result spl_system_solve(spl_newton *n, bool plain)
     spl_statics *s = n->s;
     double began = spl_now_ms();
     supple_result result;
-    if (s->ic0 || (has_extra(n) && !plain)) {
+    if (s->ic0 || s->levels || (has_extra(n) && !plain)) {
         result = iterate(n, plain);
     } else {
         bool extended = spl_newton_extends(n) && !plain;

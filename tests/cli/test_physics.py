@@ -15,7 +15,7 @@ SMALL = ("--clip", "bend", "--resolution", 24)
 EXACT = ("--method", "mixed", "--set", "tolerance=1e-6")  # its own is 1e-5
 FRAMES = {"frame", "time", "ms", "iterations", "residual", "energy", "volume_ratio", "inverted", "min_det_f", "contacts", "crossed", "max_penetration", "max_fold", "own_penetration",
           "max_strain", "joint_volume"}
-TIMES = {"total", "pose", "contact", "solve", "upsample", "slide"}
+TIMES = {"total", "pose", "contact", "solve", "upsample", "slide", "checks"}
 BODY = {"kind", "vertices", "tets", "surface_vertices", "constrained", "size_m", "min_dihedral_deg", "max_dihedral_deg", "volume"}
 SETUP = {"load", "body", "weights", "factor", "flesh", "rest", "checks", "slide", "other", "total"}
 

@@ -249,20 +249,58 @@ TEST(direct_and_pcg_agree)
     flesh_free(&f);
 }
 
+/* Two solvers, and the second with levels of the rest shape. */
+enum { WAYS = 3 };
+
+static spl_statics_options way_options(const flesh *f, int way, spl_statics_rest *rest)
+{
+    spl_statics_options options = spl_statics_options_default();
+    *rest = (spl_statics_rest){.law = &spl_law_corot, .position = f->rest, .mu = f->mu, .lambda = f->lambda};
+    options.solver = way == 0 ? SPL_STATICS_DIRECT : SPL_STATICS_PCG;
+    if (way == 2) options.rest = rest;
+    return options;
+}
+
+TEST(levels_find_the_same_shape_in_fewer_iterations)
+{
+    const spl_law *const laws[] = {&spl_law_arap, &spl_law_corot, &spl_law_neohookean, &spl_law_stvk};
+    flesh f = bent_beam(6, 60);
+    size_t bytes = 3 * (size_t)f.vertex_count * sizeof(double);
+    double *x = malloc(bytes), *y = malloc(bytes);
+    for (int l = 0; l < 4; l++) {
+        spl_statics_rest rest;
+        spl_statics_problem problem = flesh_problem(&f, laws[l]);
+        spl_statics_stats plain, levels;
+        for (int way = 1; way < WAYS; way++) {
+            double *to = way == 1 ? x : y;
+            spl_statics_options options = way_options(&f, way, &rest);
+            rest.law = laws[l];
+            memcpy(to, f.x, bytes);
+            REQUIRE(solve(&f, &options, &problem, to, way == 1 ? &plain : &levels));
+        }
+        CHECK(plain.converged && levels.converged);
+        CHECK_NEAR(furthest(&f, x, y), 0, 1e-6);
+        CHECK(levels.inner < plain.inner);
+    }
+    free(x);
+    free(y);
+    flesh_free(&f);
+}
+
 TEST(the_bits_do_not_depend_on_the_threads)
 {
     flesh f = bent_beam(6, 60);
     size_t bytes = 3 * (size_t)f.vertex_count * sizeof(double);
     double *x[3];
     const int threads[3] = {1, 2, 7};
-    for (int solver = 0; solver < 2; solver++) {
+    for (int way = 0; way < WAYS; way++) {
         for (int t = 0; t < 3; t++) {
             supple_config config = supple_config_default();
             config.thread_count = threads[t];
             spl_pool *pool;
             REQUIRE(spl_pool_create(&config, &pool, NULL) == SUPPLE_OK);
-            spl_statics_options options = spl_statics_options_default();
-            options.solver = (spl_statics_solver)solver;
+            spl_statics_rest rest;
+            spl_statics_options options = way_options(&f, way, &rest);
             spl_statics *s = flesh_solver(&f, &options, pool);
             spl_statics_problem problem = flesh_problem(&f, &spl_law_corot);
             spl_statics_stats stats;
@@ -283,9 +321,9 @@ TEST(the_bits_do_not_depend_on_the_threads)
 TEST(every_allocation_may_fail_and_a_solve_makes_none)
 {
     flesh f = bent_beam(1, 30);
-    for (int solver = 0; solver < 2; solver++) {
-        spl_statics_options options = spl_statics_options_default();
-        options.solver = (spl_statics_solver)solver;
+    for (int way = 0; way < WAYS; way++) {
+        spl_statics_rest rest;
+        spl_statics_options options = way_options(&f, way, &rest);
         long n = 0;
         for (bool made = false; !made; n++) {
             failing memory = {.fail_at = n};
@@ -351,5 +389,6 @@ TEST(too_few_steps_are_reported)
 
 TEST_CASES(RUN(patch), RUN(rest_and_rigid_motions), RUN(given_rotations_turn_the_body),
            RUN(the_last_steps_converge_quadratically), RUN(forces_balance_at_the_solution), RUN(direct_and_pcg_agree),
-           RUN(the_bits_do_not_depend_on_the_threads), RUN(every_allocation_may_fail_and_a_solve_makes_none),
-           RUN(wrong_requests_are_refused), RUN(too_few_steps_are_reported))
+           RUN(levels_find_the_same_shape_in_fewer_iterations), RUN(the_bits_do_not_depend_on_the_threads),
+           RUN(every_allocation_may_fail_and_a_solve_makes_none), RUN(wrong_requests_are_refused),
+           RUN(too_few_steps_are_reported))

@@ -95,7 +95,7 @@ SPL_INLINE void add_to(float *sum, __m128 f)
 SPL_INLINE void add_forces(spl_local_room *room, const uint16_t corner[8], const spl_v8 f[3])
 {
     spl_v8 square = spl_fma(f[0], f[0], spl_fma(f[1], f[1], spl_fma(f[2], f[2], spl_set8(1e-30F))));
-    spl_v8 row[4], c[4] = {f[0], f[1], f[2], square * _mm256_rsqrt_ps(square)}; /* 12 bits do for a scale */
+    spl_v8 row[4], c[4] = {f[0], f[1], f[2], spl_sqrt8(square)}; /* the root's estimate differs between makers */
     columns4(c, row);
     for (int i = 0; i < 4; i++) add_to(room->force + corner[i], _mm256_castps256_ps128(row[i]));
     for (int i = 0; i < 4; i++) add_to(room->force + corner[i + 4], _mm256_extractf128_ps(row[i], 1));

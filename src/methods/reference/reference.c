@@ -50,6 +50,20 @@ static supple_result init_contact(reference *r, const spl_method_context *c, con
     return spl_arrival_create(c->solid, &r->pins, &options, c->pool, &r->arrival, error);
 }
 
+static supple_result init_plain(reference *r, const spl_method_context *c, spl_statics_options *options,
+                                supple_error *error)
+{
+    const spl_solid *solid = c->solid;
+    const spl_statics_rest rest = {.law = r->law,
+                                   .position = solid->drive.rest,
+                                   .mu = solid->material.mu,
+                                   .lambda = solid->material.lambda,
+                                   .pin = r->pins.pin,
+                                   .pin_count = r->pins.count};
+    options->rest = options->solver == SPL_STATICS_PCG ? &rest : NULL;
+    return spl_statics_create(&solid->elements, r->pins.held, c->allocator, c->pool, options, &r->statics, error);
+}
+
 static supple_result reference_init(void *state, const spl_method_context *c, supple_error *error)
 {
     static const spl_law *const laws[] = {&spl_law_arap, &spl_law_corot, &spl_law_neohookean, &spl_law_stvk,
@@ -72,8 +86,7 @@ static supple_result reference_init(void *state, const spl_method_context *c, su
     if (result == SUPPLE_OK && r->arrives)
         result = init_contact(r, c, &options, error);
     else if (result == SUPPLE_OK)
-        result =
-            spl_statics_create(&c->solid->elements, r->pins.held, c->allocator, c->pool, &options, &r->statics, error);
+        result = init_plain(r, c, &options, error);
     c->setup->ms_factor = spl_now_ms() - start;
     return result;
 }
