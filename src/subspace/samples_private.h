@@ -77,7 +77,7 @@ typedef struct spl_pose_queue {
     spl_pose_tools *tools;
     int32_t tools_count;
     bool *taken;     /* by pose: under way or done */
-    int32_t *height; /* by pose: of the longest chain of poses that wait for it, itself included */
+    int32_t *height; /* by pose: of the longest chain of poses that wait for it, itself included; more for the first */
     int32_t under_way;
     pthread_mutex_t lock; /* of the tools, of what is taken, of the poses' states and of the claims */
     pthread_cond_t freed; /* tools, or poses whose parent is done */
@@ -97,8 +97,8 @@ typedef struct spl_pose_queue {
 /* Remembers the first failure, and stops. */
 void spl_queue_fail(spl_pose_queue *q, supple_result result, const supple_error *error);
 
-/* Of the poses that are open and whose parent is done, that for which the longest chain waits: so that at the end many
- * have something to do; -1: there is none. */
+/* Of the poses that are open and whose parent is done, one of the first eight, then that for which the longest chain
+ * waits: so that at the end many have something to do; -1: there is none. */
 int32_t spl_queue_ready(const spl_pose_queue *q);
 
 /* The nearest one before pose i that was solved; -1: rest. */

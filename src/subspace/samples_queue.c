@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Poses from the first on: where none of them converges none will. */
+enum { HOPELESS = 8 };
+
 /* ---- the queue ---- */
 
 void spl_queue_fail(spl_pose_queue *q, supple_result result, const supple_error *error)
@@ -63,6 +66,7 @@ static void measure_chains(spl_pose_queue *q)
         q->height[i]++; /* what waits for it was counted: a parent is always lower */
         if (parent >= 0 && q->height[parent] < q->height[i]) q->height[parent] = q->height[i];
     }
+    for (int32_t i = 0; i < s->count && i < HOPELESS; i++) q->height[i] += s->count; /* they tell whether any will do */
 }
 
 int32_t spl_sample_start(const spl_samples *s, int32_t i)
@@ -165,7 +169,6 @@ static supple_result solve_one(spl_pose_queue *q, spl_pose_tools *w, int32_t i, 
 /* Nobody waits for hundreds of poses of which none will do. Whether it happens depends on no thread and no process. */
 static supple_result give_up(spl_pose_queue *q, supple_error *error)
 {
-    enum { HOPELESS = 8 }; /* poses from the first on: where none of them converges none will */
     const spl_samples *s = q->s;
     int32_t failed = 0;
     pthread_mutex_lock(&q->lock);
