@@ -102,5 +102,5 @@ TEST(words_come_through_a_shell_as_they_were)
 }
 
 TEST_CASES(RUN(the_first_that_fits_starts), RUN(what_would_not_fit_runs_alone),
-      RUN(what_like_jobs_took_is_believed_before_the_size), RUN(estimates_are_not_below_what_was_measured),
-      RUN(a_share_of_memory_counts_what_runs), RUN(words_come_through_a_shell_as_they_were))
+           RUN(what_like_jobs_took_is_believed_before_the_size), RUN(estimates_are_not_below_what_was_measured),
+           RUN(a_share_of_memory_counts_what_runs), RUN(words_come_through_a_shell_as_they_were))
