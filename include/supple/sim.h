@@ -129,7 +129,8 @@ SUPPLE_API supple_sim_config supple_sim_config_default(void);
 /* What method "auto" means for a scene and a config, and why. */
 typedef struct supple_choice {
     const char *method; /* its name */
-    int32_t tets;       /* of the body that goes with it, at most; 0: it needs none, or the model has its own */
+    int32_t tets;       /* of the body that goes with it, foretold from the surface; with a budget at most;
+                           0: it needs none, or the model has its own */
     double ms;          /* of a frame on one core, estimated from counts alone: it is the same on every machine */
     bool fits;          /* into budget_ms, where that is given */
     char why[256];      /* one clause */

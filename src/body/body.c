@@ -304,15 +304,21 @@ static supple_result attach(spl_body *body, const spl_tree *tree, const supple_c
 
 /* ---- all of it ---- */
 
-static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
-                           spl_cache *cache, supple_error *error)
+static supple_result find_surface(spl_body *body, const spl_body_options *options, const supple_config *config,
+                                  supple_error *error)
 {
     supple_result result = spl_progress(config, "surface", 0, error);
     if (result == SUPPLE_OK) result = spl_bones_make(body->scene, &body->allocator, &body->bones, error);
     if (result == SUPPLE_OK) result = find_parts(body, options, error);
     if (result == SUPPLE_OK) result = spl_progress(config, "surface", 0.5, error);
     if (result == SUPPLE_OK) result = part_lips(body, config, error);
-    if (result == SUPPLE_OK) result = make_surface(body, error);
+    return result == SUPPLE_OK ? make_surface(body, error) : result;
+}
+
+static supple_result build(spl_body *body, const spl_body_options *options, const supple_config *config, spl_pool *pool,
+                           spl_cache *cache, supple_error *error)
+{
+    supple_result result = find_surface(body, options, config, error);
     if (result == SUPPLE_OK) result = find_weights(body, error);
     if (result == SUPPLE_OK) result = set_unit(body, options, config, error);
     if (result != SUPPLE_OK) return result;
@@ -348,6 +354,18 @@ supple_result spl_body_make(const supple_scene *scene, const spl_body_options *o
     if (result == SUPPLE_OK) result = build(out, options, config, pool, cache, error);
     spl_cache_close(cache);
     if (result != SUPPLE_OK) spl_body_release(out);
+    return result;
+}
+
+supple_result spl_body_expect(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
+                              spl_pool *pool, double *tets, supple_error *error)
+{
+    spl_body body = {.allocator = spl_allocator_of(config), .scene = scene};
+    supple_result result = find_surface(&body, options, config, error);
+    *tets = 0;
+    if (result == SUPPLE_OK)
+        result = spl_flesh_expect(&body.surface, &options->flesh, pool, &body.allocator, tets, error);
+    spl_body_release(&body);
     return result;
 }
 

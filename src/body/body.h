@@ -76,6 +76,10 @@ supple_result spl_body_make(const supple_scene *scene, const spl_body_options *o
                             spl_pool *pool, spl_body *out, supple_error *error);
 void spl_body_release(spl_body *body);
 
+/* Tetrahedra to expect of it, where they are made here and are no prisms; graded ones are fewer. */
+supple_result spl_body_expect(const supple_scene *scene, const spl_body_options *options, const supple_config *config,
+                              spl_pool *pool, double *tets, supple_error *error);
+
 /* What attaching asks for, of a body with surface, weights and bones: for these tetrahedra (its own, or those that
  * prisms are made from) with their places. `tree` is of the surface. */
 spl_attach_input spl_body_attach_input(const spl_body *body, const spl_tets *tets, const spl_place *place,

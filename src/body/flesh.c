@@ -294,6 +294,17 @@ static void release(flesh *f)
     spl_free(f->a, f->keep);
 }
 
+supple_result spl_flesh_expect(const spl_surface *surface, const spl_flesh_options *options, spl_pool *pool,
+                               const supple_allocator *a, double *tets, supple_error *error)
+{
+    flesh f = {.options = options, .a = a, .pool = pool, .given = surface};
+    supple_result result = enter_frame(&f, error);
+    if (result == SUPPLE_OK) result = choose_cell(&f, error);
+    *tets = result == SUPPLE_OK ? spl_flesh_estimate(f.volume, f.area, f.cell) : 0;
+    release(&f);
+    return result;
+}
+
 supple_result spl_flesh_make(const spl_surface *surface, const spl_flesh_options *options, const supple_config *config,
                              spl_pool *pool, const supple_allocator *a, spl_tets *out, spl_place **place,
                              spl_flesh_report *report, supple_error *error)

@@ -62,11 +62,16 @@ void spl_atlas_map(spl_shape *shape, const spl_chart *chart, spl_chart_fn *choos
 
 /* ---- baking ----------------------------------------------------------------------------------------------------- */
 
+enum { ROWS = 32 }; /* that are painted at once */
+
 typedef struct canvas {
     const spl_shape *shape;
     spl_paint_fn *paint;
     int32_t size;
     uint8_t *rgba; /* alpha 0 where nothing is painted yet */
+    uint8_t *copy; /* room for as much */
+    const spl_chart *chart;
+    int32_t *chart_of; /* by triangle */
 } canvas;
 
 /* Adds the colour at one of the four points of a pixel; `m` maps texture coordinates (u, v, 1) to the corners' shares.
@@ -101,15 +106,22 @@ static void paint_pixel(const canvas *k, int32_t t, const spl_chart *c, double m
     to[3] = 255;
 }
 
-/* Paints the pixels whose centres lie in a triangle of the texture. */
-static void paint_triangle(const canvas *k, int32_t t, const spl_chart *c)
+/* Paints the pixels of some rows whose centres lie in a triangle of the texture. */
+static void paint_triangle(const canvas *k, int32_t t, int32_t first_row, int32_t end_row)
 {
+    const spl_chart *c = &k->chart[k->chart_of[t]];
     const float *uv = k->shape->uv + 6 * t;
     double x[3], y[3];
     for (int i = 0; i < 3; i++) {
         x[i] = (double)uv[2 * i];
         y[i] = (double)uv[2 * i + 1];
     }
+    double size = k->size;
+    int32_t y0 = (int32_t)floor(fmin(y[0], fmin(y[1], y[2])) * size);
+    int32_t y1 = (int32_t)ceil(fmax(y[0], fmax(y[1], y[2])) * size);
+    if (y0 < first_row) y0 = first_row;
+    if (y1 > end_row) y1 = end_row;
+    if (y0 >= y1) return;
     double area = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
     if (fabs(area) < 1e-12) return;
     double m[3][3]; /* barycentric coordinates as linear functions of u, v */
@@ -119,12 +131,9 @@ static void paint_triangle(const canvas *k, int32_t t, const spl_chart *c)
         m[i][1] = (x[l] - x[j]) / area;
         m[i][2] = (x[j] * y[l] - x[l] * y[j]) / area;
     }
-    double size = k->size;
-    int32_t x0 = (int32_t)floor(fmin(x[0], fmin(x[1], x[2])) * size),
-            y0 = (int32_t)floor(fmin(y[0], fmin(y[1], y[2])) * size);
-    int32_t x1 = (int32_t)ceil(fmax(x[0], fmax(x[1], x[2])) * size),
-            y1 = (int32_t)ceil(fmax(y[0], fmax(y[1], y[2])) * size);
-    for (int32_t py = y0 < 0 ? 0 : y0; py < y1 && py < k->size; py++)
+    int32_t x0 = (int32_t)floor(fmin(x[0], fmin(x[1], x[2])) * size);
+    int32_t x1 = (int32_t)ceil(fmax(x[0], fmax(x[1], x[2])) * size);
+    for (int32_t py = y0; py < y1; py++)
         for (int32_t px = x0 < 0 ? 0 : x0; px < x1 && px < k->size; px++) {
             double u = (px + 0.5) / size, v = (py + 0.5) / size;
             bool in = true;
@@ -133,19 +142,26 @@ static void paint_triangle(const canvas *k, int32_t t, const spl_chart *c)
         }
 }
 
-/* Unpainted pixels take the colour of a painted neighbour, ring by ring: filtering at seams then sees no background. */
-static void spread(const canvas *k, uint8_t *copy)
+/* Triangles in order, whatever the rows: where two have a pixel, the last counts. */
+static void paint_rows(void *context, size_t begin, size_t end)
 {
+    const canvas *k = context;
+    for (int32_t t = 0; t < k->shape->triangle_count; t++) paint_triangle(k, t, (int32_t)begin, (int32_t)end);
+}
+
+/* Unpainted pixels take the colour of a painted neighbour, ring by ring: filtering at seams then sees no background. */
+static void spread_rows(void *context, size_t begin, size_t end)
+{
+    const canvas *k = context;
     static const int32_t dx[8] = {1, -1, 0, 0, 1, 1, -1, -1}, dy[8] = {0, 0, 1, -1, 1, -1, 1, -1};
     size_t n = (size_t)k->size;
-    memcpy(copy, k->rgba, 4 * n * n);
-    for (int32_t y = 0; y < k->size; y++)
+    for (int32_t y = (int32_t)begin; y < (int32_t)end; y++)
         for (int32_t x = 0; x < k->size; x++) {
             uint8_t *to = k->rgba + 4 * ((size_t)y * n + (size_t)x);
             for (int i = 0; to[3] == 0 && i < 8; i++) {
                 int32_t sx = x + dx[i], sy = y + dy[i];
                 if (sx < 0 || sy < 0 || sx >= k->size || sy >= k->size) continue;
-                const uint8_t *from = copy + 4 * ((size_t)sy * n + (size_t)sx);
+                const uint8_t *from = k->copy + 4 * ((size_t)sy * n + (size_t)sx);
                 if (from[3]) memcpy(to, from, 4);
             }
         }
@@ -169,17 +185,20 @@ static void fill(const canvas *k)
 }
 
 supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl_chart_fn *choose, spl_paint_fn *paint,
-                             int32_t size, spl_rigged_material *material, supple_error *error)
+                             int32_t size, spl_pool *pool, spl_rigged_material *material, supple_error *error)
 {
     const supple_allocator *a = &shape->allocator;
     size_t n = (size_t)size;
-    canvas k = {shape, paint, size, spl_new(a, n * n, 4)};
-    uint8_t *copy = spl_new(a, n * n, 4);
+    canvas k = {shape, paint, size, spl_new(a, n * n, 4), spl_new(a, n * n, 4), chart, NULL};
+    k.chart_of = spl_new(a, (size_t)shape->triangle_count, sizeof *k.chart_of);
     supple_result result = SUPPLE_OK;
-    if (k.rgba && copy) {
-        for (int32_t t = 0; t < shape->triangle_count; t++)
-            paint_triangle(&k, t, &chart[triangle_chart(shape, t, choose)]);
-        for (int ring = 0; ring < 6; ring++) spread(&k, copy);
+    if (k.rgba && k.copy && k.chart_of) {
+        for (int32_t t = 0; t < shape->triangle_count; t++) k.chart_of[t] = triangle_chart(shape, t, choose);
+        spl_parallel_for(pool, n, ROWS, paint_rows, &k);
+        for (int ring = 0; ring < 6; ring++) {
+            memcpy(k.copy, k.rgba, 4 * n * n);
+            spl_parallel_for(pool, n, ROWS, spread_rows, &k);
+        }
         fill(&k);
         spl_pixels pixels = {size, size, k.rgba};
         result = spl_image_encode_png(&pixels, a, &material->png, &material->png_size, error);
@@ -187,7 +206,8 @@ supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl
         result = spl_fail_memory(error, "a texture");
     }
     spl_free(a, k.rgba);
-    spl_free(a, copy);
+    spl_free(a, k.copy);
+    spl_free(a, k.chart_of);
     return result;
 }
 

@@ -31,9 +31,9 @@ void spl_atlas_map(spl_shape *shape, const spl_chart *chart, spl_chart_fn *choos
 /* A colour (0 to 1, sRGB) at a point of the surface; `across` and `along` are metres within its chart. */
 typedef void spl_paint_fn(spl_vec3 p, double across, double along, double rgb[3]);
 
-/* Paints a texture of size x size pixels as a PNG into the material. */
+/* Paints a texture of size x size pixels as a PNG into the material. `paint` is called from all threads of the pool. */
 supple_result spl_atlas_bake(const spl_shape *shape, const spl_chart *chart, spl_chart_fn *choose, spl_paint_fn *paint,
-                             int32_t size, spl_rigged_material *material, supple_error *error);
+                             int32_t size, spl_pool *pool, spl_rigged_material *material, supple_error *error);
 
 /* A texture for a surface mapped on the whole square: a base colour (sRGB) with rows x columns of lines, every fifth of
  * them stronger, and dots where the strong ones cross. */

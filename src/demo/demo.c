@@ -65,7 +65,11 @@ supple_result spl_demo_build(const char *name, double detail, const supple_confi
         return spl_fail(error, SUPPLE_ERROR_ARGUMENT, "%s: a detail of %g is outside %g to %g", found->name, detail,
                         found->detail_min, found->detail_max);
     rigged->name = found->name;
-    return found->make(rigged, detail, error);
+    result = spl_pool_create(config, &rigged->pool, error);
+    if (result == SUPPLE_OK) result = found->make(rigged, detail, error);
+    spl_pool_destroy(rigged->pool);
+    rigged->pool = NULL;
+    return result;
 }
 
 supple_result supple_demo_make(const char *name, double detail, const supple_config *config, void **glb, size_t *size,

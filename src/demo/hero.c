@@ -44,7 +44,7 @@ static supple_result dress(spl_rigged *rigged, spl_shape *shape, double detail, 
 {
     int32_t skin = spl_rigged_add_material(rigged, "skin", 1, 1, 1);
     if (!spl_hero_weights(shape, detail)) return spl_fail_memory(error, "skin weights");
-    supple_result result = spl_hero_texture(shape, &rigged->material[skin], error);
+    supple_result result = spl_hero_texture(shape, rigged->pool, &rigged->material[skin], error);
     if (result != SUPPLE_OK) return result;
     return spl_shape_finish(shape, rigged, "hero", skin, error);
 }
@@ -53,7 +53,7 @@ supple_result spl_demo_hero(spl_rigged *rigged, double detail, supple_error *err
 {
     spl_shape shape;
     add_skeleton(rigged);
-    supple_result result = spl_hero_surface(&rigged->allocator, detail, &shape, error);
+    supple_result result = spl_hero_surface(rigged, detail, &shape, error);
     if (result != SUPPLE_OK) return result;
     result = dress(rigged, &shape, detail, error);
     spl_shape_release(&shape);

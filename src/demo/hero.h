@@ -37,7 +37,7 @@ spl_vec3 spl_hero_arm_outer(void);
 spl_vec3 spl_hero_arm_point(double t, double outer, double front);
 
 /* The body's surface, without weights and texture coordinates. */
-supple_result spl_hero_surface(const supple_allocator *a, double detail, spl_shape *shape, supple_error *error);
+supple_result spl_hero_surface(const spl_rigged *rigged, double detail, spl_shape *shape, supple_error *error);
 
 /* The joint whose part of the body a point of the surface lies on. */
 int32_t spl_hero_owner(spl_vec3 p);
@@ -46,7 +46,7 @@ int32_t spl_hero_owner(spl_vec3 p);
 bool spl_hero_weights(spl_shape *shape, double detail);
 
 /* Fills the texture coordinates and makes the texture. */
-supple_result spl_hero_texture(spl_shape *shape, spl_rigged_material *material, supple_error *error);
+supple_result spl_hero_texture(spl_shape *shape, spl_pool *pool, spl_rigged_material *material, supple_error *error);
 
 /* Adds the clips walk, reach and twist. False if memory is out. */
 bool spl_hero_clips(spl_rigged *rigged);

@@ -301,10 +301,10 @@ static void paint(spl_vec3 p, double across, double along, double rgb[3])
     rgb[2] = c.b;
 }
 
-supple_result spl_hero_texture(spl_shape *shape, spl_rigged_material *material, supple_error *error)
+supple_result spl_hero_texture(spl_shape *shape, spl_pool *pool, spl_rigged_material *material, supple_error *error)
 {
     spl_chart chart[CHARTS];
     lay_out(chart);
     spl_atlas_map(shape, chart, choose);
-    return spl_atlas_bake(shape, chart, choose, paint, 1024, material, error);
+    return spl_atlas_bake(shape, chart, choose, paint, 1024, pool, material, error);
 }

@@ -224,7 +224,7 @@ static spl_vec3 hero_warp(spl_vec3 g)
                   shoulder_z + (g.z / narrow - shoulder_z) / shrink);
 }
 
-supple_result spl_hero_surface(const supple_allocator *a, double detail, spl_shape *shape, supple_error *error)
+supple_result spl_hero_surface(const spl_rigged *rigged, double detail, spl_shape *shape, supple_error *error)
 {
     spl_body body = {.floor = 0};
     add_trunk(&body);
@@ -235,6 +235,7 @@ supple_result spl_hero_surface(const supple_allocator *a, double detail, spl_sha
     double cell = 0.0252 / detail;
     /* A grid that is symmetric in x, its nodes half a cell off the middle plane. */
     double half = cell * (ceil(1.17 / cell) + 0.5);
-    spl_field field = {spl_body_value, &body, hero_warp, {-half, -0.09, -0.32}, {half, 2.16, 0.48}, cell, 8};
-    return spl_nets_make(&field, a, SPL_HERO_JOINTS, shape, error);
+    spl_field field = {spl_body_value,     &body, hero_warp, {-half, -0.09, -0.32},
+                       {half, 2.16, 0.48}, cell,  8,         rigged->pool};
+    return spl_nets_make(&field, &rigged->allocator, SPL_HERO_JOINTS, shape, error);
 }

@@ -107,7 +107,22 @@ static unsigned cell_inside(const net *s, size_t cell)
     return inside;
 }
 
-/* The field at all nodes. Exact zeros would put vertices on grid nodes and make triangles without area. */
+/* The field at the nodes of some layers. Exact zeros would put vertices on grid nodes and make triangles without area.
+ */
+static void sample_range(void *context, size_t begin, size_t end)
+{
+    net *s = context;
+    const spl_field *f = s->field;
+    for (size_t z = begin; z < end; z++)
+        for (size_t y = 0; y < s->n[1]; y++)
+            for (size_t x = 0; x < s->n[0]; x++) {
+                double d = f->value(f->context, warp(f, node_at(s, x, y, z)));
+                bool side = !x || !y || !z || x + 1 == s->n[0] || y + 1 == s->n[1] || z + 1 == s->n[2];
+                if ((side && d < 0) || fabs(d) < 1e-7) d = 1e-7; /* closed at the box's sides whatever the field */
+                s->value[node_index(s, x, y, z)] = (float)d;
+            }
+}
+
 static bool sample(net *s)
 {
     const spl_field *f = s->field;
@@ -118,14 +133,7 @@ static bool sample(net *s)
     s->value = spl_new(s->allocator, count, sizeof *s->value);
     s->first = spl_new(s->allocator, count, sizeof *s->first);
     if (!s->value || !s->first) return false;
-    for (size_t z = 0; z < s->n[2]; z++)
-        for (size_t y = 0; y < s->n[1]; y++)
-            for (size_t x = 0; x < s->n[0]; x++) {
-                double d = f->value(f->context, warp(f, node_at(s, x, y, z)));
-                bool side = !x || !y || !z || x + 1 == s->n[0] || y + 1 == s->n[1] || z + 1 == s->n[2];
-                if ((side && d < 0) || fabs(d) < 1e-7) d = 1e-7; /* closed at the box's sides whatever the field */
-                s->value[node_index(s, x, y, z)] = (float)d;
-            }
+    spl_parallel_for(f->pool, s->n[2], 1, sample_range, s);
     return true;
 }
 
@@ -253,6 +261,26 @@ static spl_vec3 project(const spl_field *f, spl_vec3 p, spl_vec3 g, double reach
     return spl_madd(p, g, -step / slope);
 }
 
+typedef struct relax_work {
+    const net *s;
+    const spl_vec3 *sum; /* of a vertex's neighbours, and how many they are */
+    const double *count;
+    bool smooth;
+} relax_work;
+
+static void relax_range(void *context, size_t begin, size_t end)
+{
+    const relax_work *w = context;
+    const net *s = w->s;
+    for (size_t v = begin; v < end; v++) {
+        spl_vec3 p = s->point[v], g = gradient(s->field, p), normal = spl_unit(g, spl_v3(0, 0, 0));
+        spl_vec3 d = spl_sub(spl_scale(w->sum[v], 1 / w->count[v]), p);
+        double reach = 0.5 * spl_norm(d) + 1e-3;
+        if (w->smooth) p = spl_madd(p, spl_madd(d, normal, -spl_dot(d, normal)), 0.5);
+        s->point[v] = project(s->field, p, g, reach);
+    }
+}
+
 /* Moves every vertex towards the mean of its neighbours along the surface, then back onto the surface. */
 static bool relax(net *s)
 {
@@ -260,6 +288,7 @@ static bool relax(net *s)
     spl_vec3 *sum = spl_new(s->allocator, n, sizeof *sum);
     double *count = spl_new(s->allocator, n, sizeof *count);
     for (int32_t pass = 0; sum && count && pass < s->field->smoothing + 2; pass++) {
+        relax_work work = {s, sum, count, pass < s->field->smoothing};
         memset(sum, 0, n * sizeof *sum);
         memset(count, 0, n * sizeof *count);
         for (int32_t q = 0; q < s->quad_count; q++)
@@ -270,13 +299,7 @@ static bool relax(net *s)
                 count[a]++;
                 count[b]++;
             }
-        for (size_t v = 0; v < n; v++) {
-            spl_vec3 p = s->point[v], g = gradient(s->field, p), normal = spl_unit(g, spl_v3(0, 0, 0));
-            spl_vec3 d = spl_sub(spl_scale(sum[v], 1 / count[v]), p);
-            double reach = 0.5 * spl_norm(d) + 1e-3;
-            if (pass < s->field->smoothing) p = spl_madd(p, spl_madd(d, normal, -spl_dot(d, normal)), 0.5);
-            s->point[v] = project(s->field, p, g, reach);
-        }
+        spl_parallel_for(s->field->pool, n, 128, relax_range, &work);
     }
     spl_free(s->allocator, sum);
     spl_free(s->allocator, count);

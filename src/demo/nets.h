@@ -15,6 +15,7 @@ typedef struct spl_field {
     spl_vec3 low, high;              /* box in the grid's space; the surface stays a cell away from its sides */
     double cell;                     /* edge of a cell in the grid's space */
     int32_t smoothing;               /* passes */
+    spl_pool *pool;                  /* NULL: one thread; `value` and `warp` are called from all of them */
 } spl_field;
 
 /* The surface as a shape with `joints` weights a vertex and zero texture coordinates. */

@@ -94,7 +94,8 @@ static supple_result dress(spl_rigged *rigged, spl_shape *shape, supple_error *e
         spl_chain_weights(shape->weight + v * JOINTS, joint_y, JOINTS, shape->position[v].y, 0.055);
     int32_t cloth = spl_rigged_add_material(rigged, "cloth", 1, 1, 1);
     spl_atlas_map(shape, chart, choose);
-    supple_result result = spl_atlas_bake(shape, chart, choose, paint, 512, &rigged->material[cloth], error);
+    supple_result result =
+        spl_atlas_bake(shape, chart, choose, paint, 512, rigged->pool, &rigged->material[cloth], error);
     if (result == SUPPLE_OK) result = spl_shape_finish(shape, rigged, "sack", cloth, error);
     return result;
 }
@@ -106,7 +107,7 @@ supple_result spl_demo_sack(spl_rigged *rigged, double detail, supple_error *err
     spl_body body = {.floor = 0};
     add_solids(&body);
     double cell = 0.0125 / detail, half = cell * (ceil(0.24 / cell) + 0.5);
-    spl_field field = {spl_body_value, &body, NULL, {-half, -0.04, -0.2}, {half, 0.6, 0.2}, cell, 8};
+    spl_field field = {spl_body_value, &body, NULL, {-half, -0.04, -0.2}, {half, 0.6, 0.2}, cell, 8, rigged->pool};
     spl_shape shape;
     supple_result result = spl_nets_make(&field, &rigged->allocator, JOINTS, &shape, error);
     if (result != SUPPLE_OK) return result;

@@ -179,7 +179,7 @@ static supple_result dress(spl_rigged *rigged, spl_shape *shape, uint8_t *part, 
     supple_result result = SUPPLE_OK;
     for (uint8_t i = BODY; i <= SHELL && result == SUPPLE_OK; i++) {
         int32_t material = spl_rigged_add_material(rigged, name[i], 1, 1, 1);
-        result = spl_atlas_bake(shape, chart, choose, paint, 512, &rigged->material[material], error);
+        result = spl_atlas_bake(shape, chart, choose, paint, 512, rigged->pool, &rigged->material[material], error);
         if (result == SUPPLE_OK) result = spl_shape_finish_part(shape, part, i, rigged, name[i], material, error);
     }
     return result;
@@ -209,7 +209,7 @@ supple_result spl_demo_turtle(spl_rigged *rigged, double detail, supple_error *e
     spl_body body = {.floor = 0};
     add_solids(&body);
     double cell = 0.0150 / detail, half = cell * (ceil(0.34 / cell) + 0.5);
-    spl_field field = {spl_body_value, &body, NULL, {-half, -0.05, -0.46}, {half, 0.40, 0.53}, cell, 8};
+    spl_field field = {spl_body_value, &body, NULL, {-half, -0.05, -0.46}, {half, 0.40, 0.53}, cell, 8, rigged->pool};
     spl_shape shape;
     supple_result result = spl_nets_make(&field, &rigged->allocator, JOINTS, &shape, error);
     if (result != SUPPLE_OK) return result;

@@ -1,9 +1,11 @@
 #include "sim/choose.h"
 
+#include "body/body.h"
 #include "body/flesh.h"
 #include "body/roles.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/threads.h"
 #include "math/vec3.h"
 
 #include <math.h>
@@ -14,19 +16,19 @@
 
 /* ---- what it costs ---- */
 
-/* Microseconds on one core of 2023 (docs/choosing.md has the runs): per tetrahedron of an equilibrium, of one in
- * contact by springs, and by bounded steps, of a step in motion, and of one by bounded steps; per vertex of the visual
- * mesh; and milliseconds a frame whatever the size. */
+/* Microseconds on one core of 2023 (docs/choosing.md has the runs): per tetrahedron of an equilibrium where a budget is
+ * to be kept, and of the usual one; of one in contact by springs, and by bounded steps, of a step in motion, and of one
+ * by bounded steps; per vertex of the visual mesh; and milliseconds a frame whatever the size. */
 typedef struct cost {
     const spl_method *method;
-    double tet, contact, bounded, step, bounded_step, vertex, fixed;
+    double tet, usual, contact, bounded, step, bounded_step, vertex, fixed;
 } cost;
 
 static const cost costs[] = {
-    {&spl_method_linear, 0, 0, 0, 0, 0, 0.0035, 0},      {&spl_method_dualquat, 0, 0, 0, 0, 0, 0.003, 0},
-    {&spl_method_mixed, 0.8, 3.5, 8, 0, 0, 0.03, 0},     {&spl_method_projective, 3, 5, 7.5, 0.4, 1.2, 0.03, 0},
-    {&spl_method_steklov, 1.3, 2.8, 4.5, 0, 0, 0.03, 0}, {&spl_method_subspace, 0, 0, 0, 0, 0, 0.03, 5},
-    {&spl_method_reference, 20, 60, 60, 0, 0, 0.03, 0},
+    {&spl_method_linear, 0, 0, 0, 0, 0, 0, 0.0035, 0},        {&spl_method_dualquat, 0, 0, 0, 0, 0, 0, 0.003, 0},
+    {&spl_method_mixed, 0.8, 0.64, 3.5, 8, 0, 0, 0.03, 0},    {&spl_method_projective, 3, 3, 5, 7.5, 0.4, 1.2, 0.03, 0},
+    {&spl_method_steklov, 1.3, 1.3, 2.8, 4.5, 0, 0, 0.03, 0}, {&spl_method_subspace, 0, 0, 0, 0, 0, 0, 0.03, 5},
+    {&spl_method_reference, 20, 20, 60, 60, 0, 0, 0.03, 0},
 };
 
 #define POLISH_US                                                                                                      \
@@ -46,19 +48,26 @@ static bool meets_itself(const spl_method *m, const supple_sim_config *sc)
     return asks_self(sc) || (sc->collide == SUPPLE_COLLIDE_AUTO && !(m->answers & SPL_CONTACT_ON_REQUEST));
 }
 
-double spl_choose_cost(const spl_method *method, const supple_scene *scene, const supple_sim_config *sc, double tets)
+static double frame_ms(const spl_method *method, const supple_scene *scene, const supple_sim_config *sc, double tets,
+                       bool usual)
 {
     cost c = {0};
     double vertices = scene->vertex_count, steps = fmax(1, ceil(1 / (sc->fps * sc->substep) - 1e-9));
     bool touches = meets_itself(method, sc);
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (costs[i].method == method) c = costs[i];
+    double tet = usual ? c.usual : c.tet;
     double us = c.vertex * vertices + (sc->slide ? SLIDE_US * vertices : 0);
     if (sc->dynamics)
         us += steps * (touches && asks_self(sc) ? c.bounded_step : c.step) * tets;
     else
-        us += (!touches ? c.tet : asks_self(sc) ? c.bounded : c.contact) * tets + (touches ? POLISH_US * vertices : 0);
+        us += (!touches ? tet : asks_self(sc) ? c.bounded : c.contact) * tets + (touches ? POLISH_US * vertices : 0);
     return us * 1e-3 + (sc->dynamics && c.fixed > 0 ? steps * STEP_MS : c.fixed);
+}
+
+double spl_choose_cost(const spl_method *method, const supple_scene *scene, const supple_sim_config *sc, double tets)
+{
+    return frame_ms(method, scene, sc, tets, false);
 }
 
 /* ---- how large ---- */
@@ -188,6 +197,12 @@ static double round_down(double tets)
     return unit * floor(tets / unit + 1e-9);
 }
 
+static double round_near(double tets)
+{
+    double unit = pow(10, floor(log10(tets)) - 1);
+    return unit * round(tets / unit);
+}
+
 /* Adds to a text what still fits. */
 static void add(char *text, size_t size, const char *format, ...) SPL_PRINTF(3, 4);
 static void add(char *text, size_t size, const char *format, ...)
@@ -199,12 +214,19 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool flesh, supple_choice *out)
+/* `expected`: tetrahedra of the body, where they were foretold; 0: they were not. */
+static void choose(const supple_scene *scene, const supple_sim_config *sc, bool flesh, double expected,
+                   supple_choice *out)
 {
     const char *why, *but = "";
     bool fixed;
     const spl_method *m = wanted(scene, sc, flesh, &why);
-    double tets = expect_tets(m, scene, sc, &fixed), most = sc->budget_ms > 0 ? tets_within(m, scene, sc) : INFINITY;
+    double tets = expect_tets(m, scene, sc, &fixed);
+    if (expected > 0) {
+        tets = expected;
+        fixed = true;
+    }
+    double most = sc->budget_ms > 0 ? tets_within(m, scene, sc) : INFINITY;
     if (tets > most && !fixed && most >= SPL_CHOOSE_FEWEST) {
         tets = round_down(most);
         but = ", made coarser for the budget";
@@ -219,7 +241,7 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
     bool known = fixed || but[0] || m->output != SPL_OUTPUT_BODY || sc->model; /* else it is a bound */
     memset(out, 0, sizeof *out);
     out->method = m->name;
-    out->ms = spl_choose_cost(m, scene, sc, tets);
+    out->ms = frame_ms(m, scene, sc, tets, !(sc->budget_ms > 0));
     out->tets = (int32_t)fmin(tets, 1e9);
     out->fits = !(sc->budget_ms > 0) || out->ms <= sc->budget_ms * (1 + 1e-9);
     add(out->why, sizeof out->why, "%s", why);
@@ -233,7 +255,40 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
         add(out->why, sizeof out->why, ", more than the %g allowed: nothing asked for is quicker", sc->budget_ms);
 }
 
+void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool flesh, supple_choice *out)
+{
+    choose(scene, sc, flesh, 0, out);
+}
+
 /* ---- for `supple info` ---- */
+
+/* Tetrahedra that the body of a choice will have, two digits of them; 0 where that is known already, or is no matter.
+ * With a budget for frames it stays at what the budget allows. */
+static supple_result foretell(const supple_scene *scene, const supple_sim_config *sc, const supple_config *config,
+                              const supple_choice *choice, double *tets, supple_error *error)
+{
+    const supple_body_config *bc = sc->body_config;
+    const spl_method *m = spl_method_find(choice->method);
+    *tets = 0;
+    if (m->output != SPL_OUTPUT_BODY || sc->model || sc->body || sc->budget_ms > 0) return SUPPLE_OK;
+    if (bc && (bc->tet_file || bc->resolution > 0 || bc->grade || bc->kind != SUPPLE_BODY_TETS)) return SUPPLE_OK;
+    spl_body_options options = spl_body_options_default();
+    options.flesh.max_tets = choice->tets;
+    options.rules = bc ? bc->rules : NULL;
+    options.rule_count = bc ? bc->rule_count : 0;
+    supple_config quiet = config ? *config : supple_config_default();
+    quiet.log = NULL;
+    quiet.progress = NULL;
+    spl_pool *pool = NULL;
+    supple_error failed;
+    supple_result result = spl_pool_create(&quiet, &pool, &failed);
+    if (result == SUPPLE_OK) result = spl_body_expect(scene, &options, &quiet, pool, tets, &failed);
+    spl_pool_destroy(pool);
+    *tets = result == SUPPLE_OK ? round_near(fmin(*tets, choice->tets)) : 0;
+    if (result == SUPPLE_OK || result == SUPPLE_ERROR_INPUT) return SUPPLE_OK; /* why there is none, making it tells */
+    if (error) *error = failed;
+    return result;
+}
 
 /* Whether something is flesh, by its shape or by a rule. */
 static supple_result find_flesh(const supple_scene *scene, const supple_sim_config *sc, const supple_config *config,
@@ -264,6 +319,11 @@ supple_result supple_choose(const supple_scene *scene, const supple_sim_config *
     supple_result result = spl_config_check(config, error);
     if (result == SUPPLE_OK) result = spl_sim_config_check(&sc, error);
     if (result == SUPPLE_OK) result = find_flesh(scene, &sc, config, &flesh, error);
-    if (result == SUPPLE_OK) spl_choose(scene, &sc, flesh, out);
+    if (result != SUPPLE_OK) return result;
+    double tets;
+    supple_choice bound;
+    choose(scene, &sc, flesh, 0, &bound);
+    result = foretell(scene, &sc, config, &bound, &tets, error);
+    if (result == SUPPLE_OK) choose(scene, &sc, flesh, tets, out);
     return result;
 }

@@ -22,7 +22,8 @@ void spl_choose(const supple_scene *scene, const supple_sim_config *sc, bool fle
 /* Numbers that no simulation can work with. */
 supple_result spl_sim_config_check(const supple_sim_config *sc, supple_error *error);
 
-/* Milliseconds of a frame on one core, estimated: `tets` of the body (0 for methods without one). */
+/* Milliseconds of a frame on one core, estimated, as budgets count them: `tets` of the body (0 for methods without
+ * one). Most frames take less. */
 double spl_choose_cost(const spl_method *method, const supple_scene *scene, const supple_sim_config *sc, double tets);
 
 #endif

@@ -466,20 +466,33 @@ TEST(the_turtle_has_two_materials)
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------ */
 
+/* Made by one thread and by three. */
+static void check_same_bytes(const char *name, double detail)
+{
+    void *a = NULL, *b = NULL;
+    size_t na = 0, nb = 0;
+    supple_config one = supple_config_default(), three = supple_config_default();
+    one.thread_count = 1;
+    three.thread_count = 3;
+    REQUIRE(supple_demo_make(name, detail, &one, &a, &na, NULL) == SUPPLE_OK);
+    REQUIRE(supple_demo_make(name, detail, &three, &b, &nb, NULL) == SUPPLE_OK);
+    CHECK(na == nb && memcmp(a, b, na) == 0);
+    uint32_t head[3];
+    memcpy(head, a, sizeof head);
+    CHECK(head[0] == 0x46546C67 && head[1] == 2 && head[2] == na);
+    supple_bytes_free(a, NULL);
+    supple_bytes_free(b, NULL);
+}
+
 TEST(the_same_bytes_every_time)
 {
-    for (int i = 0; i < NAMES; i++) {
-        void *a = NULL, *b = NULL;
-        size_t na = 0, nb = 0;
-        REQUIRE(supple_demo_make(names[i], 0.5, NULL, &a, &na, NULL) == SUPPLE_OK);
-        REQUIRE(supple_demo_make(names[i], 0.5, NULL, &b, &nb, NULL) == SUPPLE_OK);
-        CHECK(na == nb && memcmp(a, b, na) == 0);
-        uint32_t head[3];
-        memcpy(head, a, sizeof head);
-        CHECK(head[0] == 0x46546C67 && head[1] == 2 && head[2] == na);
-        supple_bytes_free(a, NULL);
-        supple_bytes_free(b, NULL);
-    }
+    for (int i = 0; i < NAMES; i++) check_same_bytes(names[i], 0.5);
+}
+
+/* By its name a case for the thread sanitizer, so a small one. */
+TEST(threads_make_a_sack)
+{
+    check_same_bytes("sack", 0.25);
 }
 
 TEST(the_list_names_every_character)
@@ -593,6 +606,6 @@ TEST_CASES(RUN(every_surface_is_closed_and_oriented), RUN(coarse_surfaces_are_cl
            RUN(the_bars_bend_evenly), RUN(the_hero_folds_and_twists), RUN(loops_close_without_a_jump),
            RUN(the_hero_walks_on_the_ground), RUN(the_hero_touches_itself), RUN(the_hero_has_the_measures_of_a_person),
            RUN(the_heros_weights_stay_on_their_side), RUN(the_turtle_has_two_materials), RUN(the_same_bytes_every_time),
-           RUN(the_list_names_every_character), RUN(wrong_names_and_details_are_refused),
+           RUN(threads_make_a_sack), RUN(the_list_names_every_character), RUN(wrong_names_and_details_are_refused),
            RUN(memory_that_runs_out_is_reported), RUN(memory_that_runs_out_in_a_field_is_reported),
            RUN(bytes_are_written_whole))

@@ -5,6 +5,7 @@
 #ifndef SPL_SCENE_WRITERS_RIGGED_H
 #define SPL_SCENE_WRITERS_RIGGED_H
 
+#include "core/threads.h"
 #include "math/vec3.h"
 
 #include <supple/base.h>
@@ -50,6 +51,7 @@ typedef struct spl_rigged_clip {
 
 typedef struct spl_rigged {
     supple_allocator allocator;
+    spl_pool *pool; /* while it is made; NULL: one thread */
     const char *name;
     int32_t joint_count, mesh_count, material_count, clip_count;
     spl_rigged_joint joint[SPL_RIGGED_JOINTS];
