@@ -88,9 +88,13 @@ void spl_barrier_release(spl_barrier *b, int32_t bone, int32_t other, bool relea
 int32_t spl_barrier_released_count(const spl_barrier *b);
 
 /* What stops the step from x to x + d: the offsets between these bones become `less` of what they
- * are; where that is less than a hundredth, or `less` is 0, their pairs are released. Returns for how many pairs of
- * bones something changed. */
+ * are; where that is less than a hundredth, or `less` is 0, or there is no offset to speak of, their pairs are
+ * released. Returns for how many pairs of bones something changed. */
 supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
+                                   supple_error *error);
+
+/* The same for offsets alone: what stops the step without one stays as it is. */
+supple_result spl_barrier_thin_out(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
                                    supple_error *error);
 
 /* Takes pairs of bones that are released back where nothing of theirs crosses at x and `keep` (bones x bones; may be

@@ -184,8 +184,9 @@ static void give(void *context, size_t at, size_t mirrored)
     b->ease[at] = b->ease[mirrored] = 0;
 }
 
-supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
-                                   supple_error *error)
+/* `thin`: where offsets are none to speak of, pairs are released. */
+static supple_result let_pass(spl_barrier *b, const double *x, const double *d, double less, bool thin, int32_t *count,
+                              supple_error *error)
 {
     size_t n = (size_t)b->surface.bone_count;
     double from[4][3], to[4][3], most;
@@ -195,16 +196,29 @@ supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double
                                      : spl_fail_memory(error, "contacts that give way");
     for (int32_t i = 0; result == SUPPLE_OK && i < b->count; i++) {
         const spl_potential *p = &b->potential[i];
-        if (!(p->width > 0)) continue;
+        bool has_offset = p->offset > THIN * b->options.width;
+        if (!(p->width > 0) || !(has_offset || thin)) continue;
         spl_barrier_corners(&p->pair, b->at, from);
         spl_barrier_corners(&p->pair, d, to);
         if (spl_barrier_bound(b, p, from, to, STOP_SLACK, 1) >= 1) continue;
-        g.less = p->offset > THIN * b->options.width ? less : 0; /* else there is nothing to make smaller */
+        g.less = has_offset ? less : 0; /* else there is nothing to make smaller */
         visit_bones(b, &p->pair, give, &g);
     }
     *count = g.count;
     spl_free(&b->allocator, g.touched);
     return result;
+}
+
+supple_result spl_barrier_give_way(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
+                                   supple_error *error)
+{
+    return let_pass(b, x, d, less, true, count, error);
+}
+
+supple_result spl_barrier_thin_out(spl_barrier *b, const double *x, const double *d, double less, int32_t *count,
+                                   supple_error *error)
+{
+    return let_pass(b, x, d, less, false, count, error);
 }
 
 /* ---- taking back ---- */

@@ -239,6 +239,23 @@ static supple_result put_in_place(spl_feasible *f, supple_error *error)
     return spl_barrier_release_crossing(f->barrier, f->x) < 0 ? spl_fail_memory(error, "contacts") : SUPPLE_OK;
 }
 
+/* What stops the bones gives way: its offsets first, and nothing is released as long as that changes something.
+ * *given: how often it did; *count: for how many pairs of bones. */
+static supple_result give_way(spl_feasible *f, int *given, int32_t *count, supple_error *error)
+{
+    supple_result result = SUPPLE_OK;
+    *count = 0;
+    for (size_t k = 0; k < coordinates(f); k++) f->step[k] = f->held[k / 3] < 0 ? 0 : f->goal[k] - f->x[k];
+    if (*given < GIVEN) result = spl_barrier_thin_out(f->barrier, f->x, f->step, THINNER, count, error);
+    if (result == SUPPLE_OK && *count == 0) {
+        *given = *given < GIVEN ? GIVEN : *given;
+        f->lost = true;
+        if (!f->anew) result = spl_barrier_give_way(f->barrier, f->x, f->step, 0, count, error);
+    }
+    ++*given;
+    return result;
+}
+
 /* Bones to the goal: what stops them makes way as long as that helps, then it gives way. */
 static supple_result go(spl_feasible *f, supple_error *error)
 {
@@ -246,7 +263,7 @@ static supple_result go(spl_feasible *f, supple_error *error)
     int given = 0, tries = 0;
     supple_result result = release_crossing(f, error);
     while (result == SUPPLE_OK) {
-        int32_t count = 1;
+        int32_t count;
         result = move(f, MOVES, error);
         left = farthest(f, true);
         if (result != SUPPLE_OK || left <= ARRIVED * f->solid->diagonal) return result;
@@ -254,12 +271,10 @@ static supple_result go(spl_feasible *f, supple_error *error)
         bool helps = left < STALLED * before && tries++ < TRIES;
         before = left;
         if (helps) continue;
-        f->lost = f->lost || given == GIVEN;
-        if (f->lost && f->anew) return SUPPLE_OK;
-        for (size_t k = 0; k < coordinates(f); k++) f->step[k] = f->held[k / 3] < 0 ? 0 : f->goal[k] - f->x[k];
-        result = spl_barrier_give_way(f->barrier, f->x, f->step, given < GIVEN ? THINNER : 0, &count, error);
+        result = give_way(f, &given, &count, error);
+        if (f->lost && f->anew) return result;
         before = INFINITY;
-        if (result == SUPPLE_OK && (given++ > GIVEN || count == 0)) return put_in_place(f, error);
+        if (result == SUPPLE_OK && (given > GIVEN + 1 || count == 0)) return put_in_place(f, error);
     }
     return result;
 }

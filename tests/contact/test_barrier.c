@@ -332,6 +332,23 @@ TEST(released_bones_pass_and_are_taken_back_apart)
     free_row(&r);
 }
 
+TEST(offsets_alone_give_way_and_nothing_is_released)
+{
+    row r = make_row(2, 1, 0.5, 0.01, 0.02, 1);
+    double d[48], ease[9];
+    int32_t count = 1, calls = 0;
+    bring_near(&r, 0.5, 0.06, 0);
+    towards(&r, 0.5, d);
+    for (; calls < 20 && count > 0; calls++)
+        REQUIRE(spl_barrier_thin_out(r.barrier, r.b.x, d, 0.5, &count, NULL) == SUPPLE_OK);
+    spl_barrier_keep(r.barrier, ease);
+    CHECK(calls > 2 && calls < 8 && ease[1] > 0 && ease[1] < 0.2);
+    CHECK(spl_barrier_released_count(r.barrier) == 0); /* what has no offset still stops the step */
+    REQUIRE(spl_barrier_give_way(r.barrier, r.b.x, d, 0.5, &count, NULL) == SUPPLE_OK);
+    CHECK(count == 1 && spl_barrier_released(r.barrier, 0, 1));
+    free_row(&r);
+}
+
 TEST(offsets_ease_and_grow_again)
 {
     row r = make_row(2, 1, 0.5, 0.01, 0.02, 1);
@@ -412,5 +429,5 @@ TEST_CASES(RUN(it_acts_below_its_width_and_offsets_count), RUN(forces_push_apart
            RUN(the_forces_are_the_slope_of_the_energy), RUN(what_is_exempt_on_both_sides_is_no_pair),
            RUN(what_crosses_at_rest_is_no_pair), RUN(without_self_only_the_world_is_met),
            RUN(no_step_leads_an_edge_through_a_triangle), RUN(the_bits_do_not_depend_on_the_threads),
-           RUN(released_bones_pass_and_are_taken_back_apart), RUN(offsets_ease_and_grow_again),
-           RUN(every_allocation_may_fail))
+           RUN(released_bones_pass_and_are_taken_back_apart), RUN(offsets_alone_give_way_and_nothing_is_released),
+           RUN(offsets_ease_and_grow_again), RUN(every_allocation_may_fail))
