@@ -209,7 +209,7 @@ def check_network_files(w):
     poses = w.path("network")
     os.makedirs(poses)
     script = """set -e
-ip link set lo up 2>/dev/null || true
+ip link set lo up
 mkdir -p "$2"
 socat TCP-LISTEN:4022,bind=127.0.0.1,fork,reuseaddr EXEC:%s &
 for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.2; sshfs -o directport=4022,dcache_timeout=1,entry_timeout=0,attr_timeout=0,negative_timeout=0 127.0.0.1:"$1" "$2" && break; done
