@@ -190,8 +190,8 @@ static int take_folder(cli_batch *b)
     const char *path = cli_get(b->arguments, "-o", 0);
     struct stat st;
     if (!path) return cli_usage_error("no output: add -o OUTDIR, the folder for results");
-    bool made = mkdir(path, 0777) == 0;
-    int reason = made ? 0 : errno;
+    b->made_folder = mkdir(path, 0777) == 0;
+    int reason = b->made_folder ? 0 : errno;
     if (reason == EEXIST) reason = stat(path, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
     if (!reason && access(path, W_OK | X_OK) != 0) reason = errno;
     char *whole = reason ? NULL : realpath(path, NULL);
@@ -223,6 +223,7 @@ static int plan(cli_batch *b)
         cli_batch_look(b, &b->job[i]);
         b->job[i].resumed = b->job[i].state == CLI_BATCH_DONE;
     }
+    if (code != 0 && b->made_folder) rmdir(b->folder); /* it is empty: nothing has run */
     return code;
 }
 

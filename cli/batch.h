@@ -63,6 +63,7 @@ typedef struct cli_batch {
     const cli_arguments *arguments;
     supple_config config;
     char tool[CLI_BATCH_PATH], folder[CLI_BATCH_PATH]; /* where jobs go, a whole path */
+    bool made_folder;                                  /* it was not there */
     cli_batch_job *job;
     int job_count, job_room;
     cli_batch_character *character;
